@@ -1,0 +1,48 @@
+# Every target sets up what it needs; nothing is installed by hand.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+NODE_PATH := $(CURDIR)/$(VENV)/bin
+
+.PHONY: help setup demo test check fix lock web clean bench
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
+	@scripts/setup $(PYTHON)
+	@touch $@
+
+setup: $(STAMP) ## the environment: Python, Java, Node
+
+web: $(STAMP) ## build the web page into the package
+	@scripts/build-web
+
+demo: $(STAMP) web ## run the example on real data; ONCE=1 stops afterwards
+	@scripts/demo
+
+check: $(STAMP) ## lint, types, layering, fast tests (under a minute)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit tests/meta
+
+test: $(STAMP) web ## the whole suite
+	@scripts/test
+
+fix: $(STAMP) ## format and repair what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(STAMP) ## write requirements/*.txt again from *.in
+	@scripts/lock
+
+bench: $(STAMP) web ## every benchmark of benchmarks/RESULTS.md
+	@scripts/bench
+
+clean: ## remove what was built (the environment too)
+	rm -rf $(VENV) .demo .tools web/node_modules src/headwater/api/static/assets src/headwater/api/static/index.html
