@@ -1,0 +1,1 @@
+"""Build and deliver OpenLineage events without ever harming the host. Imports nothing heavy."""

@@ -1,0 +1,1 @@
+"""The write side: bytes in, facts stored. Never imports the read side."""

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that every room shares. No I/O, no rules about storage or the wire."""

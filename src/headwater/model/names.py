@@ -1,0 +1,161 @@
+"""OpenLineage names: datasets, jobs, and the node ids that address them.
+
+The one place that knows how a location becomes (namespace, name), which spellings are the same thing, and how a name is
+shortened for people. Sources: the OpenLineage naming page, and the spellings real producers use beside it.
+"""
+
+import os.path
+import re
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+# Spellings of one scheme seen in the wild; the left one is turned into the right one.
+SCHEME_ALIASES = {
+    "s3a": "s3",
+    "s3n": "s3",
+    "abfs": "abfss",
+    "wasb": "wasbs",
+    "postgresql": "postgres",
+    "sqlserver": "mssql",
+    "gcs": "gs",
+}
+# Object stores: the name is the key, with no leading slash.
+_OBJECT_STORES = frozenset({"s3", "gs"})
+_PARTITION = re.compile(r"^[^/=]+=[^/]*$")
+_DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "db2": 50000, "redshift": 5439}
+
+
+class DatasetName(msgspec.Struct, frozen=True, order=True):
+    """A dataset's identity: OpenLineage `namespace` and `name`."""
+
+    namespace: str
+    name: str
+
+    @property
+    def node_id(self) -> str:
+        return f"dataset:{self.namespace}:{self.name}"
+
+
+class JobName(msgspec.Struct, frozen=True, order=True):
+    """A job's identity: OpenLineage `namespace` and `name`."""
+
+    namespace: str
+    name: str
+
+    @property
+    def node_id(self) -> str:
+        return f"job:{self.namespace}:{self.name}"
+
+
+def normalised(namespace: str, name: str) -> DatasetName:
+    """The one spelling of a dataset's name: scheme aliases resolved, slashes settled.
+
+    Idempotent. Only what is certain is changed: `s3a://b` is `s3://b`, `file://` and `file:///` are `file`, a trailing slash goes,
+    an object key loses its leading slash. Anything else stays as it came.
+    """
+    scheme, separator, rest = namespace.partition("://")
+    if separator:
+        scheme = SCHEME_ALIASES.get(scheme.lower(), scheme.lower())
+        rest = rest.rstrip("/")
+        namespace = f"{scheme}://{rest}" if rest else (scheme if scheme == "file" else f"{scheme}://")
+    elif namespace.rstrip(":/") == "file":
+        namespace = "file"
+    if len(name) > 1 and _is_path(namespace):
+        name = name.rstrip("/") or "/"
+        if scheme in _OBJECT_STORES:
+            name = name.lstrip("/") or "/"
+    return DatasetName(namespace, name)
+
+
+def _is_path(namespace: str) -> bool:
+    return namespace == "file" or namespace.split("://", 1)[0] in {
+        "file", "s3", "gs", "hdfs", "abfss", "wasbs", "dbfs",
+    }  # fmt: skip
+
+
+def from_location(location: str, *, base: str | None = None) -> DatasetName:
+    """The name of a file, folder or object given as a path or URI.
+
+    Relative paths are taken from `base` (default: the working directory). Partition segments at the end (`day=2013-01-01`, and the files
+    below them) are left out, so every partition is the same dataset. Spark's `file:/x` and `file:///x` are both `file` + `/x`.
+    """
+    match = re.match(r"^([A-Za-z][A-Za-z0-9+.\-]*):(?!\\)(.*)$", location, re.DOTALL)
+    if not match or len(match[1]) == 1:
+        absolute = os.path.normpath(os.path.join(base or os.getcwd(), location))  # noqa: PTH118, PTH109
+        return DatasetName("file", without_partitions(absolute))
+    scheme = SCHEME_ALIASES.get(match[1].lower(), match[1].lower())
+    rest = match[2]
+    host, path = ("", rest)
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        path = slash + path
+    path = without_partitions(path)
+    if scheme == "file":
+        return normalised(f"file://{host}" if host not in {"", "localhost"} else "file", unquote(path) or "/")
+    return normalised(f"{scheme}://{host}", path or "/")
+
+
+def without_partitions(path: str) -> str:
+    """The path up to its first `key=value` segment: `/t/day=1/part-0.parquet` is `/t`. A path that is all partitions stays whole."""
+    segments = path.split("/")
+    for index, segment in enumerate(segments):
+        if _PARTITION.match(segment) and any(segments[:index]):
+            return "/".join(segments[:index])
+    return path.rstrip("/") or path
+
+
+def from_jdbc(url: str, table: str) -> DatasetName:
+    """The name of a table behind a JDBC URL: `jdbc:postgresql://h:5432/db` + `s.t` is `postgres://h:5432` + `db.s.t`.
+
+    Credentials and parameters in the URL are dropped. A table without a schema gets `public` on PostgreSQL and nothing elsewhere.
+    """
+    text = url.removeprefix("jdbc:")
+    parts = urlsplit(text.split(";", 1)[0])
+    scheme = SCHEME_ALIASES.get(parts.scheme, parts.scheme)
+    host = (parts.hostname or "").lower()
+    if not host:
+        return DatasetName(f"{scheme}://{parts.netloc}" if parts.netloc else text.split("?", 1)[0], table)
+    port = parts.port or _DEFAULT_PORTS.get(scheme)
+    database = parts.path.strip("/").split("/")[0]
+    if not database and (found := re.search(r"(?i)database(?:name)?=([^;]+)", text)):
+        database = found[1]
+    clean = table.replace('"', "").replace("`", "").replace("[", "").replace("]", "")
+    if scheme in {"postgres", "redshift"} and "." not in clean:
+        clean = f"public.{clean}"
+    namespace = f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
+    return DatasetName(namespace, f"{database}.{clean}" if database and not clean.startswith(f"{database}.") else clean)
+
+
+def short(name: str) -> str:
+    """The part of a name people use: the last path segment, or the last dotted part of a table's name.
+
+    `/data/clean/flights` is `flights`, `db.public.orders` is `orders`, `/data/report.html` is `report.html`.
+    """
+    if "/" in name:
+        return name.rstrip("/").rsplit("/", 1)[-1] or name
+    return name.rsplit(".", 1)[-1] or name
+
+
+def suffixes_match(name: str, wanted: str) -> bool:
+    """Whether `wanted` is the end of `name` on a border (`/`, `.` or `:`)."""
+    if name == wanted:
+        return True
+    return name.endswith(wanted) and name[-len(wanted) - 1] in "/.:"
+
+
+def node_id_readings(node_id: str) -> list[DatasetName | JobName]:
+    """Every way to read a node id, since namespaces and names may both contain colons; the store knows which one exists.
+
+    `dataset:a:b:c` is (`a`, `b:c`) or (`a:b`, `c`). Empty when it is not a dataset's or a job's id.
+    """
+    kind, _, rest = node_id.partition(":")
+    make: type[DatasetName] | type[JobName]
+    if kind == "dataset":
+        make = DatasetName
+    elif kind == "job":
+        make = JobName
+    else:
+        return []
+    cuts = [i for i, char in enumerate(rest) if char == ":" and 0 < i < len(rest) - 1]
+    return [make(rest[:cut], rest[cut + 1 :]) for cut in cuts]

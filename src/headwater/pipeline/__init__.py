@@ -1,0 +1,1 @@
+"""Headwater's own PySpark jobs. Built by a later step: nothing lives here yet."""
