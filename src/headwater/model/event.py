@@ -1,0 +1,202 @@
+"""OpenLineage events as received: a tolerant reader.
+
+Only an event without identity is refused (not JSON, no run, job or dataset name). Everything else is read as far as it can be, and
+what was odd becomes a warning with a stable code. Facets stay raw bytes: nobody pays for what nobody asks.
+Kinds are told by the keys (OpenLineage §1.1): `run` is a RunEvent, else `dataset`, else `job`; `schemaURL` is not reliable.
+"""
+
+import datetime as dt
+import uuid
+from typing import Any, Literal
+
+import msgspec
+
+from headwater.errors import InvalidEvent
+from headwater.model import version
+from headwater.model.names import DatasetName, JobName, normalised
+
+Facets = dict[str, msgspec.Raw]
+
+# Facet keys that real producers misspell (Prefect, Airflow before 2).
+_FACET_ALIASES = {"parentRun": "parent", "processingEngine": "processing_engine"}
+_EVENT_TYPES = frozenset({"START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"})
+
+_objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_arrays = msgspec.json.Decoder(list[msgspec.Raw])
+_texts = msgspec.json.Decoder(str)
+
+
+class Warning(msgspec.Struct, frozen=True):
+    """Something odd that did not stop the event. `code` is stable; `where` is a path in the event."""
+
+    code: str
+    where: str
+    message: str
+
+
+class DatasetReport(msgspec.Struct, frozen=True):
+    """A dataset as one event speaks of it. `here` holds inputFacets or outputFacets: what holds in this run only."""
+
+    name: DatasetName
+    facets: Facets
+    here: Facets
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event, read. `run_id` is set for kind `run`; `job` for `run` and `job`; `dataset` for `dataset`."""
+
+    kind: Literal["run", "job", "dataset"]
+    time: dt.datetime | None
+    event_type: str | None
+    run_id: uuid.UUID | None
+    external_run_id: str | None
+    job: JobName | None
+    dataset: DatasetReport | None
+    run_facets: Facets
+    job_facets: Facets
+    inputs: list[DatasetReport]
+    outputs: list[DatasetReport]
+    producer: str
+    warnings: list[Warning]
+
+
+class _Reader:
+    """Collects warnings while the parts are read."""
+
+    def __init__(self) -> None:
+        self.warnings: list[Warning] = []
+
+    def warn(self, code: str, where: str, message: str) -> None:
+        self.warnings.append(Warning(code, where, message))
+
+    def part(self, raw: msgspec.Raw | None, decoder: Any, where: str, want: str) -> Any:
+        """The part decoded, or None (with a warning when it is there but not what it should be)."""
+        if raw is None or bytes(raw) == b"null":
+            return None
+        try:
+            return decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self.warn("wrong_type", where, f"{where} should be {want}; ignored")
+            return None
+
+    def text(self, raw: msgspec.Raw | None, where: str) -> str | None:
+        """A non-blank string that PostgreSQL can hold."""
+        value = self.part(raw, _texts, where, "a string")
+        if value is not None and "\0" in value:
+            self.warn("null_character", where, f"{where} holds a NUL character; replaced")
+            value = value.replace("\0", "�")
+        return value if value and value.strip() else None
+
+    def facets(self, raw: msgspec.Raw | None, where: str) -> Facets:
+        facets: Facets = {}
+        for key, body in (self.part(raw, _objects, where, "an object") or {}).items():
+            if bytes(body) == b"null" or not key.strip():
+                continue
+            if bytes(body).lstrip()[:1] != b"{":
+                self.warn("wrong_type", f"{where}.{key}", f"facet {key!r} should be an object; kept in the log only")
+                continue
+            facets[_FACET_ALIASES.get(key, key).replace("\0", "�")] = body
+        return facets
+
+    def datasets(self, raw: msgspec.Raw | None, where: str, here: str) -> list[DatasetReport]:
+        found = []
+        for index, item in enumerate(self.part(raw, _arrays, where, "an array") or []):
+            place = f"{where}[{index}]"
+            parts = self.part(item, _objects, place, "an object")
+            if parts is not None and (report := self.dataset(parts, place, here)):
+                found.append(report)
+        return found
+
+    def dataset(self, parts: Facets, where: str, here: str) -> DatasetReport | None:
+        namespace = self.text(parts.get("namespace"), f"{where}.namespace")
+        name = self.text(parts.get("name"), f"{where}.name")
+        if namespace is None or name is None:
+            self.warn("dataset_without_name", where, f"{where} has no namespace or no name; it cannot be placed")
+            return None
+        return DatasetReport(
+            normalised(namespace, name),
+            self.facets(parts.get("facets"), f"{where}.facets"),
+            self.facets(parts.get(here), f"{where}.{here}"),
+        )
+
+    def time(self, raw: msgspec.Raw | None) -> dt.datetime | None:
+        text = self.text(raw, "eventTime")
+        if text is None:
+            self.warn("no_event_time", "eventTime", "no eventTime; the time of arrival is used")
+            return None
+        try:
+            time = dt.datetime.fromisoformat(text)
+            if time.tzinfo is None:
+                self.warn("naive_event_time", "eventTime", f"eventTime {text[:40]!r} has no time zone; UTC assumed")
+                time = time.replace(tzinfo=dt.UTC)
+            return time.astimezone(dt.UTC)
+        except (ValueError, OverflowError):
+            self.warn(
+                "bad_event_time", "eventTime", f"eventTime {text[:40]!r} is not ISO 8601; the time of arrival is used"
+            )
+            return None
+
+
+def read(body: bytes | msgspec.Raw) -> Event:
+    """Read one event. Raises InvalidEvent (permanent) when it has no identity; `detail.where` says which part."""
+    try:
+        top = _objects.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidEvent(f"not a JSON object: {error}", where="$") from error
+    except RecursionError as error:
+        raise InvalidEvent("JSON nested too deeply", where="$") from error
+    reader = _Reader()
+    run = reader.part(top.get("run"), _objects, "run", "an object")
+    job = reader.part(top.get("job"), _objects, "job", "an object")
+    dataset = reader.part(top.get("dataset"), _objects, "dataset", "an object")
+    job_name = _job_name(reader, job) if job is not None and (run is not None or dataset is None) else None
+    producer = reader.text(top.get("producer"), "producer")
+    if producer is None:
+        reader.warn("no_producer", "producer", "no producer; OpenLineage requires one")
+        producer = ""
+    time = reader.time(top.get("eventTime"))
+    inputs = reader.datasets(top.get("inputs"), "inputs", "inputFacets")
+    outputs = reader.datasets(top.get("outputs"), "outputs", "outputFacets")
+    job_facets = reader.facets((job or {}).get("facets"), "job.facets")
+    if run is not None:
+        if job_name is None:
+            raise InvalidEvent("a run event needs job.namespace and job.name", where="job")
+        text = reader.text(run.get("runId"), "run.runId")
+        if text is None:
+            raise InvalidEvent("a run event needs run.runId", where="run.runId")
+        run_id, is_uuid = version.run_id(text)
+        if not is_uuid:
+            reader.warn("run_id_not_uuid", "run.runId", f"runId {text[:80]!r} is not a UUID; {run_id} stands for it")
+        return Event(
+            "run", time, _event_type(reader, top.get("eventType")), run_id, None if is_uuid else text, job_name, None,
+            reader.facets(run.get("facets"), "run.facets"), job_facets, inputs, outputs, producer, reader.warnings,
+        )  # fmt: skip
+    if dataset is not None:
+        report = reader.dataset(dataset, "dataset", "facets")
+        if report is None:
+            raise InvalidEvent("a dataset event needs dataset.namespace and dataset.name", where="dataset")
+        return Event("dataset", time, None, None, None, None, report, {}, {}, [], [], producer, reader.warnings)
+    if job_name is None:
+        raise InvalidEvent(
+            "no run, job or dataset with a namespace and a name: nothing to attach this event to", where="$"
+        )
+    return Event(
+        "job", time, None, None, None, job_name, None, {}, job_facets, inputs, outputs, producer, reader.warnings
+    )
+
+
+def _job_name(reader: _Reader, job: Facets) -> JobName | None:
+    namespace, name = reader.text(job.get("namespace"), "job.namespace"), reader.text(job.get("name"), "job.name")
+    return JobName(namespace, name) if namespace and name else None
+
+
+def _event_type(reader: _Reader, raw: msgspec.Raw | None) -> str | None:
+    text = reader.text(raw, "eventType")
+    if text is None:
+        return None
+    if text.upper() not in _EVENT_TYPES:
+        reader.warn(
+            "unknown_event_type", "eventType", f"eventType {text[:40]!r} is not one of OpenLineage's; read as OTHER"
+        )
+        return "OTHER"
+    return text.upper()

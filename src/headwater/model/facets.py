@@ -1,0 +1,241 @@
+"""The facets the projection understands, decoded on demand.
+
+Parsed by key and never by version (OpenLineage §1.4: the same key arrives in any old version). Each function takes the raw body and
+returns plain values, or raises `msgspec.ValidationError`; the caller turns that into a warning. Nothing unknown is an error.
+"""
+
+import msgspec
+
+from headwater.model.lineage import ColumnInput, Transformation
+from headwater.model.names import DatasetName, JobName, normalised
+
+# A schema nested deeper than this is cut: no reader needs more, and it bounds the walk.
+_DEEPEST = 32
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column. Nested ones are flattened: `address.city`."""
+
+    name: str
+    type: str | None
+    description: str | None
+
+
+class _SchemaField(msgspec.Struct):
+    name: str
+    type: str | None = None
+    description: str | None = None
+    fields: list["_SchemaField"] | None = None
+
+
+class _Schema(msgspec.Struct):
+    fields: list[_SchemaField] | None = None
+
+
+class _RunRef(msgspec.Struct, rename="camel"):
+    run_id: str
+
+
+class _JobRef(msgspec.Struct):
+    namespace: str
+    name: str
+
+
+class _Reference(msgspec.Struct):
+    run: _RunRef
+    job: _JobRef
+
+
+class _Parent(_Reference):
+    root: _Reference | None = None
+
+
+class Parent(msgspec.Struct, frozen=True):
+    run_id: str
+    job: JobName
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    dataset_version: str | int
+
+
+class _Transformation(msgspec.Struct):
+    type: str = "DIRECT"
+    subtype: str | None = None
+    description: str | None = None
+    masking: bool | None = None
+
+
+class _InputField(msgspec.Struct, rename="camel"):
+    namespace: str
+    name: str
+    field: str | None = None
+    transformations: list[_Transformation] | None = None
+
+
+class _FieldLineage(msgspec.Struct, rename="camel"):
+    input_fields: list[_InputField] | None = None
+    transformation_type: str | None = None
+    transformation_description: str | None = None
+
+
+class _ColumnLineage(msgspec.Struct):
+    fields: dict[str, _FieldLineage] | None = None
+    dataset: list[_InputField] | None = None
+
+
+class _LineageInput(msgspec.Struct):
+    type: str = "DATASET"
+    namespace: str | None = None
+    name: str | None = None
+    field: str | None = None
+    transformations: list[_Transformation] | None = None
+
+
+class _LineageInputs(msgspec.Struct):
+    inputs: list[_LineageInput] | None = None
+
+
+class _LineageEntry(msgspec.Struct):
+    type: str = "DATASET"
+    namespace: str | None = None
+    name: str | None = None
+    inputs: list[_LineageInput] | None = None
+    fields: dict[str, _LineageInputs] | None = None
+
+
+class _Lineage(msgspec.Struct):
+    entries: list[_LineageEntry] | None = None
+
+
+class LineageEntry(msgspec.Struct, frozen=True):
+    """One target of an explicit lineage facet. `target` None is the event's own job; `inputs` maps a target field ("" = whole) to what feeds it."""
+
+    target: DatasetName | JobName | None
+    inputs: dict[str, list[ColumnInput]]
+
+
+_schema = msgspec.json.Decoder(_Schema)
+_parent = msgspec.json.Decoder(_Parent)
+_version = msgspec.json.Decoder(_Version)
+_column_lineage = msgspec.json.Decoder(_ColumnLineage)
+_lineage = msgspec.json.Decoder(_Lineage)
+_dataset_lineage = msgspec.json.Decoder(_LineageEntry)
+
+
+def schema(body: bytes) -> list[Field]:
+    """The columns in order, nested ones after their parent."""
+    found: list[Field] = []
+    _flatten(_schema.decode(body).fields or [], "", found, 0)
+    return found
+
+
+def _flatten(fields: list[_SchemaField], prefix: str, found: list[Field], depth: int) -> None:
+    for field in fields:
+        found.append(Field(clean(prefix + field.name), _text(field.type), _text(field.description)))
+        if field.fields and depth < _DEEPEST:
+            _flatten(field.fields, f"{prefix}{field.name}.", found, depth + 1)
+
+
+def parent(body: bytes) -> tuple[Parent, Parent | None]:
+    """The parent run, and the root when it is told."""
+    read = _parent.decode(body)
+    return _reference(read), _reference(read.root) if read.root is not None else None
+
+
+def _reference(reference: _Reference) -> Parent:
+    return Parent(clean(reference.run.run_id), JobName(clean(reference.job.namespace), clean(reference.job.name)))
+
+
+def external_version(body: bytes) -> str:
+    """The version the storage gives: a Delta version, an Iceberg snapshot, offsets."""
+    return clean(str(_version.decode(body).dataset_version))
+
+
+def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
+    """What feeds each field; the key "" holds what the dataset as a whole depends on."""
+    read = _column_lineage.decode(body)
+    found: dict[str, list[ColumnInput]] = {}
+    for name, lineage in (read.fields or {}).items():
+        old_style = _old_style(lineage)
+        found[clean(name)] = [_input(item, old_style) for item in lineage.input_fields or []]
+    if read.dataset:
+        found[""] = [_input(item, None) for item in read.dataset]
+    return found
+
+
+def _old_style(lineage: _FieldLineage) -> Transformation | None:
+    """columnLineage before 1-1-0 told one transformation for the whole field."""
+    kind = lineage.transformation_type
+    if kind is None and lineage.transformation_description is None:
+        return None
+    masked = kind == "MASKED"
+    return Transformation(
+        "DIRECT",
+        "IDENTITY" if kind == "IDENTITY" else "TRANSFORMATION",
+        masked,
+        _text(lineage.transformation_description),
+    )
+
+
+def _input(item: _InputField, default: Transformation | None) -> ColumnInput:
+    made = tuple(_transformation(t) for t in item.transformations or [])
+    source = normalised(clean(item.namespace), clean(item.name))
+    return ColumnInput(source, clean(item.field or ""), made or ((default,) if default else ()))
+
+
+def _transformation(item: _Transformation) -> Transformation:
+    return Transformation(
+        clean(item.type).upper(), clean(item.subtype or "").upper(), bool(item.masking), _text(item.description)
+    )
+
+
+def job_lineage(body: bytes) -> list[LineageEntry]:
+    """Entries of a LineageJobFacet (OpenLineage §1.5). `inputs: []` is kept: it says "no tracked upstream"."""
+    return [_entry(entry) for entry in _lineage.decode(body).entries or []]
+
+
+def dataset_lineage(body: bytes) -> LineageEntry:
+    """The one entry of a LineageDatasetFacet; its target is the dataset that carries it, so `target` is None."""
+    return _entry(_dataset_lineage.decode(body))
+
+
+def _entry(entry: _LineageEntry) -> LineageEntry:
+    target: DatasetName | JobName | None = None
+    if entry.namespace and entry.name:
+        if entry.type.upper() == "JOB":
+            target = JobName(clean(entry.namespace), clean(entry.name))
+        else:
+            target = normalised(clean(entry.namespace), clean(entry.name))
+    elif entry.type.upper() != "JOB" and (entry.namespace or entry.name):
+        raise msgspec.ValidationError("a DATASET target needs namespace and name")
+    inputs: dict[str, list[ColumnInput]] = {}
+    if entry.inputs is not None:
+        inputs[""] = _lineage_inputs(entry.inputs)
+    for field, given in (entry.fields or {}).items():
+        inputs[clean(field)] = _lineage_inputs(given.inputs or [])
+    return LineageEntry(target, inputs)
+
+
+def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
+    found = []
+    for item in items:
+        if not (item.namespace and item.name):
+            continue  # an identity-less JOB only attaches transformations to the event's own job
+        source: DatasetName | JobName
+        if item.type.upper() == "JOB":
+            source = JobName(clean(item.namespace), clean(item.name))
+        else:
+            source = normalised(clean(item.namespace), clean(item.name))
+        made = tuple(_transformation(t) for t in item.transformations or [])
+        found.append(ColumnInput(source, clean(item.field or ""), made))
+    return found
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else clean(value)
+
+
+def clean(text: str) -> str:
+    """PostgreSQL's text cannot hold NUL."""
+    return text.replace("\0", "�") if "\0" in text else text

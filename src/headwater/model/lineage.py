@@ -1,0 +1,63 @@
+"""What lineage is made of: transformations, edges with their evidence, and the subgraph an answer holds."""
+
+import enum
+import uuid
+
+import msgspec
+
+from headwater.model.names import DatasetName, JobName
+
+
+class Origin(enum.IntEnum):
+    """Where column evidence comes from, in order of precedence: the lowest present for a target wins (OpenLineage §1.5)."""
+
+    EXPLICIT = 1
+    COLUMN_LINEAGE = 2
+
+
+class Transformation(msgspec.Struct, frozen=True, order=True):
+    """OpenLineage's transformation: type DIRECT or INDIRECT, subtype, whether the value is masked, and words about it."""
+
+    type: str
+    subtype: str
+    masking: bool
+    description: str | None
+
+
+class ColumnInput(msgspec.Struct, frozen=True):
+    """What feeds a column: a dataset's field, a whole dataset (field ""), or a job."""
+
+    source: DatasetName | JobName
+    field: str
+    transformations: tuple[Transformation, ...]
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`."""
+
+    dataset: uuid.UUID
+    job: uuid.UUID
+    direction: str
+    declared: bool
+    first_seen: object
+    last_seen: object
+
+    @property
+    def source(self) -> uuid.UUID:
+        return self.dataset if self.direction == "in" else self.job
+
+    @property
+    def target(self) -> uuid.UUID:
+        return self.job if self.direction == "in" else self.dataset
+
+
+class ColumnEdge(msgspec.Struct, frozen=True):
+    """A field feeds a field, through a job. An empty field is the whole dataset; the target may be the job itself."""
+
+    job: uuid.UUID
+    target: uuid.UUID
+    target_field: str
+    source: uuid.UUID
+    source_field: str
+    origin: Origin
+    transformation: Transformation | None

@@ -1,0 +1,75 @@
+"""Ids derived from content: the same fact has the same id on every server and after every replay."""
+
+import hashlib
+import uuid
+
+from headwater.model.names import DatasetName, JobName
+
+_NAMESPACE = uuid.UUID("6f0f8e2c-3c1b-5d0e-9a55-48656164776e")
+
+
+def _derived(kind: str, *parts: str | bytes) -> uuid.UUID:
+    """uuid5 over the parts, each with its length before it, so that no two lists of parts collide."""
+    data = bytearray(kind.encode())
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        data += b"\0%d:" % len(raw)
+        data += raw
+    return uuid.UUID(bytes=hashlib.sha1(_NAMESPACE.bytes + data, usedforsecurity=False).digest()[:16], version=5)
+
+
+def dataset_id(name: DatasetName) -> uuid.UUID:
+    return _derived("dataset", name.namespace, name.name)
+
+
+def job_id(name: JobName) -> uuid.UUID:
+    return _derived("job", name.namespace, name.name)
+
+
+def run_id(text: str) -> tuple[uuid.UUID, bool]:
+    """The run's UUID, and whether the text was one. Other texts get Marquez's id for them: version 3 over the bytes, no namespace."""
+    try:
+        return uuid.UUID(text), True
+    except ValueError:
+        digest = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+        return uuid.UUID(bytes=digest, version=3), False
+
+
+def run_key(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
+    """Owner of a run's facets. Runs are keyed by (run, job): Dagster gives one run id to many jobs."""
+    return _derived("run", run.bytes, job.bytes)
+
+
+def run_job_key(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
+    """Owner of the job's facets as one run saw them."""
+    return _derived("run job", run.bytes, job.bytes)
+
+
+def run_dataset_key(run: uuid.UUID, job: uuid.UUID, dataset: uuid.UUID, direction: str) -> uuid.UUID:
+    """Owner of the facets an input or output had in one run."""
+    return _derived("run dataset", run.bytes, job.bytes, dataset.bytes, direction)
+
+
+def dataset_version_id(dataset: uuid.UUID, run: uuid.UUID, job: uuid.UUID, external: str) -> uuid.UUID:
+    """What one run left behind in a dataset; `external` is a Delta or Iceberg snapshot, or empty."""
+    return _derived("version", dataset.bytes, run.bytes, job.bytes, external)
+
+
+def static_version_id(dataset: uuid.UUID, content: uuid.UUID) -> uuid.UUID:
+    """A version told by a DatasetEvent: no run, so its content is its identity."""
+    return _derived("static version", dataset.bytes, content.bytes)
+
+
+def declaration_id(digest: bytes) -> uuid.UUID:
+    """Stands where a run id stands for the inputs and outputs that a JobEvent declared."""
+    return _derived("declaration", digest)
+
+
+def content_id(content: bytes) -> uuid.UUID:
+    """Id of a facet body or a set of column edges: its content."""
+    return _derived("content", content)
+
+
+def event_digest(body: bytes) -> bytes:
+    """16 bytes over the event as received: its identity in the log, and what breaks ties of event time."""
+    return hashlib.blake2b(body, digest_size=16).digest()

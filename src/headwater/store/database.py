@@ -1,0 +1,89 @@
+"""The pool, transactions, and the translation of driver errors into ours.
+
+A `Database` is opened once, by the composition root, and passed down.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from headwater.errors import DatabaseRefused, DatabaseUnavailable
+
+Connection = AsyncConnection[Any]
+
+# SQLSTATE classes that say "later": connection, resources, operator intervention, serialization and deadlock, lock and statement timeouts.
+_RETRYABLE_CLASSES = frozenset({"08", "40", "53", "55", "57", "58"})
+
+
+class Database:
+    """A pool of connections to one PostgreSQL."""
+
+    def __init__(self, url: str, *, pool_size: int = 8, statement_timeout_seconds: float = 60.0) -> None:
+        self.url = url
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            url,
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=10.0,
+            kwargs={
+                "autocommit": True,
+                "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC",
+            },
+        )
+
+    async def open(self) -> Self:
+        """Connect. Raises DatabaseUnavailable when PostgreSQL does not answer within ten seconds."""
+        try:
+            await self._pool.open(wait=True, timeout=10.0)
+        except PoolTimeout as error:
+            raise DatabaseUnavailable(f"PostgreSQL does not answer: {error}") from error
+        return self
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection in autocommit, for reads of one statement."""
+        with translated():
+            async with self._pool.connection() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """All or nothing; commits when the block ends without an error."""
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                yield connection
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """Reads of several statements that see one moment of the database."""
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute("set transaction isolation level repeatable read, read only")
+                yield connection
+
+
+class translated:  # noqa: N801 - reads as a statement: `with translated():`
+    """Driver errors in this block leave it as DatabaseRefused (permanent) or DatabaseUnavailable (retryable)."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, PoolTimeout):
+            raise DatabaseUnavailable("no database connection became free in time") from error
+        if isinstance(error, psycopg.Error):
+            state = error.sqlstate
+            text = str(error).splitlines()[0] if str(error) else type(error).__name__
+            if state is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+                raise DatabaseUnavailable(f"PostgreSQL connection failed: {text}") from error
+            if state is not None and state[:2] in _RETRYABLE_CLASSES:
+                raise DatabaseUnavailable(f"PostgreSQL cannot answer now: {text}", sqlstate=state) from error
+            raise DatabaseRefused(f"PostgreSQL refused: {text}", sqlstate=state) from error

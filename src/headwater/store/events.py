@@ -1,0 +1,112 @@
+"""The event log: append, read, and the month partitions it lives in."""
+
+import datetime as dt
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection, Database
+
+_EARLIEST, _LATEST = dt.datetime(2010, 1, 1, tzinfo=dt.UTC), dt.datetime(2050, 1, 1, tzinfo=dt.UTC)
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """One raw event with what the log is searched by."""
+
+    event_time: dt.datetime
+    digest: bytes
+    kind: str
+    event_type: str | None
+    run_id: uuid.UUID | None
+    producer: str
+    body: bytes
+
+
+class StoredEvent(msgspec.Struct, frozen=True):
+    event_time: dt.datetime
+    kind: str
+    event_type: str | None
+    run_id: uuid.UUID | None
+    producer: str
+    received_at: dt.datetime
+    body: bytes
+
+
+class Partitions:
+    """Remembers which month partitions exist, so that a batch asks the database only for a month it has not met."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[int, int]] = set()
+
+    async def ensure(self, database: Database, times: Sequence[dt.datetime]) -> None:
+        """Make the partitions of these times. Years outside 2010-2049 have two partitions that always exist."""
+        wanted = {(t.year, t.month) for t in times if _EARLIEST <= t < _LATEST} - self._known
+        for year, month in sorted(wanted):
+            first = dt.date(year, month, 1)
+            following = dt.date(year + month // 12, month % 12 + 1, 1)
+            # A transaction of its own, under a lock: two servers may meet the same new month at once.
+            async with database.transaction() as connection:
+                await connection.execute("select pg_advisory_xact_lock(%s, %s)", (0x68656164, year * 12 + month))
+                await connection.execute(
+                    f"create table if not exists events_{year}_{month:02} partition of events "
+                    f"for values from ('{first} 00:00:00+00') to ('{following} 00:00:00+00')"
+                )
+            self._known.add((year, month))
+
+
+async def append(connection: Connection, entries: Sequence[LogEntry]) -> set[bytes]:
+    """Append; the digests of the entries that were new."""
+    arrays = {field: [getattr(entry, field) for entry in entries] for field in LogEntry.__struct_fields__}
+    return {row[0] for row in await sqlfile.load("events")["append"].many(connection, **arrays)}
+
+
+async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Rows of (event_time, digest, position, producer, code, place, message)."""
+    if rows:
+        names = ("event_time", "digest", "position", "producer", "code", "place", "message")
+        arrays = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
+        await sqlfile.load("events")["append_warnings"].exec(connection, **arrays)
+
+
+async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
+    """Event times of events that are already in the log."""
+    return dict(await sqlfile.load("events")["time_of"].many(connection, digests=list(digests)))
+
+
+async def by_digest(connection: Connection, digest: bytes) -> StoredEvent | None:
+    row = await sqlfile.load("events")["by_digest"].maybe(connection, digest=digest)
+    return StoredEvent(*row) if row else None
+
+
+async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[dt.datetime, bytes, bytes]]]:
+    """The whole log as (event_time, digest, body), a page at a time."""
+    query = sqlfile.load("events")["page_after"]
+    at, digest = "-infinity", b""
+    while rows := await query.many(connection, event_time=at, digest=digest, limit=size):
+        yield rows
+        at, digest = rows[-1][0], rows[-1][1]
+
+
+async def lineage_events(
+    connection: Connection, after: dt.datetime, before: dt.datetime, *, ascending: bool, limit: int, offset: int
+) -> tuple[list[bytes], int]:
+    """Bodies of run events in a span of time, and how many there are in all."""
+    queries = sqlfile.load("events")
+    rows = await queries["lineage_events"].many(
+        connection, after=after, before=before, ascending=ascending, limit=limit, offset=offset
+    )
+    (count,) = await queries["count_lineage_events"].one(connection, after=after, before=before)
+    return [row[0] for row in rows], count
+
+
+async def totals(connection: Connection) -> tuple[int, dt.datetime | None]:
+    count, last = await sqlfile.load("events")["totals"].one(connection)
+    return count, last
+
+
+async def warnings_by_producer(connection: Connection) -> list[sqlfile.Row]:
+    """(producer, events, code, count, example); code is None for a producer without warnings."""
+    return await sqlfile.load("events")["warnings_by_producer"].many(connection)

@@ -1,0 +1,51 @@
+-- name: append :many
+-- Append raw events; the digests of those that were not in the log yet.
+insert into events (event_time, digest, kind, event_type, run_id, producer, body)
+select * from unnest(%(event_time)b::timestamptz[], %(digest)b::bytea[], %(kind)b::text[], %(event_type)b::text[],
+                     %(run_id)b::uuid[], %(producer)b::text[], %(body)b::bytea[])
+on conflict do nothing
+returning digest, event_time
+
+-- name: append_warnings :exec
+-- What was odd about events that were appended.
+insert into warnings (event_time, digest, position, producer, code, place, message)
+select * from unnest(%(event_time)b::timestamptz[], %(digest)b::bytea[], %(position)b::int[], %(producer)b::text[],
+                     %(code)b::text[], %(place)b::text[], %(message)b::text[])
+on conflict do nothing
+
+-- name: time_of :many
+-- When the log first got these events: an event without a time of its own keeps the time of its first arrival.
+select digest, min(event_time) from events where digest = any(%(digests)b) group by digest
+
+-- name: by_digest :maybe
+-- One event of the log.
+select event_time, kind, event_type, run_id, producer, received_at, body from events where digest = %(digest)b order by event_time limit 1
+
+-- name: page_after :many
+-- The log in order of identity, a page at a time: for replay, where order does not matter.
+select event_time, digest, body from events
+where (event_time, digest) > (%(event_time)s::timestamptz, %(digest)b::bytea)
+order by event_time, digest
+limit %(limit)s
+
+-- name: lineage_events :many
+-- Run events between two times, newest first or oldest first (Marquez: GET /events/lineage).
+select body from events
+where kind = 'run' and event_time >= %(after)s and event_time < %(before)s
+order by case when %(ascending)s then event_time end asc, case when not %(ascending)s then event_time end desc, digest
+limit %(limit)s offset %(offset)s
+
+-- name: count_lineage_events :one
+-- How many run events there are between two times.
+select count(*) from events where kind = 'run' and event_time >= %(after)s and event_time < %(before)s
+
+-- name: totals :one
+-- Size of the log and when it last grew.
+select count(*), max(received_at) from events
+
+-- name: warnings_by_producer :many
+-- What each producer does oddly, how often, and one example.
+select e.producer, e.events, w.code, w.count, w.example
+from (select producer, count(*) as events from events group by producer) e
+left join (select producer, code, count(*) as count, min(message) as example from warnings group by producer, code) w using (producer)
+order by e.events desc, e.producer, w.count desc, w.code

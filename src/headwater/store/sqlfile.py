@@ -1,0 +1,55 @@
+"""Named queries: `-- name: jobs_by_id :many`, a line of prose, then SQL. Nothing else in Headwater holds SQL text.
+
+Kinds: `exec` (no rows), `one` (exactly one row), `maybe` (a row or none), `many`.
+"""
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Any, LiteralString, cast
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import tuple_row
+
+_HEADER = re.compile(r"^-- name: (\w+) :(exec|one|maybe|many)$", re.MULTILINE)
+
+Row = tuple[Any, ...]
+
+
+class Query(msgspec.Struct, frozen=True):
+    """One query of one file."""
+
+    name: str
+    kind: str
+    sql: LiteralString
+
+    async def many(self, connection: AsyncConnection[Any], **parameters: object) -> list[Row]:
+        async with connection.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(self.sql, parameters)
+            return await cursor.fetchall()
+
+    async def maybe(self, connection: AsyncConnection[Any], **parameters: object) -> Row | None:
+        rows = await self.many(connection, **parameters)
+        return rows[0] if rows else None
+
+    async def one(self, connection: AsyncConnection[Any], **parameters: object) -> Row:
+        (row,) = await self.many(connection, **parameters)
+        return row
+
+    async def exec(self, connection: AsyncConnection[Any], **parameters: object) -> int:
+        """Run it; the number of rows it touched."""
+        async with connection.cursor() as cursor:
+            await cursor.execute(self.sql, parameters)
+            return cursor.rowcount
+
+
+@cache
+def load(aggregate: str) -> dict[str, Query]:
+    """The queries of `queries/{aggregate}.sql` by name."""
+    text = resources.files("headwater.store").joinpath(f"queries/{aggregate}.sql").read_text(encoding="utf-8")
+    parts = _HEADER.split(text)
+    return {
+        name: Query(name, kind, cast("LiteralString", body.strip()))
+        for name, kind, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    }
