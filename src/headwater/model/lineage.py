@@ -1,5 +1,6 @@
 """What lineage is made of: transformations, edges with their evidence, and the subgraph an answer holds."""
 
+import datetime as dt
 import enum
 import uuid
 
@@ -39,8 +40,8 @@ class Edge(msgspec.Struct, frozen=True):
     job: uuid.UUID
     direction: str
     declared: bool
-    first_seen: object
-    last_seen: object
+    first_seen: dt.datetime
+    last_seen: dt.datetime
 
     @property
     def source(self) -> uuid.UUID:

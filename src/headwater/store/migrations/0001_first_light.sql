@@ -98,6 +98,16 @@ create table report_datasets (
   primary key (job_id, report_id, dataset_id, direction)
 );
 
+-- The reports that keep a job's edges alive at a time: its last N runs that told inputs or outputs, and its latest declaration.
+create function live_reports(jobs uuid[], as_of timestamptz, live_runs int) returns table (job_id uuid, report_id uuid)
+language sql stable as $$
+  select j.id, r.report_id
+  from unnest(jobs) as j (id) cross join lateral (
+    (select report_id from reports where reports.job_id = j.id and not declaration and first_at <= as_of order by first_at desc, report_id limit live_runs)
+    union all
+    (select report_id from reports where reports.job_id = j.id and declaration and first_at <= as_of order by first_at desc, report_id limit 1)) r
+$$;
+
 -- Every (dataset, job, direction) ever reported: where a walk looks for neighbours before it asks which edges are live.
 create table edges (
   dataset_id uuid        not null,

@@ -1,0 +1,73 @@
+"""How the server itself is: the database, the log, and what producers do oddly."""
+
+import datetime as dt
+
+import msgspec
+
+from headwater import __version__
+from headwater.store import events as event_store
+from headwater.store import nodes as node_store
+from headwater.store import server as server_store
+from headwater.store.database import Database
+
+_STARTED = dt.datetime.now(dt.UTC)
+
+
+class DatabaseHealth(msgspec.Struct):
+    ok: bool
+    version: str
+    size_bytes: int
+
+
+class EventTotals(msgspec.Struct):
+    total: int
+    last_received_at: dt.datetime | None
+
+
+class Counts(msgspec.Struct):
+    datasets: int
+    jobs: int
+    runs: int
+
+
+class Status(msgspec.Struct):
+    version: str
+    started_at: dt.datetime
+    database: DatabaseHealth
+    events: EventTotals
+    counts: Counts
+
+
+class WarningCount(msgspec.Struct):
+    code: str
+    count: int
+    example: str
+
+
+class Producer(msgspec.Struct):
+    producer: str
+    events: int
+    warnings: list[WarningCount]
+
+
+class Producers(msgspec.Struct):
+    producers: list[Producer]
+
+
+async def status(database: Database) -> Status:
+    async with database.connection() as connection:
+        version, size = await server_store.about(connection)
+        total, last = await event_store.totals(connection)
+        counts = await node_store.counts(connection)
+    return Status(__version__, _STARTED, DatabaseHealth(True, version, size), EventTotals(total, last), Counts(*counts))
+
+
+async def producers(database: Database) -> Producers:
+    """Warnings by producer, the busiest first."""
+    found: dict[str, Producer] = {}
+    async with database.connection() as connection:
+        for name, events, code, count, example in await event_store.warnings_by_producer(connection):
+            producer = found.setdefault(name, Producer(name, events, []))
+            if code is not None:
+                producer.warnings.append(WarningCount(code, count, example))
+    return Producers(list(found.values()))

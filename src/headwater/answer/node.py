@@ -1,0 +1,182 @@
+"""How a dataset, a job and a run look in every answer, and the loading of many at once."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from headwater.model import facets as known
+from headwater.model.names import short
+from headwater.model.run import RunState
+from headwater.store import datasets as dataset_store
+from headwater.store import facets as facet_store
+from headwater.store import nodes as node_store
+from headwater.store import runs as run_store
+from headwater.store.database import Connection
+from headwater.store.nodes import NodeRow
+from headwater.store.runs import RunRow
+
+
+class Field(msgspec.Struct):
+    """A column of a dataset."""
+
+    name: str
+    type: str | None
+    description: str | None
+    tags: list[str]
+
+
+class RunSummary(msgspec.Struct):
+    """The latest run of a job."""
+
+    id: str
+    state: str
+    started_at: dt.datetime
+    ended_at: dt.datetime | None
+    duration_ms: int | None
+
+
+class DatasetNode(msgspec.Struct, kw_only=True):
+    id: str
+    type: str = "DATASET"
+    namespace: str
+    name: str
+    label: str
+    description: str | None
+    tags: list[str]
+    fields: list[Field]
+    first_seen: dt.datetime
+    updated_at: dt.datetime
+    version_count: int
+    hop: int = 0
+    hidden_upstream: int = 0
+    hidden_downstream: int = 0
+
+
+class JobNode(msgspec.Struct, kw_only=True):
+    id: str
+    type: str = "JOB"
+    namespace: str
+    name: str
+    label: str
+    parent: str | None
+    description: str | None
+    tags: list[str]
+    first_seen: dt.datetime
+    updated_at: dt.datetime
+    last_run: RunSummary | None
+    hop: int = 0
+    hidden_upstream: int = 0
+    hidden_downstream: int = 0
+
+
+Node = DatasetNode | JobNode
+_SHOWN = ("schema", "documentation", "tags")
+
+
+async def load(
+    connection: Connection, ids: Collection[uuid.UUID], as_of: dt.datetime | str = "infinity"
+) -> dict[uuid.UUID, Node]:
+    """Nodes by id, with schema, description, tags and latest run; a fixed number of statements for any number of ids."""
+    return await from_rows(connection, await node_store.by_ids(connection, ids), as_of)
+
+
+async def from_rows(
+    connection: Connection, rows: dict[uuid.UUID, NodeRow], as_of: dt.datetime | str = "infinity"
+) -> dict[uuid.UUID, Node]:
+    """Nodes for rows already read."""
+    jobs = [id_ for id_, row in rows.items() if row.type == "JOB"]
+    datasets = [id_ for id_, row in rows.items() if row.type == "DATASET"]
+    facets = await facet_store.of_owners(connection, rows.keys(), _SHOWN)
+    past = await dataset_store.schemas_as_of(connection, datasets, as_of) if isinstance(as_of, dt.datetime) else {}
+    latest = await run_store.latest_of_jobs(connection, jobs, as_of)
+    below = await run_store.worst_below(connection, [run.run_id for run in latest.values()])
+    parents = await node_store.by_ids(connection, {row.parent_id for row in rows.values() if row.parent_id})
+    counts = await dataset_store.version_counts(connection, datasets, as_of)
+    found: dict[uuid.UUID, Node] = {}
+    for id_, row in rows.items():
+        mine = facets.get(id_, {})
+        tags, field_tags = tags_of(mine.get("tags"))
+        if row.type == "DATASET":
+            found[id_] = DatasetNode(
+                id=row.node_id, namespace=row.namespace, name=row.name, label=short(row.name),
+                description=description_of(mine), tags=tags, fields=fields_of(past.get(id_) or mine.get("schema"), field_tags),
+                first_seen=row.first_seen, updated_at=row.last_seen, version_count=counts.get(id_, 0),
+            )  # fmt: skip
+        else:
+            run = latest.get(id_)
+            parent = parents.get(row.parent_id) if row.parent_id else None
+            found[id_] = JobNode(
+                id=row.node_id, namespace=row.namespace, name=row.name, label=short_job(row.name),
+                parent=parent.node_id if parent else None, description=description_of(mine), tags=tags,
+                first_seen=row.first_seen, updated_at=row.last_seen,
+                last_run=None if run is None else run_summary(run, below.get(run.run_id, RunState.NEW)),
+            )  # fmt: skip
+    return found
+
+
+def run_summary(run: RunRow, worst_below: RunState) -> RunSummary:
+    return RunSummary(str(run.run_id), effective(run, worst_below).name, run.began, run.ended_at, duration_ms(run))
+
+
+def effective(run: RunRow, worst_below: RunState) -> RunState:
+    """A run that ended well is no better than what ended below it; before its end it is what it says."""
+    if run.state == RunState.COMPLETED and worst_below in {RunState.FAILED, RunState.ABORTED}:
+        return worst_below
+    return run.state
+
+
+def duration_ms(run: RunRow) -> int | None:
+    return None if run.ended_at is None else max(0, round((run.ended_at - run.began).total_seconds() * 1000))
+
+
+def short_job(name: str) -> str:
+    """A job's name is already short, except where it is a path."""
+    return short(name) if "/" in name else name
+
+
+def description_of(facets: dict[str, bytes]) -> str | None:
+    value = plain(facets.get("documentation")).get("description")
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
+    """Columns from a schema facet; none when it is absent or not of its shape."""
+    if schema is None:
+        return []
+    try:
+        return [Field(f.name, f.type, f.description, tags.get(f.name, [])) for f in known.schema(schema)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def tags_of(body: bytes | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Tags of the dataset or job as `key` or `key:value`, and those of its columns."""
+    whole: list[str] = []
+    columns: dict[str, list[str]] = {}
+    items = plain(body).get("tags")
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and isinstance(item.get("key"), str):
+            value = item.get("value")
+            text = item["key"] if value in (None, "", "true", item["key"]) else f"{item['key']}:{value}"
+            field = item.get("field")
+            (columns.setdefault(field, []) if isinstance(field, str) and field else whole).append(text)
+    return whole, columns
+
+
+def plain(body: bytes | None) -> dict[str, Any]:
+    """A facet as plain values; empty when it is absent or unreadable."""
+    if body is None:
+        return {}
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def verbatim(facets: dict[str, bytes]) -> dict[str, msgspec.Raw]:
+    """Facets to be shown as they came."""
+    return {name: msgspec.Raw(body) for name, body in facets.items()}

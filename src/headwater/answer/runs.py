@@ -1,0 +1,265 @@
+"""What happened to a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+import msgspec
+
+from headwater.answer import node
+from headwater.answer.find import node_row
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import version
+from headwater.model.run import RunState
+from headwater.store import facets as facet_store
+from headwater.store import nodes as node_store
+from headwater.store import runs as run_store
+from headwater.store.database import Connection, Database
+from headwater.store.nodes import NodeRow
+from headwater.store.runs import RunRow
+
+_SHOWN = ("nominalTime", "errorMessage", "spark.exception")
+
+
+class RunRef(msgspec.Struct):
+    run_id: str
+    job: str
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One run of one job. `effective_state` is the worst of its own and of those below it."""
+
+    id: str
+    external_id: str | None
+    job: str
+    state: str
+    effective_state: str
+    started_at: dt.datetime
+    ended_at: dt.datetime | None
+    duration_ms: int | None
+    nominal_start: str | None
+    nominal_end: str | None
+    parent: RunRef | None
+    error: str | None
+
+
+class RunInput(msgspec.Struct):
+    dataset: str
+    declared: bool
+    version_id: str | None
+    external_version: str | None
+    written_by: RunRef | None
+    facets: dict[str, msgspec.Raw]
+
+
+class RunOutput(msgspec.Struct):
+    dataset: str
+    declared: bool
+    version_id: str | None
+    external_version: str | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    facets: dict[str, msgspec.Raw]
+
+
+class Code(msgspec.Struct):
+    version: str | None
+    url: str | None
+    dirty: bool | None
+
+
+class RunDetail(Run, kw_only=True):
+    facets: dict[str, msgspec.Raw]
+    job_facets: dict[str, msgspec.Raw]
+    inputs: list[RunInput]
+    outputs: list[RunOutput]
+    children: list[Run]
+    parameters: dict[str, str]
+    code: Code | None
+
+
+class Runs(msgspec.Struct):
+    total: int
+    runs: list[Run]
+
+
+async def runs(
+    database: Database, *, job: str | None, state: str | None, parent: str | None, limit: int, offset: int
+) -> Runs:
+    """A page of runs, the latest first."""
+    wanted = None
+    if state is not None:
+        if state.upper() not in RunState.__members__:
+            raise InvalidQuestion(f"state {state!r} is not one of {', '.join(RunState.__members__)}", parameter="state")
+        wanted = RunState[state.upper()]
+    async with database.snapshot() as connection:
+        job_id = None
+        if job is not None:
+            row = await node_row(connection, job)
+            if row.type != "JOB":
+                raise InvalidQuestion(f"{job!r} is a dataset; runs belong to jobs", parameter="job")
+            job_id = row.id
+        rows, total = await run_store.page(
+            connection,
+            job=job_id,
+            state=wanted,
+            parent=version.run_id(parent)[0] if parent else None,
+            limit=limit,
+            offset=offset,
+        )
+        return Runs(total, await _runs(connection, rows))
+
+
+async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
+    names = await node_store.by_ids(
+        connection, {row.job_id for row in rows} | {row.parent_job_id for row in rows if row.parent_job_id}
+    )
+    below = await run_store.worst_below(connection, [row.run_id for row in rows])
+    keys = {row: version.run_key(row.run_id, row.job_id) for row in rows}
+    facets = await facet_store.of_owners(connection, keys.values(), _SHOWN)
+    return [Run(**_values(row, names, below.get(row.run_id, RunState.NEW), facets.get(keys[row], {}))) for row in rows]
+
+
+def _values(row: RunRow, names: dict[uuid.UUID, NodeRow], worst: RunState, facets: dict[str, bytes]) -> dict[str, Any]:
+    nominal = node.plain(facets.get("nominalTime"))
+    parent = names.get(row.parent_job_id) if row.parent_job_id else None
+    return {
+        "id": str(row.run_id),
+        "external_id": row.external_id,
+        "job": names[row.job_id].node_id,
+        "state": row.state.name,
+        "effective_state": node.effective(row, worst).name,
+        "started_at": row.began,
+        "ended_at": row.ended_at,
+        "duration_ms": node.duration_ms(row),
+        "nominal_start": _text(nominal.get("nominalStartTime")),
+        "nominal_end": _text(nominal.get("nominalEndTime")),
+        "parent": RunRef(str(row.parent_run_id), parent.node_id) if parent else None,
+        "error": _error(facets),
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _error(facets: dict[str, bytes]) -> str | None:
+    """The first line of what went wrong; Spark's listener tells it in a facet of its own."""
+    message = node.plain(facets.get("errorMessage")).get("message") or node.plain(facets.get("spark.exception")).get(
+        "message"
+    )
+    return message.strip().splitlines()[0] if isinstance(message, str) and message.strip() else None
+
+
+async def run(database: Database, text: str) -> RunDetail:
+    """One run by id, or by a beginning of it that only one run has. Raises NotFound."""
+    async with database.snapshot() as connection:
+        rows = await run_store.by_run_id(connection, version.run_id(text)[0])
+        if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
+            ids = await run_store.by_prefix(connection, text.lower())
+            if len(ids) > 1:
+                raise InvalidQuestion(
+                    f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
+                )
+            rows = await run_store.by_run_id(connection, ids[0]) if ids else []
+        if not rows:
+            raise NotFound(f"run {text!r} is not known", run=text)
+        return await _detail(connection, rows[0])
+
+
+async def _detail(connection: Connection, row: RunRow) -> RunDetail:
+    key, job_key = version.run_key(row.run_id, row.job_id), version.run_job_key(row.run_id, row.job_id)
+    told = await run_store.datasets(connection, row.run_id, row.job_id)
+    owners = {
+        (dataset, direction): version.run_dataset_key(row.run_id, row.job_id, dataset, direction)
+        for dataset, direction, _ in told
+    }
+    read = await run_store.read_versions(
+        connection, [d for d, direction, _ in told if direction == "in"], row.began, row.run_id
+    )
+    written = await run_store.written_versions(connection, row.run_id, row.job_id)
+    facets = await facet_store.of_owners(connection, [key, job_key, *owners.values()])
+    children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
+    ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v.job_id)}
+    names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
+    below = await run_store.worst_below(connection, [row.run_id])
+    inputs, outputs = [], []
+    for dataset, direction, declared in told:
+        here = facets.get(owners[dataset, direction], {})
+        if direction == "in":
+            found = read.get(dataset)
+            told_version = node.plain(here.get("version")).get("datasetVersion")
+            writer = (
+                RunRef(str(found.run_id), names[found.job_id].node_id)
+                if found and found.run_id and found.job_id in names
+                else None
+            )
+            external = (
+                str(told_version) if told_version is not None else (found.external_version or None) if found else None
+            )
+            inputs.append(
+                RunInput(
+                    names[dataset].node_id,
+                    declared,
+                    str(found.id) if found else None,
+                    external,
+                    writer,
+                    node.verbatim(here),
+                )
+            )
+        else:
+            id_, external_version = written.get(dataset, (None, ""))
+            rows, size, files = statistics(here)
+            outputs.append(
+                RunOutput(
+                    names[dataset].node_id,
+                    declared,
+                    str(id_) if id_ else None,
+                    external_version or None,
+                    rows,
+                    size,
+                    files,
+                    node.verbatim(here),
+                )
+            )
+    mine, job_facets = facets.get(key, {}), facets.get(job_key, {})
+    return RunDetail(
+        **_values(row, names, below.get(row.run_id, RunState.NEW), mine),
+        facets=node.verbatim(mine),
+        job_facets=node.verbatim(job_facets),
+        inputs=inputs,
+        outputs=outputs,
+        children=await _runs(connection, children),
+        parameters=_parameters(mine),
+        code=_code(mine, job_facets),
+    )
+
+
+def statistics(facets: dict[str, bytes]) -> tuple[int | None, int | None, int | None]:
+    """Rows, bytes and files of an output, as its run told them."""
+    told = node.plain(facets.get("outputStatistics"))
+    values = [told.get(key) for key in ("rowCount", "size", "fileCount")]
+    rows, size, files = (value if isinstance(value, int) else None for value in values)
+    return rows, size, files
+
+
+def _parameters(facets: dict[str, bytes]) -> dict[str, str]:
+    items = node.plain(facets.get("executionParameters")).get("parameters")
+    return {
+        str(item["key"]): str(item.get("value", ""))
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict) and "key" in item
+    }
+
+
+def _code(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
+    location, local = node.plain(job_facets.get("sourceCodeLocation")), node.plain(run_facets.get("headwater_code"))
+    if not location and not local:
+        return None
+    dirty = local.get("dirty")
+    return Code(
+        _text(location.get("version")) or _text(local.get("version")),
+        _text(location.get("url")) or _text(location.get("repoUrl")),
+        dirty if isinstance(dirty, bool) else None,
+    )

@@ -1,0 +1,49 @@
+"""Versions of datasets and the schemas they had."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.model.run import RunState
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class VersionRow(msgspec.Struct, frozen=True):
+    """What one run left behind, or a DatasetEvent told."""
+
+    id: uuid.UUID
+    run_id: uuid.UUID | None
+    job_id: uuid.UUID | None
+    external_version: str
+    declared: bool
+    first_at: dt.datetime
+    written_at: dt.datetime
+    state: RunState
+
+
+async def versions(
+    connection: Connection, dataset: uuid.UUID, as_of: dt.datetime | str, limit: int
+) -> list[VersionRow]:
+    """The latest first."""
+    rows = await sqlfile.load("datasets")["versions"].many(connection, dataset_id=dataset, as_of=as_of, limit=limit)
+    return [VersionRow(*(*row[:7], RunState(row[7]))) for row in rows]
+
+
+async def version_counts(
+    connection: Connection, datasets: Collection[uuid.UUID], as_of: dt.datetime | str
+) -> dict[uuid.UUID, int]:
+    if not datasets:
+        return {}
+    return dict(await sqlfile.load("datasets")["version_counts"].many(connection, ids=list(datasets), as_of=as_of))
+
+
+async def schemas_as_of(
+    connection: Connection, datasets: Collection[uuid.UUID], as_of: dt.datetime
+) -> dict[uuid.UUID, bytes]:
+    """Schema bodies of the latest versions at a time."""
+    if not datasets:
+        return {}
+    return dict(await sqlfile.load("datasets")["schema_as_of"].many(connection, ids=list(datasets), as_of=as_of))

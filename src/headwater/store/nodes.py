@@ -1,0 +1,98 @@
+"""Datasets and jobs: by id, by page, by words."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """A dataset or a job. `type` is DATASET or JOB."""
+
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    first_seen: dt.datetime
+    last_seen: dt.datetime
+    parent_id: uuid.UUID | None
+
+    @property
+    def node_id(self) -> str:
+        return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A node that a search found, and by what."""
+
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    matched: str
+    detail: str | None
+
+    @property
+    def node_id(self) -> str:
+        return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+
+async def by_ids(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeRow]:
+    if not ids:
+        return {}
+    rows = await sqlfile.load("nodes")["by_ids"].many(connection, ids=list(ids))
+    return {row[0]: NodeRow(*row) for row in rows}
+
+
+async def page(
+    connection: Connection, kind: str, *, namespace: str | None, words: str | None, limit: int, offset: int
+) -> tuple[list[NodeRow], int]:
+    """A page of `datasets` or `jobs`, the latest spoken of first, and how many there are."""
+    queries = sqlfile.load("nodes")
+    pattern = None if not words else f"%{literal(words)}%"
+    rows = await queries[f"{kind}_page"].many(
+        connection, namespace=namespace, pattern=pattern, limit=limit, offset=offset
+    )
+    (total,) = await queries[f"{kind}_count"].one(connection, namespace=namespace, pattern=pattern)
+    return [NodeRow(*row) for row in rows], total
+
+
+async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime, dt.datetime]]:
+    """(name, first seen, last seen)."""
+    rows = await sqlfile.load("nodes")["namespaces"].many(connection, limit=limit, offset=offset)
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def counts(connection: Connection) -> tuple[int, int, int]:
+    """Datasets, jobs, runs."""
+    row = await sqlfile.load("nodes")["counts"].one(connection)
+    return row[0], row[1], row[2]
+
+
+async def search(connection: Connection, words: str, kind: str | None, limit: int) -> tuple[list[Hit], int]:
+    """Nodes whose name, columns or description have the words; and how many there are."""
+    rows = await sqlfile.load("nodes")["search"].many(
+        connection, pattern=f"%{literal(words)}%", ending=f"%{literal(words)}", type=kind, limit=limit
+    )
+    return [Hit(*row[:6]) for row in rows], rows[0][6] if rows else 0
+
+
+async def ending_with(connection: Connection, name: str) -> list[Hit]:
+    """Nodes whose name ends with these characters (at most 200)."""
+    rows = await sqlfile.load("nodes")["ending_with"].many(connection, name=name, pattern=f"%{literal(name)}")
+    return [Hit(*(*row, "name", None)) for row in rows]
+
+
+async def nearest(connection: Connection, name: str, limit: int) -> list[Hit]:
+    """Nodes with the most similar names."""
+    rows = await sqlfile.load("nodes")["nearest"].many(connection, name=name, limit=limit)
+    return [Hit(*(*row, "name", None)) for row in rows]
+
+
+def literal(words: str) -> str:
+    """The words as they are, inside a LIKE pattern."""
+    return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "")
