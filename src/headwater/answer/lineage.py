@@ -251,7 +251,7 @@ def _answer(
         direction=question.direction,
         depth=question.depth,
         as_of=question.as_of or dt.datetime.now(dt.UTC),
-        nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.type, n.id)),
+        nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
         edges=sorted(edges, key=lambda e: (e.source, e.target)),
         column_edges=_column_answers(columns, nodes),
         hidden=Hidden(len(hidden) + walk.capped, reason),

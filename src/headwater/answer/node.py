@@ -38,9 +38,8 @@ class RunSummary(msgspec.Struct):
     duration_ms: int | None
 
 
-class DatasetNode(msgspec.Struct, kw_only=True):
+class DatasetNode(msgspec.Struct, kw_only=True, tag_field="type", tag="DATASET"):
     id: str
-    type: str = "DATASET"
     namespace: str
     name: str
     label: str
@@ -55,9 +54,8 @@ class DatasetNode(msgspec.Struct, kw_only=True):
     hidden_downstream: int = 0
 
 
-class JobNode(msgspec.Struct, kw_only=True):
+class JobNode(msgspec.Struct, kw_only=True, tag_field="type", tag="JOB"):
     id: str
-    type: str = "JOB"
     namespace: str
     name: str
     label: str

@@ -1,0 +1,42 @@
+"""The web page: files built by `web/` into `static/`, with headers that let no foreign script run."""
+
+from importlib import resources
+from pathlib import Path
+
+from litestar import MediaType, Response, get
+
+_CONTENT_SECURITY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
+_HEADERS = {
+    "content-security-policy": _CONTENT_SECURITY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+_TYPES = {
+    ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
+    ".png": "image/png", ".woff2": "font/woff2", ".json": "application/json", ".map": "application/json", ".ico": "image/x-icon",
+}  # fmt: skip
+_MISSING = "The page is not built: run `make web` in a checkout. The API is at /api/v2 and its description at /schema."
+
+
+def folder() -> Path:
+    return Path(str(resources.files("headwater.api").joinpath("static")))
+
+
+@get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False)
+def page(path: str = "") -> Response[bytes]:
+    """A file of the page; any other path is the page itself, which reads its state from the address."""
+    root = folder().resolve()
+    wanted = (root / path.lstrip("/")).resolve()
+    if not wanted.is_relative_to(root) or not wanted.is_file():
+        if path.startswith("/assets/"):
+            return Response(b"not found", status_code=404, media_type=MediaType.TEXT)
+        wanted = root / "index.html"
+    if not wanted.is_file():
+        return Response(_MISSING.encode(), media_type=MediaType.TEXT, headers=_HEADERS)
+    # Names under assets/ carry a hash of their content, so they can be kept for good.
+    cache = "public, max-age=31536000, immutable" if "assets" in wanted.parts else "no-cache"
+    return Response(
+        wanted.read_bytes(),
+        media_type=_TYPES.get(wanted.suffix, "application/octet-stream"),
+        headers=_HEADERS | {"cache-control": cache},
+    )
