@@ -86,6 +86,7 @@ def parent(environ: Mapping[str, str] | None = None) -> Parent | None:
         name = PARENT_ID
         if text := env.get(PARENT_ID, "").strip():
             own_id = _triple(text)
+            _checked(*own_id, *own_id)
             name = ROOT_PARENT_ID
             root_text = env.get(ROOT_PARENT_ID, "").strip()
             return _checked(*own_id, *(_triple(root_text) if root_text else own_id))

@@ -207,7 +207,7 @@ class Sender:
         self._failures += 1
         self.failed_attempts += 1
         self.last_error = str(error) or type(error).__name__
-        if not self.said_outage:
+        if not self.said_outage and not self._stopping:  # after `close` the emitter has said what is left
             self.said_outage = True
             url, folder = self._destination.url, self._spool.folder
             log.warning(
