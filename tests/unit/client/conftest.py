@@ -1,0 +1,22 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collector import Collector, running
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable of the machine that runs the tests reaches them."""
+    for name in list(os.environ):
+        if name.startswith(("HEADWATER_", "OPENLINEAGE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
