@@ -54,6 +54,23 @@ class Producers(msgspec.Struct):
     producers: list[Producer]
 
 
+class NearMiss(msgspec.Struct):
+    """A dataset that is read but never written, and one of the same short name that is written but never read."""
+
+    read: str
+    written: str
+
+
+class NearMisses(msgspec.Struct):
+    near_misses: list[NearMiss]
+
+
+async def near_misses(database: Database) -> NearMisses:
+    """Links that are probably missing because one dataset goes by two names."""
+    async with database.connection() as connection:
+        return NearMisses([NearMiss(read, written) for read, written in await node_store.near_misses(connection)])
+
+
 async def status(database: Database) -> Status:
     async with database.connection() as connection:
         version, size = await server_store.about(connection)

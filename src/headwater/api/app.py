@@ -58,6 +58,7 @@ def create_app(settings: Settings) -> Any:
             openapi_config=OpenAPIConfig("Headwater", __version__, path="/schema"),
             plugins=[openapi.VerbatimJson()],
             request_max_body_size=None,
+            logging_config=None,
         )
     )
 

@@ -4,6 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 from litestar import MediaType, Response, get
+from litestar.params import FromPath
 
 _CONTENT_SECURITY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
 _HEADERS = {
@@ -23,7 +24,7 @@ def folder() -> Path:
 
 
 @get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False)
-def page(path: str = "") -> Response[bytes]:
+def page(path: FromPath[str] = "") -> Response[bytes]:
     """A file of the page; any other path is the page itself, which reads its state from the address."""
     root = folder().resolve()
     wanted = (root / path.lstrip("/")).resolve()

@@ -1,5 +1,29 @@
-"""The command line."""
+"""The command line: `headwater`, also installed as `dk`.
+
+Commands ask the server over HTTP and print with `output`; what they need is imported when they run, so that `--help` stays quick.
+"""
+
+import sys
+
+
+def arguments(given: list[str]) -> list[str]:
+    """`run DIR …` is `run package DIR …`; only `run show` and `run package` are words of their own."""
+    if len(given) > 1 and given[0] == "run" and given[1] not in {"package", "show", "-h", "--help"}:
+        return ["run", "package", *given[1:]]
+    return given
 
 
 def main() -> None:
-    """Run the `headwater` command."""
+    """Run the command. Our own errors become one line and exit code 1 (2 for a question that makes no sense); 75 means "try again"."""
+    from headwater.cli.program import program
+    from headwater.errors import Ambiguous, HeadwaterError, InvalidManifest, InvalidQuestion
+
+    try:
+        program(args=arguments(sys.argv[1:]))
+    except HeadwaterError as error:
+        from headwater.cli.output import complain
+
+        complain(error)
+        if not error.permanent:
+            sys.exit(75)
+        sys.exit(2 if isinstance(error, InvalidQuestion | InvalidManifest | Ambiguous) else 1)

@@ -20,8 +20,8 @@ from zlib import crc32
 log = logging.getLogger("headwater")
 
 _HEADER = b"%020d\n"
-_HEADER_SIZE = 21
-_SUFFIX = ".segment"
+HEADER_SIZE = 21
+SUFFIX = ".segment"
 _READ = 256 * 1024
 
 
@@ -53,14 +53,14 @@ class Segment:
     def create(cls, folder: Path) -> "Segment":
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
-            path = folder / f"{time.time_ns():020d}-{os.getpid()}{_SUFFIX}"
+            path = folder / f"{time.time_ns():020d}-{os.getpid()}{SUFFIX}"
             try:
                 fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 continue
             if _hold(fd):
-                os.pwrite(fd, _HEADER % _HEADER_SIZE, 0)
-                return cls(path, fd, _HEADER_SIZE, _HEADER_SIZE)
+                os.pwrite(fd, _HEADER % HEADER_SIZE, 0)
+                return cls(path, fd, HEADER_SIZE, HEADER_SIZE)
             os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
 
     @classmethod
@@ -74,9 +74,9 @@ class Segment:
             os.close(fd)
             return None
         size = os.fstat(fd).st_size
-        header = os.pread(fd, _HEADER_SIZE, 0)
-        sent = int(header) if len(header) == _HEADER_SIZE and header.strip().isdigit() else _HEADER_SIZE
-        return cls(path, fd, max(sent, _HEADER_SIZE), size)
+        header = os.pread(fd, HEADER_SIZE, 0)
+        sent = int(header) if len(header) == HEADER_SIZE and header.strip().isdigit() else HEADER_SIZE
+        return cls(path, fd, max(sent, HEADER_SIZE), size)
 
 
 class Batch:
@@ -109,7 +109,7 @@ class Spool:
             segment = self._active
             if segment is None:
                 segment = self._active = Segment.create(self.folder)
-            elif segment.size + len(line) > self._segment_bytes and segment.size > _HEADER_SIZE:
+            elif segment.size + len(line) > self._segment_bytes and segment.size > HEADER_SIZE:
                 self._full.append(segment)
                 self._active = None  # a failure below must not leave the full one active
                 self._make_room()
@@ -139,9 +139,9 @@ class Spool:
             if segment.sent < segment.size:
                 return
             if segment is self._active:
-                os.ftruncate(segment.fd, _HEADER_SIZE)
-                segment.size = _HEADER_SIZE
-                segment.note(_HEADER_SIZE)
+                os.ftruncate(segment.fd, HEADER_SIZE)
+                segment.size = HEADER_SIZE
+                segment.note(HEADER_SIZE)
                 return
             segment.close(delete=True)
             (self._full if segment in self._full else self._claimed).remove(segment)
@@ -236,7 +236,7 @@ class Spool:
 
     def _files(self) -> list[Path]:
         try:
-            return sorted(self.folder.glob(f"*{_SUFFIX}"))
+            return sorted(self.folder.glob(f"*{SUFFIX}"))
         except OSError:
             return []
 

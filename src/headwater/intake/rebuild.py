@@ -11,7 +11,7 @@ from headwater.intake.accept import merged
 from headwater.intake.project import Changes, project
 from headwater.model.event import read
 from headwater.store import events, projections
-from headwater.store.database import Connection, Database
+from headwater.store.database import Database
 
 _PAGE = 500
 
@@ -34,12 +34,13 @@ def _projected(at: dt.datetime, digest: bytes, body: bytes) -> Changes:
     return project(read(body), at, digest)
 
 
-async def fingerprint(connection: Connection) -> dict[str, str]:
+async def fingerprints(database: Database) -> dict[str, str]:
     """A digest of each projection's rows in order: equal exactly when the tables are equal, byte for byte."""
     found = {}
-    for table in projections.TABLES:
-        digest = hashlib.blake2b(digest_size=16)
-        async for line in projections.lines(connection, table):
-            digest.update(line)
-        found[table] = digest.hexdigest()
+    async with database.snapshot() as connection:
+        for table in projections.TABLES:
+            digest = hashlib.blake2b(digest_size=16)
+            async for line in projections.lines(connection, table):
+                digest.update(line)
+            found[table] = digest.hexdigest()
     return found

@@ -93,6 +93,11 @@ async def nearest(connection: Connection, name: str, limit: int) -> list[Hit]:
     return [Hit(*(*row, "name", None)) for row in rows]
 
 
+async def near_misses(connection: Connection) -> list[tuple[str, str]]:
+    """(node id only read, node id only written) with the same last segment, whatever its case (at most 50)."""
+    return [(row[0], row[1]) for row in await sqlfile.load("nodes")["near_misses"].many(connection)]
+
+
 def literal(words: str) -> str:
     """The words as they are, inside a LIKE pattern."""
     return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "")

@@ -1,11 +1,12 @@
 """`/api/v1`: OpenLineage in, and what of Marquez's API is served so far."""
 
 import datetime as dt
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, Router, get, post
 from litestar.datastructures import State
+from litestar.params import FromQuery, QueryParameter
 
 from headwater.answer import log
 from headwater.api import body
@@ -57,7 +58,7 @@ async def accept_batch(request: Request[Any, Any, Any], state: State) -> BatchRe
 
 
 @get("/namespaces")
-async def namespaces(state: State, limit: int = 100, offset: int = 0) -> log.Namespaces:
+async def namespaces(state: State, limit: FromQuery[int] = 100, offset: FromQuery[int] = 0) -> log.Namespaces:
     """Every namespace of a dataset or job."""
     return await log.namespaces(state.database, limit=limit, offset=offset)
 
@@ -65,11 +66,11 @@ async def namespaces(state: State, limit: int = 100, offset: int = 0) -> log.Nam
 @get("/events/lineage")
 async def lineage_events(
     state: State,
-    after: dt.datetime | None = None,
-    before: dt.datetime | None = None,
-    sort_direction: str = "desc",
-    limit: int = 100,
-    offset: int = 0,
+    after: FromQuery[dt.datetime | None] = None,
+    before: FromQuery[dt.datetime | None] = None,
+    sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
+    limit: FromQuery[int] = 100,
+    offset: FromQuery[int] = 0,
 ) -> Response[bytes]:
     """Run events as they were received, `after` ≤ eventTime < `before`."""
     found = await log.lineage_events(

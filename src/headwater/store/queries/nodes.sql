@@ -67,3 +67,15 @@ order by 2, 3, 4 limit 200
 select id, type, namespace, name from (
   select id, 'DATASET' as type, namespace, name from datasets union all select id, 'JOB', namespace, name from jobs) n
 order by greatest(word_similarity(%(name)s, name), similarity(%(name)s, regexp_replace(name, '^.*[/.]', ''))) desc, name limit %(limit)s
+
+-- name: near_misses :many
+-- Datasets only read beside datasets only written whose last segment is the same, whatever its case.
+with use as (
+  select d.id, d.namespace, d.name, lower(regexp_replace(d.name, '^.*[/.]', '')) as short,
+         bool_or(e.direction = 'in') as is_read, bool_or(e.direction = 'out') as is_written
+  from datasets d join edges e on e.dataset_id = d.id group by d.id
+)
+select 'dataset:' || r.namespace || ':' || r.name, 'dataset:' || w.namespace || ':' || w.name
+from use r join use w on w.short = r.short and w.id <> r.id
+where r.is_read and not r.is_written and w.is_written and not w.is_read and length(r.short) > 2
+order by 1, 2 limit 50

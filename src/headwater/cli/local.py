@@ -1,0 +1,194 @@
+"""The local stack: `up`, `down`, `status`, and the `serve` that `up` starts. No Docker, one folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli import output, process, server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headwater.settings import Settings
+
+Port = Annotated[int | None, typer.Option(help="Port to listen on; default 5000 or HEADWATER_SERVER__PORT.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def up(
+    port: Port = None, json: Json = False, wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 60.0
+) -> None:
+    """Start Headwater: database, API and page in one background process. Safe to call again.
+
+    Examples:
+
+      headwater up
+
+      headwater up --port 5001
+
+      HEADWATER_DATABASE__URL=postgresql://… headwater up
+    """
+    import os
+    import subprocess
+    import sys
+    import time
+
+    from headwater.errors import ServerUnavailable
+    from headwater.settings import Settings
+
+    running = process.read()
+    began = time.monotonic()
+    if running is None:
+        settings = Settings()
+        listen = port or settings.server.port
+        _free(settings.server.host, listen)
+        process.home().mkdir(parents=True, exist_ok=True)
+        log = process.home() / "server.log"
+        with log.open("ab") as sink:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "headwater", "serve"],
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                start_new_session=True,
+                env={**os.environ, "HEADWATER_SERVER__PORT": str(listen), "HEADWATER_HOME": str(process.home())},
+            )
+        url = f"http://{settings.server.host}:{listen}"
+        while not _answers(url):
+            if child.poll() is not None or time.monotonic() - began > wait:
+                child.terminate()
+                tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
+                raise ServerUnavailable(f"Headwater did not start; the end of {log}:\n{tail}")
+            time.sleep(0.05)
+    else:
+        url = running.url
+    if json:
+        output.raw(server.ask(url, "/api/v2/status"))
+        return
+    word = "is up already" if running else f"is up ({time.monotonic() - began:.1f} s)"
+    output.line(f"Headwater {word}: {url}")
+
+
+def _free(host: str, port: int) -> None:
+    """Raise PortInUse, with the way out, when something listens there."""
+    import socket
+
+    from headwater.errors import PortInUse
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise PortInUse(
+                f"port {port} on {host} is taken ({error.strerror}). Stop what listens there, or choose another: "
+                f"`headwater up --port {port + 1}` (and HEADWATER_URL=http://{host}:{port + 1} for those who send events).",
+                port=port,
+            ) from error
+
+
+def _answers(url: str) -> bool:
+    from headwater.errors import HeadwaterError
+
+    try:
+        server.ask(url, "/api/v2/status")
+    except HeadwaterError:
+        return False
+    return True
+
+
+def down(json: Json = False) -> None:
+    """Stop the server that `up` started, and its database. The data stays."""
+    import os
+    import signal
+    import time
+
+    from headwater.errors import ServerUnavailable
+
+    running = process.read()
+    if running is not None:
+        os.kill(running.pid, signal.SIGTERM)
+        began = time.monotonic()
+        while process.alive(running.pid):
+            if time.monotonic() - began > 30:
+                raise ServerUnavailable(
+                    f"process {running.pid} has not stopped after 30 s; its log is {process.home() / 'server.log'}"
+                )
+            time.sleep(0.05)
+        process.remove()
+    if json:
+        output.raw(b'{"stopped": %s}' % (b"true" if running else b"false"))
+    else:
+        output.line("Headwater is down." if running else "Headwater was not running.")
+
+
+def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
+    """Whether the server answers, what it holds, and what waits to be sent to it."""
+    from headwater.client import config
+    from headwater.client.backlog import waiting
+
+    answer = server.get(url, "/api/v2/status")
+    spool = waiting(config.destination().spool)
+    if json:
+        import msgspec
+
+        output.raw(
+            msgspec.json.encode(
+                {**answer, "url": server.address(url), "spool": {"events": spool.events, "bytes": spool.bytes}}
+            )
+        )
+        return
+    output.table(
+        ("", ""),
+        [
+            (
+                "server",
+                f"{server.address(url)}  (version {answer['version']}, since {output.moment(answer['started_at'])} UTC)",
+            ),
+            (
+                "database",
+                f"PostgreSQL {answer['database']['version']}, {output.size(answer['database']['size_bytes'])}",
+            ),
+            (
+                "events",
+                f"{answer['events']['total']:,}  (last {output.moment(answer['events']['last_received_at']) or 'never'})",
+            ),
+            ("holds", "{datasets:,} datasets, {jobs:,} jobs, {runs:,} runs".format(**answer["counts"])),
+            ("spool", f"{spool.events:,} events wait in {config.destination().spool}"),
+        ],
+    )
+
+
+def serve() -> None:
+    """Serve in the foreground (what `up` starts)."""
+    from headwater.api.app import serve as serve_api
+    from headwater.settings import Settings
+
+    settings = Settings()
+    home = process.home()
+    home.mkdir(parents=True, exist_ok=True)
+    if settings.database.url:
+        _serve(settings, settings.database.url, serve_api)
+        return
+    from headwater.store.embedded import EmbeddedPostgres
+
+    postgres = EmbeddedPostgres(home / "postgres")
+    try:
+        _serve(settings, postgres.url, serve_api)
+    finally:
+        postgres.stop()
+
+
+def _serve(settings: Settings, database_url: str, serve_api: Callable[[Settings], None]) -> None:
+    import os
+
+    settings.database.url = database_url
+    process.write(
+        process.ServerProcess(os.getpid(), f"http://{settings.server.host}:{settings.server.port}", database_url)
+    )
+    try:
+        serve_api(settings)
+    finally:
+        process.remove()

@@ -1,0 +1,88 @@
+"""What commands print, in a form for people and a form for programs (`--json`: the server's answer as it came).
+
+Names come from events and are untrusted: control characters are shown escaped, so that no name can drive the terminal.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from headwater.errors import HeadwaterError
+
+STATE_STYLES = {"COMPLETED": "green", "FAILED": "bold red", "ABORTED": "yellow", "RUNNING": "cyan"}
+
+
+def printable(text: str) -> str:
+    """The text with everything that is not printable escaped, and cut where it is absurdly long."""
+    if len(text) > 300:
+        text = f"{text[:200]}…{text[-60:]}"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], *, styles: dict[int, dict[str, str]] | None = None
+) -> None:
+    """A table on standard output. `styles` maps a column to its values' styles."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in headings:
+        made.add_column(heading, overflow="fold")
+    for row in rows:
+        texts = ["" if value is None else printable(str(value)) for value in row]
+        made.add_row(*(Text(text, style=(styles or {}).get(i, {}).get(text, "")) for i, text in enumerate(texts)))
+    console = Console()
+    # Piped into another program a line must not be folded at 80 columns.
+    (console if console.is_terminal else Console(width=10_000)).print(made)
+
+
+def line(text: str = "", style: str | None = None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=True, highlight=False).print(Text(text, style=style or ""))
+
+
+def raw(body: bytes) -> None:
+    """JSON as the server gave it, indented for people who look."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(body, indent=2).decode() + "\n")
+
+
+def moment(text: str | None) -> str:
+    """A time to the second, as UTC."""
+    return "" if text is None else datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def duration(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return ""
+    seconds = milliseconds / 1000
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
+
+
+def size(count: int | None) -> str:
+    if count is None:
+        return ""
+    value, unit = float(count), "B"
+    for following in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, following
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def complain(error: HeadwaterError) -> None:
+    """One error on standard error, with the candidates or places it carries."""
+    sys.stderr.write(f"headwater: {printable(error.message) if len(error.message) < 300 else error.message}\n")
+    for key in ("candidates", "suggestions", "problems"):
+        found = error.detail.get(key)
+        for item in found if isinstance(found, list) else []:
+            sys.stderr.write(f"  {printable(str(item))}\n")

@@ -1,0 +1,61 @@
+"""The tree of commands."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import datasets, lineage, local, maintenance, runs
+from headwater.cli.run import run as run_package
+
+program = typer.Typer(
+    name="headwater",
+    help="Where data comes from, what happened to it, who depends on it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+run = typer.Typer(
+    help=(
+        "Run a package, or show a run.\n\n"
+        "  headwater run DIR [--param key=value] [--master local[4]] [--dry-run]   (headwater run package --help)\n\n"
+        "  headwater run show RUN_ID"
+    ),
+    rich_markup_mode=None,
+)
+dev = typer.Typer(
+    help="The local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
+)
+
+for group in (program, dev):
+    group.command()(local.up)
+    group.command()(local.down)
+    group.command()(local.status)
+program.command(hidden=True)(local.serve)
+program.add_typer(run, name="run")
+program.add_typer(dev, name="dev")
+run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
+run.command("show")(runs.show)
+program.command("lineage")(lineage.lineage)
+program.command("runs")(runs.runs)
+program.command("datasets")(datasets.datasets)
+program.command("rebuild")(maintenance.rebuild)
+program.command("doctor")(maintenance.doctor)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from headwater import __version__
+
+        typer.echo(f"headwater {__version__}")
+        raise typer.Exit
+
+
+@program.callback()
+def options(
+    _version_asked: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> Any:
+    """Where data comes from, what happened to it, who depends on it."""

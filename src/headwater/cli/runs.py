@@ -1,0 +1,132 @@
+"""`headwater runs` and `headwater run show`: what happened."""
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli import drawing, output, server
+
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def runs(
+    job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
+    state: Annotated[str | None, typer.Option(help="COMPLETED, FAILED, ABORTED or RUNNING.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Runs, the latest first.
+
+    Examples:
+
+      headwater runs --state FAILED
+
+      headwater runs clean-flights --json
+    """
+    node = server.resolve(url, job, "job")["id"] if job else None
+    answer = server.ask(url, "/api/v2/runs", job=node, state=state, limit=limit)
+    if json:
+        output.raw(answer)
+        return
+    found = server.get(url, "/api/v2/runs", job=node, state=state, limit=limit)
+    output.table(
+        ("run", "job", "state", "started (UTC)", "duration", "error"),
+        [
+            (
+                r["id"],
+                r["job"].removeprefix("job:"),
+                r["effective_state"],
+                output.moment(r["started_at"]),
+                output.duration(r["duration_ms"]),
+                r["error"],
+            )
+            for r in found["runs"]
+        ],
+        styles={2: output.STATE_STYLES},
+    )
+    if found["total"] > len(found["runs"]):
+        output.line(f"{len(found['runs'])} of {found['total']:,}; --limit shows more", "dim")
+
+
+def show(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """One run: parameters, code, what it read and wrote in which version, its children.
+
+    Examples:
+
+      headwater run show 0199c0de-0000-7000-8000-000000000001
+
+      headwater run show 0199c0de --json
+    """
+    if json:
+        output.raw(server.ask(url, server.path("runs", run_id)))
+        return
+    run = server.get(url, server.path("runs", run_id))
+    drawing.print_run(run)
+    if run["code"]:
+        dirty = " (with uncommitted changes)" if run["code"]["dirty"] else ""
+        output.line(
+            f"  {'code':<10}{output.printable(run['code']['version'] or '')}{dirty}  {output.printable(run['code']['url'] or '')}"
+        )
+    if run["nominal_start"]:
+        output.line(
+            f"  {'period':<10}{output.printable(run['nominal_start'])} … {output.printable(run['nominal_end'] or '')}"
+        )
+    if run["parent"]:
+        output.line(
+            f"  {'parent':<10}{output.printable(run['parent']['job'].removeprefix('job:'))}  {run['parent']['run_id']}"
+        )
+    for title, values in (("Parameters", run["parameters"]),):
+        if values:
+            output.line()
+            output.line(title, "bold")
+            for key, value in values.items():
+                output.line(f"  {output.printable(key)} = {output.printable(value)}")
+    if run["inputs"]:
+        output.line()
+        output.line("Read", "bold")
+        output.table(
+            ("  dataset", "version", "written by"),
+            [
+                (
+                    "  " + i["dataset"].removeprefix("dataset:") + ("  (declared)" if i["declared"] else ""),
+                    i["external_version"] or i["version_id"],
+                    f"{i['written_by']['job'].removeprefix('job:')}  {i['written_by']['run_id']}"
+                    if i["written_by"]
+                    else None,
+                )
+                for i in run["inputs"]
+            ],
+        )
+    if run["outputs"]:
+        output.line()
+        output.line("Wrote", "bold")
+        output.table(
+            ("  dataset", "version", "rows", "size", "files"),
+            [
+                (
+                    "  " + o["dataset"].removeprefix("dataset:") + ("  (declared)" if o["declared"] else ""),
+                    o["external_version"] or o["version_id"],
+                    None if o["rows"] is None else f"{o['rows']:,}",
+                    output.size(o["bytes"]),
+                    o["files"],
+                )
+                for o in run["outputs"]
+            ],
+        )
+    if run["children"]:
+        output.line()
+        output.line("Children", "bold")
+        output.table(
+            ("  run", "job", "state", "duration"),
+            [
+                (f"  {c['id']}", c["job"].removeprefix("job:"), c["effective_state"], output.duration(c["duration_ms"]))
+                for c in run["children"]
+            ],
+            styles={2: output.STATE_STYLES},
+        )

@@ -1,0 +1,81 @@
+"""The server a command talks to: where it is, and questions to it."""
+
+import os
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from headwater.errors import Ambiguous, NotFound
+
+URL_HELP = "Address of the server; else HEADWATER_URL, OPENLINEAGE_URL or the one `headwater up` started."
+
+
+def address(url: str | None) -> str:
+    """The base address: what was given, else what the environment says, else the local server's."""
+    if url:
+        return url
+    from headwater.client import config
+
+    found = config.destination()
+    if found.source == "default" and (running := local_address()):
+        return running
+    return found.base or config.DEFAULT_URL
+
+
+def local_address() -> str | None:
+    """Where `headwater up` says it serves."""
+    from headwater.cli.process import read
+
+    state = read()
+    return state.url if state else None
+
+
+def ask(url: str | None, path: str, **parameters: object) -> bytes:
+    """The server's answer."""
+    from headwater.client.ask import ask as client_ask
+
+    return client_ask(address(url), path, parameters, api_key=os.environ.get("HEADWATER_API_KEY"))
+
+
+def get(url: str | None, path: str, **parameters: object) -> Any:
+    """The server's answer, decoded."""
+    return msgspec.json.decode(ask(url, path, **parameters))
+
+
+def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
+    """What the name means: `{"id", "type", "namespace", "name", …}`.
+
+    Raises Ambiguous with the candidates, NotFound with the nearest names.
+    """
+    if "/" in name and (location := _as_location(name)):
+        found = get(url, "/api/v2/resolve", name=location, type=kind)
+        if found["match"]:
+            return found["match"]
+    found = get(url, "/api/v2/resolve", name=name, type=kind)
+    if found["match"]:
+        return found["match"]
+    if found["candidates"]:
+        raise Ambiguous(
+            f"{name!r} could be any of {len(found['candidates'])}; give more of the name, or a whole node id:",
+            candidates=[item["id"] for item in found["candidates"]],
+        )
+    raise NotFound(
+        f"nothing is called {name!r}"
+        + ("; the nearest:" if found["suggestions"] else "; nothing has been recorded yet"),
+        suggestions=[item["id"] for item in found["suggestions"]],
+    )
+
+
+def _as_location(name: str) -> str | None:
+    """A path that exists here, or a URI, as the node id it would have."""
+    from headwater.model.names import from_location
+
+    if "://" in name or os.path.exists(name):  # noqa: PTH110
+        return from_location(name).node_id
+    return None
+
+
+def path(*segments: str) -> str:
+    """An API path with every segment encoded whole."""
+    return "/api/v2/" + "/".join(quote(segment, safe="") for segment in segments)

@@ -1,0 +1,3 @@
+"""Fixtures by subject; see tests/fixtures/."""
+
+pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.app"]

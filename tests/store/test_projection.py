@@ -1,0 +1,163 @@
+"""Any order, any repetition and any split of the same events ends in the same tables, and so does a rebuild."""
+
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
+from tests.fixtures.postgres import empty
+
+from headwater.intake.accept import Intake
+from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.store.database import Database
+
+names = st.sampled_from(["/a", "/b", "/c"])
+jobs = st.sampled_from(["one", "two"])
+# Few times, so that ties of event time are common and the digest has to break them.
+times = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-02-01T00:00:00+02:00"])
+fields = st.sampled_from(["x", "y", "z"])
+
+
+@st.composite
+def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    if draw(st.booleans()):
+        facets |= schema(
+            *draw(st.lists(fields, unique=True, max_size=3)), type=draw(st.sampled_from(["int", "string"]))
+        )
+    if output and draw(st.booleans()):
+        edges = {
+            draw(fields): [(draw(names), draw(fields), "DIRECT:IDENTITY")],
+            draw(fields): [(draw(names), draw(fields), "INDIRECT:FILTER")],
+        }
+        facets |= columns(edges)
+    if draw(st.integers(0, 4)) == 0:
+        facets["version"] = facet(datasetVersion=draw(st.sampled_from(["1", "2"])))
+    if draw(st.integers(0, 4)) == 0:
+        facets["documentation"] = facet(description=draw(fields), **({"_deleted": True} if draw(st.booleans()) else {}))
+    if draw(st.integers(0, 4)) == 0:
+        facets["headwater_declared"] = facet(name="x")
+    return dataset(draw(names), **facets)
+
+
+@st.composite
+def events(draw: Any) -> dict[str, Any]:
+    at = draw(times)
+    kind = draw(st.integers(0, 9))
+    if kind == 0:
+        return {"eventTime": at, "producer": "p", "dataset": draw(datasets())}
+    inputs, outputs = draw(st.lists(datasets(), max_size=2)), draw(st.lists(datasets(output=True), max_size=2))
+    job_facets = {}
+    if draw(st.integers(0, 3)) == 0:
+        entry = {
+            "type": "DATASET",
+            "namespace": "file",
+            "name": draw(names),
+            "inputs": [{"type": "DATASET", "namespace": "file", "name": draw(names)}],
+        }
+        job_facets["lineage"] = facet(entries=[entry])
+    if kind == 1:
+        return {
+            "eventTime": at,
+            "producer": "p",
+            "job": {"namespace": "test", "name": draw(jobs), "facets": job_facets},
+            "inputs": inputs,
+            "outputs": outputs,
+        }
+    told = parent(draw(st.integers(1, 3)), draw(jobs)) if draw(st.booleans()) else {}
+    type_ = draw(st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", None]))
+    return run_event(
+        type_, draw(st.integers(1, 3)), draw(jobs), inputs, outputs, at=at, run_facets=told, job_facets=job_facets
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(told=st.lists(events(), min_size=1, max_size=8), data=st.data())
+def test_order_repetition_and_batching_change_nothing(database: Database, run: Any, told: list[Any], data: Any) -> None:
+    run(empty(database))
+    run(_send(database, [told]))
+    expected = run(fingerprints(database))
+
+    other = data.draw(st.permutations(told + data.draw(st.lists(st.sampled_from(told), max_size=4))))
+    cut = data.draw(st.integers(0, len(other)))
+    run(empty(database))
+    run(_send(database, [part for part in (other[:cut], other[cut:]) if part]))
+    assert run(fingerprints(database)) == expected
+
+    run(rebuild(database))
+    assert run(fingerprints(database)) == expected
+
+
+async def _send(database: Database, batches: list[list[Any]]) -> None:
+    intake = Intake(database)
+    for batch in batches:
+        accepted = await intake.batch(json.dumps(batch).encode())
+        assert not accepted.refused
+
+
+def test_a_fingerprint_sees_a_changed_row(database: Database, run: Any) -> None:
+    run(_send(database, [[run_event("START", 1, "one", ["/a"], ["/b"])]]))
+    before = run(fingerprints(database))
+
+    async def damage() -> None:
+        async with database.connection() as connection:
+            await connection.execute("update runs set state = 5")
+
+    run(damage())
+    after = run(fingerprints(database))
+    assert {table for table in after if after[table] != before[table]} == {"runs"}
+    run(rebuild(database))
+    assert run(fingerprints(database)) == before
+
+
+def test_statements_for_a_batch_do_not_grow_with_it(database: Database, run: Any, statements: Any) -> None:
+    """Two batches of 1 and 200 events: the same statements."""
+    counts = []
+    for number in (1, 200):
+        batch = [
+            run_event(
+                "COMPLETE",
+                i + number * 1000,
+                f"job{i}",
+                [dataset("/a", **schema("x"))],
+                [dataset(f"/o{i}", **schema("y"))],
+            )
+            for i in range(number)
+        ]
+        with statements() as counted:
+            run(_send(database, [batch]))
+        counts.append(len(counted))
+    assert counts[0] == counts[1]
+    assert counts[1] <= 16
+
+
+def test_a_late_start_undoes_no_end_and_fail_is_sticky(database: Database, run: Any) -> None:
+    told = [
+        run_event("COMPLETE", 1, "one", at="2026-01-01T00:00:09Z"),
+        run_event("FAIL", 1, "one", at="2026-01-01T00:00:08Z"),
+        run_event("START", 1, "one", at="2026-01-01T00:00:10Z"),
+        run_event("START", 1, "one", at="2026-01-01T00:00:01Z"),
+    ]
+    run(_send(database, [[event] for event in told]))
+
+    async def row() -> Any:
+        async with database.connection() as connection:
+            cursor = await connection.execute("select state, started_at::text, ended_at::text from runs")
+            return await cursor.fetchone()
+
+    assert run(row()) == (5, "2026-01-01 00:00:01+00", "2026-01-01 00:00:09+00")
+
+
+def test_the_log_holds_the_bytes_as_they_came(database: Database, run: Any) -> None:
+    body = (
+        b'{ "eventTime":"2026-01-01T00:00:00Z",  "producer":"p", "job":{"namespace":"n","name":"\\u00e9"}, "x": 1.50 }'
+    )
+    run(Intake(database).one(body))
+
+    async def stored() -> bytes:
+        async with database.connection() as connection:
+            return (await (await connection.execute("select body from events")).fetchone())[0]  # type: ignore[index]
+
+    assert run(stored()) == body
+    assert encoded({}) == b"{}"

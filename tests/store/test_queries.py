@@ -1,0 +1,57 @@
+"""Every query of every `.sql` file is prepared against the migrated schema, and has a name, a kind and a line of prose."""
+
+import re
+from importlib import resources
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.store import sqlfile
+from headwater.store.embedded import EmbeddedPostgres
+
+FILES = sorted(
+    item.name.removesuffix(".sql")
+    for item in resources.files("headwater.store").joinpath("queries").iterdir()
+    if item.name.endswith(".sql")
+)
+QUERIES = [(file, name) for file in FILES for name in sqlfile.load(file)]
+PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
+
+
+@pytest.mark.parametrize(("file", "name"), QUERIES, ids=[f"{file}.{name}" for file, name in QUERIES])
+def test_prepares(postgres: EmbeddedPostgres, migrated: Any, file: str, name: str) -> None:
+    query = sqlfile.load(file)[name]
+    assert query.sql.startswith("-- "), "a line of prose says what the query answers"
+    numbers: dict[str, int] = {}
+    sql = PLACEHOLDER.sub(lambda match: f"${numbers.setdefault(match[1], len(numbers) + 1)}", query.sql).replace(
+        "%%", "%"
+    )
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"prepare q as {sql}".encode())
+
+
+def test_module_and_file_have_the_same_name() -> None:
+    modules = {
+        item.name.removesuffix(".py")
+        for item in resources.files("headwater.store").iterdir()
+        if item.name.endswith(".py")
+    }
+    assert set(FILES) <= modules
+
+
+def test_the_hot_walk_uses_its_indexes(database: Any, run: Any) -> None:
+    """A walk step reads edges by dataset and reports by job, whatever the size of the tables: no sequential scan of either."""
+    query = sqlfile.load("edges")["live_at_datasets"]
+
+    async def plan() -> str:
+        async with database.transaction() as connection:
+            await connection.execute("set local enable_seqscan = off")
+            rows = await connection.execute(
+                "explain " + query.sql, {"ids": [], "direction": "in", "as_of": "infinity", "live_runs": 10}
+            )
+            return "\n".join(row[0] for row in await rows.fetchall())
+
+    text = run(plan())
+    assert "Seq Scan on edges" not in text
+    assert "Seq Scan on report_datasets" not in text
