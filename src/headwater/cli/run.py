@@ -1,0 +1,135 @@
+"""`headwater run DIR`: run a package with its lineage around it.
+
+Refuses to write to stdout while the child runs: that is the package's own.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from headwater.client.config import destination
+from headwater.errors import InvalidManifest
+from headwater.runner import Manifest, load
+
+EXAMPLES = """
+Examples:
+
+  headwater run ./flights-clean
+
+  headwater run ./flights-clean --param year=2014 --master 'local[4]'
+
+  headwater run ./flights-clean --remote sc://spark:15002 --conf spark.sql.shuffle.partitions=8
+
+  headwater run ./flights-clean --dry-run
+
+  headwater run ./flights-clean -- --limit 1000
+
+The exit code is the program's own; 128+n when it ended by signal n; 2 when the dk.yaml is wrong.
+"""
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The package: a folder with a dk.yaml.")],
+    extra: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGS]", help="More arguments for the program.")
+    ] = None,
+    *,
+    param: Annotated[list[str] | None, typer.Option("--param", "-p", metavar="K=V", help="Set a parameter.")] = None,
+    master: Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")] = None,
+    remote: Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")] = None,
+    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property.")] = None,
+    heartbeat: Annotated[
+        float | None, typer.Option(min=0, help="Seconds between RUNNING events; 0 for none. Default: the manifest's.")
+    ] = None,
+    capture: Annotated[
+        bool, typer.Option("--capture/--no-capture", help="Capture what Spark reads and writes.")
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the resolved package and its datasets; run nothing.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the run's summary (or the package) as JSON on stdout, last.")
+    ] = False,
+) -> None:
+    """Run the program that DIR/dk.yaml names, and report the run: START, RUNNING, then COMPLETE, FAIL or ABORT."""
+    if master and remote:
+        raise typer.BadParameter("--master and --remote exclude each other")
+    try:
+        manifest = load(folder, _pairs(param, "--param"))
+    except InvalidManifest as error:
+        _say(str(error))
+        raise typer.Exit(2) from error
+    for warning in manifest.warnings:
+        _say(f"warning: {warning}")
+    if dry_run:
+        print(msgspec.json.format(msgspec.json.encode(manifest)).decode() if as_json else _shown(manifest))
+        return
+    from headwater.runner.command import SparkChoice
+    from headwater.runner.execution import execute
+
+    choice = SparkChoice(master, remote, _pairs(conf, "--conf"))
+    if remote and (manifest.program.conf or choice.conf):
+        _say("warning: Spark Connect takes no conf from outside the program; spark.* settings are not applied")
+    summary = execute(
+        manifest,
+        extra=tuple(extra or ()),
+        spark=choice,
+        heartbeat=heartbeat,
+        capture=capture,
+        started=lambda run_id: _say(f"{manifest.namespace}/{manifest.name} START run {run_id}"),
+    )
+    tail = f": {summary.error}" if summary.error else ""
+    _say(f"{summary.namespace}/{summary.name} {summary.state} in {summary.seconds:.1f} s, run {summary.run_id}{tail}")
+    if as_json:
+        print(msgspec.json.encode(summary).decode())
+    raise typer.Exit(summary.exit_code)
+
+
+run.__doc__ = f"{run.__doc__}\n{EXAMPLES}"
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in given or ():
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip():
+            raise typer.BadParameter(f"{option} takes NAME=VALUE, got {text!r}")
+        pairs[name.strip()] = value
+    return pairs
+
+
+def _shown(manifest: Manifest) -> str:
+    program = manifest.program
+    lines = [
+        f"package    {manifest.namespace}/{manifest.name}" + (f" {manifest.version}" if manifest.version else ""),
+        f"job        job:{manifest.namespace}:{manifest.name}",
+        f"program    {program.kind} {program.target}",
+    ]
+    lines += [f"argument   {each}" for each in program.args]
+    lines += [f"conf       {name}={value}" for name, value in program.conf.items()]
+    lines += [f"parameter  {name}={value}" for name, value in manifest.parameters.items()]
+    if manifest.period:
+        period = manifest.period
+        lines.append(f"period     every {period.every}" + (f", {period.start} to {period.end}" if period.start else ""))
+    if manifest.heartbeat:
+        lines.append(f"heartbeat  every {manifest.heartbeat:g} s")
+    for role, datasets in (("input", manifest.inputs), ("output", manifest.outputs)):
+        lines += [f"{role:<10} {each.name} ({each.type}) = {each.dataset.node_id}" for each in datasets]
+    lines.append(f"events to  {destination().url or destination().transport}")
+    return "\n".join(lines)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """This command alone, as `python -m headwater.cli.run DIR`."""
+    typer.run(run)
+
+
+if __name__ == "__main__":
+    main()

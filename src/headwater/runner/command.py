@@ -1,0 +1,114 @@
+"""The child's command line and environment: how the program named in a dk.yaml learns of its run, its parameters and its Spark.
+
+Everything goes through the environment, so the pipeline's code needs no change. Refuses to start anything.
+"""
+
+import importlib
+import logging
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from headwater.client import context
+from headwater.client.config import Destination
+from headwater.client.context import Parent
+from headwater.runner.manifest import Manifest
+
+log = logging.getLogger("headwater")
+
+NAMES = "HEADWATER_NAMES"  # for kind sql: what ${…} in the file may name, as JSON
+
+
+class SparkChoice(msgspec.Struct, frozen=True):
+    """What the command line says about Spark. `remote` is Spark Connect (`sc://host`) and excludes `master`."""
+
+    master: str | None = None
+    remote: str | None = None
+    conf: dict[str, str] = {}
+
+
+def argv(manifest: Manifest, extra: tuple[str, ...] = ()) -> list[str]:
+    """The child's command line."""
+    program = manifest.program
+    if program.kind == "sql":
+        return [sys.executable, "-m", "headwater.runner.sql_session", program.target, *program.args, *extra]
+    start = ["-m", program.target] if program.is_module else [program.target]
+    return [sys.executable, *start, *program.args, *extra]
+
+
+def environment(
+    manifest: Manifest,
+    parent: Parent,
+    destination: Destination,
+    spark: SparkChoice,
+    *,
+    capture: bool,
+    current: Mapping[str, str],
+) -> dict[str, str]:
+    """The child's environment: `current` with the run handed down, the parameters, where events go, and Spark's settings."""
+    env = dict(current) | context.environment(parent) | _way_out(destination)
+    for name, value in manifest.parameters.items():
+        env["HEADWATER_PARAM_" + re.sub(r"\W", "_", name).upper()] = value
+    if manifest.program.is_module:
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [manifest.folder, env.get("PYTHONPATH")]))
+    if manifest.program.kind == "python":
+        return env
+    if manifest.program.kind == "sql":
+        # The child's folder is another one, so a relative PYTHONPATH would not find us.
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), str(Path(__file__).parents[2])]))
+        env[NAMES] = msgspec.json.encode(manifest.names).decode()
+    env["PYSPARK_SUBMIT_ARGS"] = submit_args(manifest, spark, env.get("PYSPARK_SUBMIT_ARGS", ""))
+    # The driver and its Python workers must be the same Python as the runner's, unless somebody chose otherwise.
+    env.setdefault("PYSPARK_PYTHON", sys.executable)
+    if spark.remote:
+        env["SPARK_REMOTE"] = spark.remote
+    return env | _capture(env) if capture else env
+
+
+def submit_args(manifest: Manifest, spark: SparkChoice, existing: str = "") -> str:
+    """`PYSPARK_SUBMIT_ARGS`: what was there, then the package's conf, then the command line's, which wins.
+
+    The application's name is the package's, unless the script names it: what a session's builder sets is applied later.
+    """
+    words = [word for word in shlex.split(existing) if word != "pyspark-shell"]
+    conf = {"spark.app.name": manifest.name} | manifest.program.conf | spark.conf
+    if spark.master:
+        conf.pop("spark.master", None)
+        words += ["--master", spark.master]
+    for name, value in conf.items():
+        words += ["--conf", f"{name}={value}"]
+    return shlex.join([*words, "pyspark-shell"])
+
+
+def _way_out(destination: Destination) -> dict[str, str]:
+    """Our own client and the official OpenLineage client of the child both find the runner's server."""
+    if destination.transport == "http":
+        # The official client joins address and endpoint itself; ours takes the whole address.
+        env = {
+            "HEADWATER_URL": destination.url,
+            "OPENLINEAGE_URL": destination.base,
+            "OPENLINEAGE_ENDPOINT": destination.endpoint,
+        }
+        if destination.api_key:
+            env |= {"HEADWATER_API_KEY": destination.api_key, "OPENLINEAGE_API_KEY": destination.api_key}
+    elif destination.transport == "file":
+        env = {"HEADWATER_TRANSPORT": "file", "HEADWATER_EVENTS_FILE": str(Path(destination.file or "").absolute())}
+    else:
+        env = {"HEADWATER_TRANSPORT": destination.transport}
+    return env | {"HEADWATER_SPOOL": str(destination.spool.absolute())}
+
+
+def _capture(env: Mapping[str, str]) -> dict[str, str]:
+    # By name and not by an import statement: capture is asked for here alone, and a package must run without it.
+    try:
+        collector = importlib.import_module("headwater.capture.spark")
+        found: dict[str, str] = collector.environment(env)
+    except (ImportError, AttributeError) as error:
+        log.warning("Spark's own reads and writes are not captured in this run: %s", error)
+        return {}
+    return found

@@ -1,0 +1,69 @@
+"""What a failed program said: the one line that names the error, and the trace that explains it, out of the end of its stderr.
+
+Refuses to invent: without a Python error the last line stands, without any line the exit code does.
+"""
+
+import re
+import signal
+
+_ERROR_LINE = re.compile(r"^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning|Failure|Iteration|NotFound)\b")
+_TRACE = "Traceback (most recent call last):"
+_TRACE_CHARACTERS = 16_000
+# A program that gets one of these did something wrong itself; with any other signal somebody stopped it.
+_CRASHES = frozenset(
+    getattr(signal, name)
+    for name in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS", "SIGTRAP")
+    if hasattr(signal, name)
+)
+
+
+def message_and_trace(stderr: str, exit_code: int) -> tuple[str, str | None]:
+    """The error in one line, and the bounded trace."""
+    lines = stderr.rstrip().splitlines()
+    message, start = _find_error(lines)
+    if message is None:
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return (last[:1000] or f"the program ended with exit code {exit_code}"), _bounded(lines)
+    return message[:1000], _bounded(lines[start:])
+
+
+def signal_message(number: int) -> str:
+    """A sentence about a program that ended by a signal."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    hint = " (out of memory, or somebody's kill -9)" if number == signal.SIGKILL else ""
+    return f"ended by {name}{hint}"
+
+
+def is_crash(number: int) -> bool:
+    """Whether a signal says the program itself went wrong, rather than that it was stopped."""
+    return number in _CRASHES
+
+
+def _find_error(lines: list[str]) -> tuple[str | None, int]:
+    """The error's line and where its trace begins. The last trace counts; log lines that follow it do not."""
+    traces = [index for index, line in enumerate(lines) if line.startswith(_TRACE)]
+    if traces:
+        # "During handling of the above exception": the whole chain is one story, its last error the message.
+        start = traces[-1]
+        while len(traces) > 1 and any("above exception" in line for line in lines[traces[-2] : start]):
+            traces.pop()
+            start = traces[-1]
+        last = max(index for index, line in enumerate(lines) if line.startswith(_TRACE))
+        for line in lines[last + 1 :]:
+            if line and not line.startswith((" ", "\t")):
+                return line.strip(), start
+    for index in range(len(lines) - 1, -1, -1):
+        if _ERROR_LINE.match(lines[index]):  # a SyntaxError has no Traceback line
+            return lines[index].strip(), max(0, index - 5)
+    return None, 0
+
+
+def _bounded(lines: list[str]) -> str | None:
+    text = "\n".join(lines)
+    if len(text) <= _TRACE_CHARACTERS:
+        return text or None
+    half = _TRACE_CHARACTERS // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"

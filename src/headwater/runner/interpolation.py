@@ -1,0 +1,69 @@
+"""`${name}` in a manifest: one small language, and a precise error for a name nobody knows.
+
+`$${` is a literal `${`. Refuses expressions, defaults and nesting: a value is a name's value.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from headwater.runner.document import suggestion
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+
+
+class UnknownName(ValueError):
+    """The text refers to a name that has no value, or is not closed."""
+
+
+def interpolate(text: str, lookup: Callable[[str], str]) -> str:
+    """`text` with every `${name}` replaced by `lookup(name)`, which raises UnknownName for what it does not know."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[0] == "$${":
+            return "${"
+        if not match[2]:
+            raise UnknownName(f"{match[0]!r} is not closed with a brace; write $${{ for a literal ${{")
+        return lookup(match[1].strip())
+
+    return _REFERENCE.sub(value, text)
+
+
+class Names:
+    """What `${…}` may refer to: parameters (which may refer to each other), then the environment; later inputs.x and outputs.x."""
+
+    def __init__(self, parameters: Mapping[str, str], environ: Mapping[str, str]) -> None:
+        self._raw = dict(parameters)
+        self._environ = environ
+        self._places: dict[str, str] = {}
+        self._resolving: list[str] = []
+
+    def place(self, name: str, value: str) -> None:
+        """Make `inputs.x` or `outputs.x` known."""
+        self._places[name] = value
+
+    def resolve(self, text: str) -> str:
+        """Raises UnknownName, also for parameters that refer to each other in a circle."""
+        return interpolate(text, self._value)
+
+    @property
+    def places(self) -> dict[str, str]:
+        return dict(self._places)
+
+    def _value(self, name: str) -> str:
+        if name in self._raw:
+            if name in self._resolving:
+                circle = " → ".join([*self._resolving, name])
+                raise UnknownName(f"the parameters refer to each other in a circle: {circle}")
+            self._resolving.append(name)
+            try:
+                return interpolate(self._raw[name], self._value)
+            finally:
+                self._resolving.pop()
+        if name in self._places:
+            return self._places[name]
+        if name in self._environ:
+            return self._environ[name]
+        known = [*self._raw, *self._places]
+        raise UnknownName(
+            f"${{{name}}} is neither a parameter, an input or output, nor an environment variable{suggestion(name, known)}"
+        )

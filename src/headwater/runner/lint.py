@@ -1,0 +1,49 @@
+"""What is allowed in a dk.yaml and will be regretted: names that say nothing, and things nobody described.
+
+Requirement K7. Only warnings: refuses to stop a run.
+"""
+
+import re
+
+import msgspec
+import yaml
+
+from headwater.runner.document import Document, Entry, Problem
+from headwater.runner.manifest import Manifest
+
+_EMPTY_WORDS = re.compile(
+    r"(?i)(my[-_]?)?(pipeline|job|task|package|test|untitled|new|foo|bar|tmp|temp|etl|script|main|run|example)[-_]?\d*"
+)
+_EMPTY_NAMESPACES = frozenset({"default", "test", "namespace", "my-namespace", "none", "null", "example"})
+
+
+def with_warnings(
+    manifest: Manifest, document: Document, top: dict[str, Entry], metadata: dict[str, Entry]
+) -> Manifest:
+    """The manifest with its warnings, each at its place in the file."""
+    found: list[Problem] = []
+
+    def warn(node: yaml.Node | None, field: str, message: str) -> None:
+        line, column = (node.start_mark.line + 1, node.start_mark.column + 1) if node is not None else (0, 0)
+        found.append(Problem(str(document.file), line, column, field, message))
+
+    block = top["metadata"].key if "metadata" in top else None
+    if _EMPTY_WORDS.fullmatch(manifest.name):
+        message = f"{manifest.name!r} says nothing; name what it makes, as in user-events-to-parquet"
+        warn(metadata["name"].value, "metadata.name", message)
+    if manifest.namespace.lower() in _EMPTY_NAMESPACES:
+        message = f"{manifest.namespace!r} groups nothing; name the domain, as in analytics"
+        warn(metadata["namespace"].value, "metadata.namespace", message)
+    if not manifest.description:
+        warn(block, "metadata.description", "is missing: one sentence on what the package makes")
+    if not manifest.owners:
+        warn(block, "metadata.owner", "is missing: who to ask when it is wrong")
+    for section, datasets in (("inputs", manifest.inputs), ("outputs", manifest.outputs)):
+        for each in datasets:
+            if not each.description:
+                warn(top[section].key, f"{section}.{each.name}.description", "is missing")
+    if not manifest.outputs:
+        warn(
+            top["outputs"].key if "outputs" in top else None, "outputs", "is empty: nothing will depend on this package"
+        )
+    return msgspec.structs.replace(manifest, warnings=tuple(found))
