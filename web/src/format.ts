@@ -1,0 +1,65 @@
+// Times, durations and amounts as people read them; the exact value is always in the tooltip.
+
+const UNITS: [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
+  ["year", 31_557_600],
+  ["month", 2_629_800],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+
+export function ago(iso: string | null, now: number = Date.now()): string {
+  const at = iso ? Date.parse(iso) : Number.NaN;
+  if (Number.isNaN(at)) return "never";
+  const seconds = (at - now) / 1000;
+  for (const [unit, size] of UNITS)
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  return seconds > 1 ? "in a moment" : "just now";
+}
+
+/** UTC, to the second. */
+export function exact(iso: string | null): string {
+  const at = iso ? Date.parse(iso) : Number.NaN;
+  return Number.isNaN(at) ? "" : `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+export function duration(ms: number | null): string {
+  if (ms === null) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const s = ms / 1000;
+  if (s < 60) return `${s.toFixed(s < 10 ? 1 : 0)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+  return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`;
+}
+
+const whole = new Intl.NumberFormat("en");
+
+export const count = (n: number | null) => (n === null ? "–" : whole.format(n));
+
+export function bytes(n: number | null): string {
+  if (n === null) return "–";
+  let value = n;
+  let unit = 0;
+  const names = ["B", "kB", "MB", "GB", "TB", "PB"];
+  while (value >= 1000 && unit < names.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${value.toFixed(unit && value < 10 ? 1 : 0)} ${names[unit]}`;
+}
+
+/** The last part of a node id, for when nothing more is known about the node. */
+export function shortId(id: string): string {
+  const name = id.replace(/^(dataset|job):/, "");
+  const part = id.startsWith("dataset:") ? name.split(/[/:]/).filter(Boolean).at(-1) : name.split(":").at(-1);
+  return part || name;
+}
+
+export function shortNamespace(namespace: string): string {
+  const bare = namespace.replace(/^[a-z0-9+.-]+:\/\//i, "");
+  const scheme = /^([a-z0-9+.-]+):\/\//i.exec(namespace)?.[1];
+  const short = bare.length > 34 ? `${bare.slice(0, 16)}…${bare.slice(-16)}` : bare;
+  return scheme ? `${scheme} · ${short}` : short;
+}

@@ -1,0 +1,337 @@
+// The drawing: a canvas of edges under DOM cards, moved by one transform. Knows a Graph and tells what was touched.
+import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import "./graph.css";
+import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
+import { Legend } from "./legend.tsx";
+import { MINIMAP, MINIMAP_ABOVE, minimapScale, paintMinimap } from "./minimap.ts";
+import type { FieldRef, Graph, Side } from "./model.ts";
+import { type Arrow, neighbour } from "./neighbour.ts";
+import { type Emphasis, type Ink, inkOf, paint } from "./paint.ts";
+import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
+import { trace } from "./trace.ts";
+import { useScene } from "./use-scene.ts";
+import { useViewport } from "./use-viewport.ts";
+import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
+import { wiresOf } from "./wires.ts";
+
+export interface GraphViewProps {
+  graph: Graph;
+  columns: boolean;
+  indirect: boolean;
+  selected: string | null;
+  /** The column held traced; hovering another shows that one meanwhile. */
+  pinned: FieldRef | null;
+  /** Any value that changes with the colours. */
+  theme: string;
+  onSelect(id: string | null): void;
+  onField(field: FieldRef | null): void;
+  onRoot(id: string): void;
+  onHidden(id: string, side: Side): void;
+}
+
+const NONE: readonly number[] = [];
+
+export function GraphView(props: GraphViewProps) {
+  const { graph, columns, indirect, selected, pinned, theme } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const map = useRef<HTMLCanvasElement>(null);
+  const layer = useRef<HTMLDivElement>(null);
+  const ink = useRef<Ink | null>(null);
+  const size = useRef({ width: 0, height: 0, ratio: 1 });
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
+  const [visible, setVisible] = useState<readonly number[]>(NONE);
+  const [hoveredNode, setHoveredNode] = useState<string | null>(null);
+  const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
+  const [moved, setMoved] = useState<string | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+
+  const plan = useMemo(() => planOf(graph, { columns, indirect, expanded }), [graph, columns, indirect, expanded]);
+  const scene = useScene(plan);
+  const wires = useMemo(() => (scene ? wiresOf(scene) : []), [scene]);
+  const field = hoveredField ?? pinned;
+  const traced = useMemo(
+    () => (scene && field && scene.index.has(field.node) ? trace(scene.graph, scene.links, field) : null),
+    [scene, field],
+  );
+  const current = moved && scene?.index.has(moved) ? moved : (selected ?? graph.root);
+
+  const emphasis = useMemo<Emphasis>(() => {
+    const strong = new Set<string>();
+    if (traced) {
+      for (const l of traced.links) strong.add(`l${l}`);
+      for (const e of traced.edges) strong.add(`e${e}`);
+    } else {
+      const near = hoveredNode ?? selected;
+      scene?.graph.edges.forEach((edge, e) => {
+        if (near !== null && (edge.source === near || edge.target === near)) strong.add(`e${e}`);
+      });
+    }
+    return { wires: strong, nodes: traced?.fields ?? null, selected, current };
+  }, [scene, traced, hoveredNode, selected, current]);
+
+  const frame = () => {
+    const context = canvas.current?.getContext("2d");
+    if (!scene || !context || !layer.current || !ink.current) return;
+    const view = viewport.view.current;
+    layer.current.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`;
+    paint(context, scene, wires, view, size.current, ink.current, emphasis);
+    const small = map.current?.getContext("2d");
+    if (small) paintMinimap(small, scene, view, size.current, ink.current, emphasis.nodes);
+    const next = inView(scene, view, size.current);
+    if (!same(next, visible)) setVisible(next);
+    host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
+  };
+  const viewport = useViewport(host, frame);
+
+  // The size of the canvas follows the element; colours follow the theme.
+  useLayoutEffect(() => {
+    const element = host.current!;
+    const measure = () => {
+      const ratio = devicePixelRatio || 1;
+      size.current = { width: element.clientWidth, height: element.clientHeight, ratio };
+      for (const [target, box] of [
+        [canvas.current, size.current],
+        [map.current, MINIMAP],
+      ] as const) {
+        if (!target) continue;
+        target.width = Math.round(box.width * ratio);
+        target.height = Math.round(box.height * ratio);
+      }
+      viewport.redraw();
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [viewport, scene === null]);
+
+  useEffect(() => {
+    void theme;
+    ink.current = inkOf(host.current!);
+    viewport.redraw();
+  }, [theme, viewport]);
+
+  useEffect(() => {
+    void emphasis;
+    viewport.redraw();
+  }, [emphasis, viewport]);
+
+  // A new drawing: what the reader was looking at stays where it was, else the whole is fitted.
+  const previous = useRef<Scene | null>(null);
+  const held = useRef<string | null>(null);
+  useLayoutEffect(() => {
+    if (!scene) return;
+    const before = previous.current;
+    previous.current = scene;
+    const { width, height } = size.current;
+    const candidates = [held.current, latest.current.selected, scene.graph.root, before?.graph.root];
+    held.current = null;
+    const anchor = candidates.find((id) => id && before?.index.has(id) && scene.index.has(id));
+    if (before && anchor) {
+      const was = boxOf(before, before.index.get(anchor)!);
+      const is = boxOf(scene, scene.index.get(anchor)!);
+      const { x, y, k } = viewport.view.current;
+      viewport.go({ k, x: x + (was.x - is.x) * k, y: y + (was.y - is.y) * k });
+      if (before.graph.root !== scene.graph.root) {
+        const root = scene.index.get(scene.graph.root);
+        if (root !== undefined) viewport.go(centre(boxOf(scene, root), width, height, Math.max(k, 0.7)), true);
+      }
+    } else {
+      const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
+      const root = scene.index.get(scene.graph.root);
+      // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
+      if (whole.k < 0.4 && root !== undefined) viewport.go(centre(boxOf(scene, root), width, height, 0.75));
+      else viewport.go(whole);
+    }
+    performance.measure("headwater:layout", { start: performance.now() - scene.took, duration: scene.took });
+  }, [scene, viewport]);
+
+  useEffect(() => {
+    const i = selected ? scene?.index.get(selected) : undefined;
+    if (!scene || i === undefined) return;
+    setMoved(selected);
+    // After the panel has taken its room.
+    const timer = setTimeout(() => {
+      const { width, height } = size.current;
+      viewport.go(reveal(viewport.view.current, boxOf(scene, i), width, height), true);
+    }, 60);
+    return () => clearTimeout(timer);
+  }, [selected, scene, viewport]);
+
+  const fitAll = useCallback(() => {
+    const now = previous.current;
+    if (!now) return;
+    const box = { x: 0, y: 0, width: now.layout.width, height: now.layout.height };
+    viewport.go(fit(box, size.current.width, size.current.height), true);
+  }, [viewport]);
+
+  const actions = useMemo<CardActions>(
+    () => ({
+      select: (id) => latest.current.onSelect(id),
+      root: (id) => latest.current.onRoot(id),
+      field: (node, name) => {
+        const now = latest.current.pinned;
+        latest.current.onField(now?.node === node && now.field === name ? null : { node, field: name });
+      },
+      hoverNode: setHoveredNode,
+      hoverField: (node, name) => setHoveredField(name === null ? null : { node, field: name }),
+      more: (id) => {
+        held.current = id;
+        setExpanded((was) => {
+          const next = new Set(was);
+          if (!next.delete(id)) next.add(id);
+          return next;
+        });
+      },
+      hidden: (id, side) => {
+        held.current = id;
+        latest.current.onHidden(id, side);
+      },
+    }),
+    [],
+  );
+
+  const zoomBy = (factor: number) =>
+    viewport.go(zoomAt(viewport.view.current, factor, size.current.width / 2, size.current.height / 2), true);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!scene || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key.startsWith("Arrow")) {
+      const next = neighbour(scene, current, event.key as Arrow);
+      if (next) {
+        setMoved(next);
+        const { width, height } = size.current;
+        viewport.go(reveal(viewport.view.current, boxOf(scene, scene.index.get(next)!), width, height), true);
+      }
+    } else if (event.key === "Enter") {
+      if (event.shiftKey) props.onRoot(current);
+      else props.onSelect(current);
+    } else if (event.key === "+" || event.key === "=") zoomBy(1.25);
+    else if (event.key === "-") zoomBy(0.8);
+    else return;
+    event.preventDefault();
+  };
+
+  useEffect(() => {
+    const key = (event: globalThis.KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        target.closest("input, textarea, select, [contenteditable]")
+      )
+        return;
+      if (event.key === "f") fitAll();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [fitAll]);
+
+  const here = scene?.index.get(current);
+  const hereShown = here !== undefined && visible.includes(here);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: an application is interactive; arrows move within it
+    <div
+      ref={host}
+      className={`graph${traced ? " is-tracing" : ""}`}
+      role="application"
+      aria-label={`Lineage graph of ${graph.nodes.length} nodes. Arrow keys move upstream and downstream, Enter opens, f fits.`}
+      aria-activedescendant={hereShown ? cardElementId(current) : undefined}
+      tabIndex={0}
+      data-nodes={graph.nodes.length}
+      data-world={scene ? `${Math.ceil(scene.layout.width)} ${Math.ceil(scene.layout.height)}` : undefined}
+      onKeyDown={onKeyDown}
+      onClick={(event) => {
+        if (!scene || (event.target as HTMLElement).closest(".card, .graph-tools, .legend, .minimap")) return;
+        const box = host.current!.getBoundingClientRect();
+        const { x, y, k } = viewport.view.current;
+        const hit = nodeAt(scene, (event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
+        if (hit) props.onSelect(hit.id);
+        else props.onField(null);
+      }}
+    >
+      <canvas ref={canvas} className="wires" aria-hidden="true" />
+      <div ref={layer} className="cards">
+        {scene &&
+          visible.map((i) => {
+            const node = scene.graph.nodes[i];
+            if (!node) return null;
+            return (
+              <NodeCard
+                key={node.id}
+                node={node}
+                card={scene.cards[i]}
+                x={scene.layout.x[i]}
+                y={scene.layout.y[i]}
+                isRoot={node.id === graph.root}
+                isSelected={node.id === selected}
+                isCurrent={node.id === current}
+                traced={traced?.fields.get(node.id)}
+                pinned={pinned?.node === node.id ? pinned.field : null}
+                actions={actions}
+              />
+            );
+          })}
+      </div>
+      <div className="graph-tools">
+        <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
+          −
+        </button>
+        <button type="button" aria-label="Fit the graph" title="Fit the graph (f)" onClick={fitAll}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />
+          </svg>
+        </button>
+      </div>
+      {scene && graph.nodes.length > MINIMAP_ABOVE && (
+        <canvas
+          ref={map}
+          className="minimap"
+          style={MINIMAP}
+          aria-hidden="true"
+          onPointerDown={(event) => {
+            event.stopPropagation();
+            const box = event.currentTarget.getBoundingClientRect();
+            const scale = minimapScale(scene);
+            const at = {
+              x: (event.clientX - box.left - scale.x) / scale.k,
+              y: (event.clientY - box.top - scale.y) / scale.k,
+            };
+            const { width, height } = size.current;
+            viewport.go(centre({ ...at, width: 0, height: 0 }, width, height, viewport.view.current.k), true);
+          }}
+        />
+      )}
+      <Legend columns={columns} indirect={indirect} />
+      <div className="sr-only" aria-live="polite">
+        {here !== undefined && moved ? `${graph.nodes[here]?.kind} ${graph.nodes[here]?.title}` : ""}
+      </div>
+      {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
+    </div>
+  );
+}
+
+/** The nodes whose cards are in or near the view; none when they are too small to read. */
+function inView(scene: Scene, view: { x: number; y: number; k: number }, size: { width: number; height: number }) {
+  if (view.k < CARD_ZOOM) return NONE;
+  const margin = 160;
+  const found: number[] = [];
+  for (let i = 0; i < scene.cards.length; i++) {
+    const left = scene.layout.x[i] * view.k + view.x;
+    const top = scene.layout.y[i] * view.k + view.y;
+    if (left > size.width + margin || left + scene.cards[i].width * view.k < -margin) continue;
+    if (top > size.height + margin || top + scene.cards[i].height * view.k < -margin) continue;
+    found.push(i);
+  }
+  return found;
+}
+
+function same(a: readonly number[], b: readonly number[]) {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}

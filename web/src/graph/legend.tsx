@@ -1,0 +1,34 @@
+// What the strokes and dots mean. Only what can be on the screen is listed.
+export function Legend({ columns, indirect }: { columns: boolean; indirect: boolean }) {
+  return (
+    <ul className="legend" aria-label="Legend">
+      <Stroke className="edge" label="observed" />
+      <Stroke className="edge" dash="1.5 4" label="declared" />
+      {columns && <Stroke className="link" label="column" />}
+      {columns && indirect && <Stroke className="indirect" dash="5 3" label="indirect (filter, join)" />}
+      <li>
+        <span className="dot completed" /> completed
+      </li>
+      <li>
+        <span className="dot failed" /> failed
+      </li>
+      <li>
+        <span className="dot running" /> running
+      </li>
+      <li>
+        <span className="dot aborted" /> aborted
+      </li>
+    </ul>
+  );
+}
+
+function Stroke({ className, dash, label }: { className: string; dash?: string; label: string }) {
+  return (
+    <li>
+      <svg width="22" height="8" aria-hidden="true" className={`stroke ${className}`}>
+        <path d="M1 4h20" strokeDasharray={dash} />
+      </svg>
+      {label}
+    </li>
+  );
+}

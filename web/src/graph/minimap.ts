@@ -1,0 +1,56 @@
+// The whole graph in a corner, with the part in view framed.
+import type { Ink } from "./paint.ts";
+import type { Scene } from "./scene.ts";
+import type { View } from "./viewport.ts";
+
+export const MINIMAP = { width: 184, height: 116 };
+export const MINIMAP_ABOVE = 30;
+
+export function minimapScale(scene: Scene): { k: number; x: number; y: number } {
+  const margin = 6;
+  const k = Math.min(
+    (MINIMAP.width - 2 * margin) / Math.max(scene.layout.width, 1),
+    (MINIMAP.height - 2 * margin) / Math.max(scene.layout.height, 1),
+  );
+  return { k, x: (MINIMAP.width - scene.layout.width * k) / 2, y: (MINIMAP.height - scene.layout.height * k) / 2 };
+}
+
+export function paintMinimap(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  view: View,
+  size: { width: number; height: number; ratio: number },
+  ink: Ink,
+  nodes: ReadonlyMap<string, unknown> | null,
+) {
+  const { k, x, y } = minimapScale(scene);
+  context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+  context.clearRect(0, 0, MINIMAP.width, MINIMAP.height);
+  for (let i = 0; i < scene.cards.length; i++) {
+    const node = scene.graph.nodes[i];
+    context.globalAlpha = nodes && !nodes.has(node.id) ? 0.25 : 0.9;
+    context.fillStyle =
+      node.state === "FAILED"
+        ? ink.failed
+        : node.id === scene.graph.root
+          ? ink.strong
+          : node.kind === "job"
+            ? ink.job
+            : ink.dataset;
+    context.fillRect(
+      x + scene.layout.x[i] * k,
+      y + scene.layout.y[i] * k,
+      Math.max(scene.cards[i].width * k, 1.5),
+      Math.max(scene.cards[i].height * k, 1.5),
+    );
+  }
+  context.globalAlpha = 1;
+  context.strokeStyle = ink.strong;
+  context.lineWidth = 1.5;
+  context.strokeRect(
+    x + (-view.x / view.k) * k,
+    y + (-view.y / view.k) * k,
+    (size.width / view.k) * k,
+    (size.height / view.k) * k,
+  );
+}

@@ -1,0 +1,55 @@
+// What the drawing knows: nodes, edges, column links. Where they come from is someone else's business.
+
+export type NodeState = "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "OTHER" | "NEW";
+
+export interface GraphField {
+  name: string;
+  type: string | null;
+  tags: readonly string[];
+}
+
+export interface GraphNode {
+  id: string;
+  kind: "dataset" | "job";
+  label: string;
+  /** Second line of the card: a short namespace, or when the job last ran. */
+  detail: string;
+  /** The full name, for the tooltip and the screen reader. */
+  title: string;
+  fields: readonly GraphField[];
+  tags: readonly string[];
+  state: NodeState | null;
+  hop: number;
+  hiddenUpstream: number;
+  hiddenDownstream: number;
+}
+
+export interface GraphEdge {
+  source: string;
+  target: string;
+  declared: boolean;
+}
+
+/** A dependency of a column (or, with a null field, of the whole dataset or job). */
+export interface ColumnLink {
+  source: string;
+  sourceField: string | null;
+  target: string;
+  targetField: string | null;
+  job: string | null;
+  indirect: boolean;
+}
+
+export interface Graph {
+  root: string;
+  nodes: readonly GraphNode[];
+  edges: readonly GraphEdge[];
+  links: readonly ColumnLink[];
+}
+
+export interface FieldRef {
+  node: string;
+  field: string;
+}
+
+export type Side = "upstream" | "downstream";

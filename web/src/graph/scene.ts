@@ -1,0 +1,71 @@
+// A graph with its cards measured and placed: the one value the drawing works from.
+import { type Card, cardOf, HEAD_HEIGHT, linkedFields } from "./card-size.ts";
+import type { Layout, LayoutInput } from "./layout.ts";
+import type { ColumnLink, Graph, GraphNode } from "./model.ts";
+
+export interface Plan {
+  graph: Graph;
+  links: readonly ColumnLink[];
+  cards: readonly Card[];
+  index: ReadonlyMap<string, number>;
+  input: LayoutInput;
+}
+
+export interface Scene extends Plan {
+  layout: Layout;
+  /** How long the layout took, in ms, where it ran. */
+  took: number;
+}
+
+export interface PlanOptions {
+  columns: boolean;
+  indirect: boolean;
+  expanded: ReadonlySet<string>;
+}
+
+export function planOf(graph: Graph, options: PlanOptions): Plan {
+  const links = options.columns ? graph.links.filter((link) => options.indirect || !link.indirect) : [];
+  const linked = linkedFields(links);
+  const cards = graph.nodes.map((node) =>
+    cardOf(node, options.columns, options.expanded.has(node.id), linked.get(node.id)),
+  );
+  const index = new Map(graph.nodes.map((node, i) => [node.id, i]));
+  const edges = graph.edges.filter((edge) => index.has(edge.source) && index.has(edge.target));
+  const kept = edges.length === graph.edges.length ? graph : { ...graph, edges };
+  return {
+    graph: kept,
+    links: links.filter((link) => index.has(link.source) && index.has(link.target)),
+    cards,
+    index,
+    input: {
+      ids: graph.nodes.map((node) => node.id),
+      width: Float64Array.from(cards, (card) => card.width),
+      height: Float64Array.from(cards, (card) => card.height),
+      anchor: new Float64Array(cards.length).fill(HEAD_HEIGHT / 2),
+      lowest: Int32Array.from(graph.nodes, (node) => (node.kind === "job" ? 1 : 0)),
+      source: Int32Array.from(edges, (edge) => index.get(edge.source)!),
+      target: Int32Array.from(edges, (edge) => index.get(edge.target)!),
+      layerGap: options.columns ? 96 : 72,
+      nodeGap: 22,
+    },
+  };
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export function boxOf(scene: Scene, i: number): Box {
+  return { x: scene.layout.x[i], y: scene.layout.y[i], width: scene.cards[i].width, height: scene.cards[i].height };
+}
+
+export function nodeAt(scene: Scene, x: number, y: number): GraphNode | null {
+  for (let i = 0; i < scene.cards.length; i++) {
+    const box = boxOf(scene, i);
+    if (x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height) return scene.graph.nodes[i];
+  }
+  return null;
+}

@@ -1,0 +1,165 @@
+// The course of every edge and column link, as cubic curves in the coordinates of the layout.
+import { HEAD_HEIGHT, rowAnchor } from "./card-size.ts";
+import type { Scene } from "./scene.ts";
+
+export type WireKind = "edge" | "declared" | "link" | "indirect";
+
+export interface Wire {
+  kind: WireKind;
+  /** Index into graph.edges (edge, declared) or links (link, indirect). */
+  index: number;
+  /** x, y of the start, then six numbers for each cubic. */
+  curve: Float64Array;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+type Point = [x: number, y: number];
+
+export function wiresOf(scene: Scene): Wire[] {
+  const { graph, index, layout, cards } = scene;
+  const wires: Wire[] = [];
+  const edgeOf = new Map<string, number>();
+  const start = (i: number, dy: number): Point => [layout.x[i] + cards[i].width, layout.y[i] + dy];
+  const end = (i: number, dy: number): Point => [layout.x[i], layout.y[i] + dy];
+  const middle = HEAD_HEIGHT / 2;
+
+  graph.edges.forEach((edge, e) => {
+    const s = index.get(edge.source)!;
+    const t = index.get(edge.target)!;
+    edgeOf.set(`${s} ${t}`, e);
+    const from = start(s, middle);
+    const to = end(t, middle);
+    const curve = layout.reversed[e] ? around(from, to) : through([from, ...bends(scene, e, 0), to]);
+    wires.push(wire(edge.declared ? "declared" : "edge", e, curve));
+  });
+
+  const lanes = lanesOf(scene);
+  scene.links.forEach((link, l) => {
+    const s = index.get(link.source)!;
+    const t = index.get(link.target)!;
+    const kind = link.indirect ? "indirect" : "link";
+    const from = start(s, rowAnchor(cards[s], graph.nodes[s], link.sourceField));
+    const to = end(t, rowAnchor(cards[t], graph.nodes[t], link.targetField));
+    const j = link.job === null || link.job === link.target ? undefined : index.get(link.job);
+    const before = j === undefined ? edgeOf.get(`${s} ${t}`) : edgeOf.get(`${s} ${j}`);
+    const after = j === undefined ? undefined : edgeOf.get(`${j} ${t}`);
+    const lane = lanes.get(l) ?? 0;
+    if (j === undefined || before === undefined || after === undefined) {
+      const passing = before !== undefined && !layout.reversed[before] ? bends(scene, before, lane / 2) : [];
+      wires.push(wire(kind, l, from[0] > to[0] ? around(from, to) : through([from, ...passing, to])));
+      return;
+    }
+    if (layout.reversed[before] || layout.reversed[after]) {
+      wires.push(wire(kind, l, from[0] > to[0] ? around(from, to) : through([from, to])));
+      return;
+    }
+    // Through the job that made it: the card hides the middle, so each link keeps a lane of its own.
+    const dy = middle + lane;
+    const points = [
+      from,
+      ...bends(scene, before, lane / 2),
+      end(j, dy),
+      start(j, dy),
+      ...bends(scene, after, lane / 2),
+      to,
+    ];
+    wires.push(wire(kind, l, through(points)));
+  });
+  return wires;
+}
+
+/** Heights at which the links through one job pass it, in the order of where they come from and go to. */
+function lanesOf(scene: Scene): Map<number, number> {
+  const { graph, index, layout, cards } = scene;
+  const byJob = new Map<string, { l: number; at: number }[]>();
+  scene.links.forEach((link, l) => {
+    if (link.job === null || link.job === link.target) return;
+    const s = index.get(link.source)!;
+    const t = index.get(link.target)!;
+    const at =
+      layout.y[s] +
+      rowAnchor(cards[s], graph.nodes[s], link.sourceField) +
+      layout.y[t] +
+      rowAnchor(cards[t], graph.nodes[t], link.targetField);
+    const list = byJob.get(link.job);
+    if (list) list.push({ l, at });
+    else byJob.set(link.job, [{ l, at }]);
+  });
+  const lanes = new Map<number, number>();
+  for (const list of byJob.values()) {
+    list.sort((a, b) => a.at - b.at || a.l - b.l);
+    const step = Math.min(5, (HEAD_HEIGHT - 14) / Math.max(list.length - 1, 1));
+    list.forEach(({ l }, i) => {
+      lanes.set(l, (i - (list.length - 1) / 2) * step);
+    });
+  }
+  return lanes;
+}
+
+function bends(scene: Scene, e: number, dy: number): Point[] {
+  const { bendStart, bends: flat } = scene.layout;
+  const points: Point[] = [];
+  for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3) {
+    points.push([flat[o], flat[o + 2] + dy], [flat[o + 1], flat[o + 2] + dy]);
+  }
+  return points;
+}
+
+/** Horizontal at every point. */
+function through(points: readonly Point[]): Float64Array {
+  const curve = new Float64Array(2 + 6 * (points.length - 1));
+  curve[0] = points[0][0];
+  curve[1] = points[0][1];
+  for (let i = 1; i < points.length; i++) {
+    const [x0, y0] = points[i - 1];
+    const [x1, y1] = points[i];
+    const pull = Math.abs(x1 - x0) * 0.5;
+    curve.set([x0 + pull, y0, x1 - pull, y1, x1, y1], 2 + 6 * (i - 1));
+  }
+  return curve;
+}
+
+/** Back to the left over the top: the edge that closes a cycle. */
+function around([x0, y0]: Point, [x1, y1]: Point): Float64Array {
+  const rise = 60 + Math.abs(x0 - x1) * 0.08;
+  const top = Math.min(y0, y1) - rise;
+  return Float64Array.of(
+    x0,
+    y0,
+    x0 + 70,
+    y0,
+    x0 + 50,
+    top,
+    x0 - 20,
+    top,
+    x0 - 30,
+    top,
+    x1 + 30,
+    top,
+    x1 + 20,
+    top,
+    x1 - 50,
+    top,
+    x1 - 70,
+    y1,
+    x1,
+    y1,
+  );
+}
+
+function wire(kind: WireKind, index: number, curve: Float64Array): Wire {
+  let left = Number.POSITIVE_INFINITY;
+  let top = Number.POSITIVE_INFINITY;
+  let right = Number.NEGATIVE_INFINITY;
+  let bottom = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < curve.length; i += 2) {
+    left = Math.min(left, curve[i]);
+    right = Math.max(right, curve[i]);
+    top = Math.min(top, curve[i + 1]);
+    bottom = Math.max(bottom, curve[i + 1]);
+  }
+  return { kind, index, curve, left, top, right, bottom };
+}

@@ -1,0 +1,54 @@
+// Light or dark: the address says, else what was chosen last, else what the system prefers.
+import { createTheme, type MantineColorsTuple } from "@mantine/core";
+import { useColorScheme } from "@mantine/hooks";
+import { navigate, type Theme, useUrl } from "./url.ts";
+
+const water: MantineColorsTuple = [
+  "#e3f5f7",
+  "#cbe9ee",
+  "#9bd3dd",
+  "#67bccb",
+  "#3fa8bb",
+  "#249cb1",
+  "#0f8ea3",
+  "#0b7285",
+  "#095c6c",
+  "#064653",
+];
+
+export const mantineTheme = createTheme({
+  colors: { water },
+  primaryColor: "water",
+  primaryShade: { light: 7, dark: 5 },
+  fontFamily: "var(--sans)",
+  fontFamilyMonospace: "var(--mono)",
+  defaultRadius: 6,
+  respectReducedMotion: true,
+  cursorType: "pointer",
+});
+
+const STORED = "headwater.theme";
+
+function stored(): Theme | null {
+  try {
+    const value = localStorage.getItem(STORED);
+    return value === "light" || value === "dark" ? value : null;
+  } catch {
+    return null; // storage may be forbidden; the page works without
+  }
+}
+
+export function useTheme(): { theme: Theme; toggle(): void } {
+  const system = useColorScheme("light", { getInitialValueInEffect: false });
+  const theme = useUrl().theme ?? stored() ?? (system === "dark" ? "dark" : "light");
+  const toggle = () => {
+    const next = theme === "dark" ? "light" : "dark";
+    try {
+      localStorage.setItem(STORED, next);
+    } catch {
+      // not remembered then
+    }
+    navigate({ theme: next }, { replace: true });
+  };
+  return { theme, toggle };
+}
