@@ -7,6 +7,7 @@ is computed from the same frames as the plot above it, so the text cannot disagr
 import argparse
 import base64
 import io
+from calendar import month_abbr
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -81,10 +82,9 @@ def days_of_year(daily: DataFrame) -> DataFrame:
 
 
 def hours_of_day(hourly: DataFrame) -> DataFrame:
-    """By airport and hour on the wall clock: flights and the mean departure delay in minutes."""
+    """By airport and hour on the wall clock: departures and the minutes they were late, together."""
     return hourly.groupBy("origin", "local_hour").agg(
-        F.sum("flights").alias("flights"),
-        F.try_divide(F.sum("dep_delay_sum"), F.sum("departed")).alias("mean_dep_delay"),
+        F.sum("departed").alias("departed"), F.sum("dep_delay_sum").alias("dep_delay_sum")
     )
 
 
@@ -122,12 +122,18 @@ def late_by_visibility(features: DataFrame) -> DataFrame:
     )
 
 
+def on_time(monthly: pd.DataFrame, key: str) -> pd.Series:
+    """The share of arrivals on time by month or carrier, best first; from the sums, so that each arrival counts once."""
+    sums = monthly.groupby(key)[["on_time", "arrived"]].sum()
+    return (sums["on_time"] / sums["arrived"]).sort_values(ascending=False)
+
+
 def percent(value: float) -> str:
     """`0.1234` as `12.3 %`, with a space that does not break."""
     return f"{100 * value:.1f} %"
 
 
-def calendar(days: pd.DataFrame) -> Section:
+def calendar(days: pd.DataFrame, monthly: pd.DataFrame) -> Section:
     """Every day of the year as one square."""
     dates = pd.to_datetime(days["flight_date"])
     grid = np.full((12, 31), np.nan)
@@ -135,7 +141,7 @@ def calendar(days: pd.DataFrame) -> Section:
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(grid, cmap="RdYlGn", vmin=40, vmax=95, aspect="auto")
-    axes.set_yticks(range(12), [f"{pd.Timestamp(2013, month, 1):%b}" for month in range(1, 13)])
+    axes.set_yticks(range(12), list(month_abbr[1:]))
     axes.set_xticks(range(0, 31, 5), [str(day) for day in range(1, 32, 5)])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -143,8 +149,9 @@ def calendar(days: pd.DataFrame) -> Section:
     busy = days[days["flights"] >= 500]
     worst, best = busy.loc[busy["on_time_share"].idxmin()], busy.loc[busy["on_time_share"].idxmax()]
     stopped = days.loc[days["cancelled_share"].idxmax()]
+    months = on_time(monthly, "month")
     return Section(
-        "Bad days come in runs, and most of them in winter and in early summer",
+        f"{months.index[0]:%B} was the month to fly in, {months.index[-1]:%B} the month to stay at home",
         figure,
         f"On {worst['flight_date']:%d %B} only {percent(worst['on_time_share'])} of the flights that arrived were on time; on "
         f"{best['flight_date']:%d %B} it was {percent(best['on_time_share'])}. A cancelled flight is not a late one, so a storm "
@@ -156,27 +163,29 @@ def clock(hours: pd.DataFrame) -> Section:
     """How delay builds up between morning and night."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots()
-    regular = hours[hours["flights"] >= 365].astype({"mean_dep_delay": float})
+    regular = hours[hours["departed"] >= 365]
     for origin, rows in regular.groupby("origin"):
         line = rows.sort_values("local_hour")
-        axes.plot(line["local_hour"], line["mean_dep_delay"], color=ORIGINS[str(origin)], linewidth=2)
+        delay = line["dep_delay_sum"] / line["departed"]
+        axes.plot(line["local_hour"], delay, color=ORIGINS[str(origin)], linewidth=2)
         axes.annotate(
             str(origin),
-            (line["local_hour"].iloc[-1], line["mean_dep_delay"].iloc[-1]),
+            (line["local_hour"].iloc[-1], delay.iloc[-1]),
             xytext=(6, 0),
             textcoords="offset points",
             color=ORIGINS[str(origin)],
             va="center",
         )
     axes.set(xlabel="scheduled hour of departure, New York", ylabel="mean departure delay, min")
+    axes.set_xticks(range(5, 24, 3))
     axes.axhline(0, color=MUTED, linewidth=0.8)
-    by_hour = regular.assign(minutes=regular["mean_dep_delay"] * regular["flights"]).groupby("local_hour")
-    mean = by_hour["minutes"].sum() / by_hour["flights"].sum()
+    by_hour = regular.groupby("local_hour")[["dep_delay_sum", "departed"]].sum()
+    mean = by_hour["dep_delay_sum"] / by_hour["departed"]
     return Section(
-        "Leave early: delay is made all day and paid in the evening",
+        "Leave early: delay gathers all day",
         figure,
         f"A flight scheduled for {mean.idxmin():02d}:00 leaves {mean.min():.1f} minutes late on average, one for "
-        f"{mean.idxmax():02d}:00 {mean.max():.1f}. Nights clear the queue; nothing during the day does.",
+        f"{mean.idxmax():02d}:00 {mean.max():.1f}.",
     )
 
 
@@ -213,7 +222,7 @@ def visibility(bands: pd.DataFrame) -> Section:
     """The part of the weather that matters most."""
     ordered = bands.sort_values("visibility")["late_share"]
     return Section(
-        "Fog costs more than anything that falls from the sky",
+        f"In fog, {ordered.iloc[:2].max() / ordered.iloc[-1]:.1f} times as many flights come late as on a clear hour",
         bars(bands, "visibility", "visibility an hour before the hour of departure"),
         f"{percent(ordered.iloc[0])} late when one could see less than a mile, against {percent(ordered.iloc[-1])} on a clear "
         "hour. The flights that were cancelled are not in the count; the true price is higher.",
@@ -236,21 +245,22 @@ def weeks(weekly: pd.DataFrame) -> Section:
     axes.margins(y=0.15)
     top = cancelled.nlargest(3)
     return Section(
-        "Three weeks hold a good part of the year's cancellations",
+        f"Three weeks hold {percent(whole.loc[top.index, 'cancelled'].sum() / whole['cancelled'].sum())} of the cancellations",
         figure,
-        f"The weeks of {', '.join(f'{week:%d %B}' for week in sorted(top.index))} hold "
-        f"{percent(whole.loc[top.index, 'cancelled'].sum() / whole['cancelled'].sum())} of all cancellations in whole weeks, "
-        f"and {percent(whole.loc[top.index, 'flights'].sum() / whole['flights'].sum())} of the flights.",
+        f"They began on {', '.join(f'{week:%d %B}' for week in sorted(top.index))}, and had "
+        f"{percent(whole.loc[top.index, 'flights'].sum() / whole['flights'].sum())} of the flights. The two weeks that the turn of "
+        "the year cuts short are left out.",
     )
 
 
-def carriers(scorecard: pd.DataFrame) -> Section:
+def carriers(scorecard: pd.DataFrame, monthly: pd.DataFrame) -> Section:
     """Every carrier's year, best first."""
+    names = scorecard.drop_duplicates("carrier").set_index("carrier")["carrier_name"]
+    overall = on_time(monthly[monthly["carrier"].isin(names.index)], "carrier").rename(index=names)
+    months = on_time(monthly, "month")
     table = scorecard.assign(month=pd.to_datetime(scorecard["month"])).pivot_table(
         index="carrier_name", columns="month", values="on_time_share"
     )
-    year = scorecard.assign(weight=scorecard["on_time_share"] * scorecard["flights"]).groupby("carrier_name")
-    overall = (year["weight"].sum() / year["flights"].sum()).sort_values(ascending=False)
     table = 100 * table.loc[overall.index]
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     axes = figure.subplots()
@@ -264,7 +274,8 @@ def carriers(scorecard: pd.DataFrame) -> Section:
             axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=8, color=INK)
     first = scorecard[scorecard["rank"] == 1]["carrier_name"].value_counts()
     return Section(
-        "Who is on time depends on the month more than on the name",
+        f"The best carrier is {100 * (overall.iloc[0] - overall.iloc[-1]):.0f} points ahead of the last, the best month "
+        f"{100 * (months.iloc[0] - months.iloc[-1]):.0f} points",
         figure,
         f"Over the year {escape(overall.index[0])} is first with {percent(overall.iloc[0])} on time and "
         f"{escape(overall.index[-1])} last with {percent(overall.iloc[-1])}. {escape(first.index[0])} led in {first.iloc[0]} of "
@@ -324,24 +335,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     weekly = spark.read.parquet(arguments.weekly).select("week", "days", "flights", "cancelled").toPandas()
     scorecard = (
         spark.read.parquet(arguments.scorecard)
-        .select("month", "carrier_name", "flights", "on_time_share", "rank")
+        .select("month", "carrier", "carrier_name", "on_time_share", "rank")
         .toPandas()
     )
     monthly = (
         spark.read.parquet(arguments.monthly)
-        .select("origin", "flights", "cancelled", "arrived", "arr_delay_sum", "on_time")
+        .select("month", "carrier", "origin", "flights", "cancelled", "arrived", "arr_delay_sum", "on_time")
         .toPandas()
     )
     spark.stop()
 
     with mpl.rc_context(STYLE):
         sections = [
-            calendar(days),
+            calendar(days, monthly),
             clock(hours),
             previous_leg(legs),
             visibility(bands),
             weeks(weekly),
-            carriers(scorecard),
+            carriers(scorecard, monthly),
         ]
         lead = (
             f"{monthly['flights'].sum():,} flights were scheduled to leave New York's three airports between "
