@@ -1,0 +1,248 @@
+"""The flights example on all of its real data: nothing is lost, nothing is counted twice, and the clocks agree.
+
+The whole pipeline runs once, as its `dk.yaml` files say, and then one day of it a second time.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from flights_example import load, order, package
+
+pytestmark = pytest.mark.spark
+
+CASES = Path(__file__).parents[2] / "cases" / "flights"
+FLIGHTS, OBSERVATIONS, CANCELLED, DIVERTED = 336_776, 26_115, 8_255, 1_175
+AGAIN = "2013-03-10"
+DAILY_PACKAGES = ("ingest", "clean_flights", "enrich_flights", "hourly_traffic")
+DAILY_TABLES = ("staged/flights", "staged/weather", "clean/flights", "enriched/flights", "marts/hourly_traffic")
+
+
+class Lake(NamedTuple):
+    """The data the pipeline left, and the partitions' files before and after one day was run again."""
+
+    path: Path
+    before: dict[str, set[str]]
+    after: dict[str, set[str]]
+    spark: Any
+
+    def table(self, name: str) -> Any:
+        return self.spark.read.parquet(str(self.path / name))
+
+    def one(self, name: str, *expressions: str) -> Any:
+        """The first row of a table reduced by SQL expressions."""
+        return self.table(name).selectExpr(*expressions).first()
+
+
+def files(data: Path) -> dict[str, set[str]]:
+    """The data files of the tables kept by day, by partition. Spark never writes a name twice."""
+    found: dict[str, set[str]] = {}
+    for table in DAILY_TABLES:
+        for file in (data / table).glob("*=*/*.parquet"):
+            found.setdefault(f"{table}/{file.parent.name}", set()).add(file.name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def lake(
+    tmp_path_factory: pytest.TempPathFactory, run_package: Callable[[str, Path], None], request: pytest.FixtureRequest
+) -> Lake:
+    pytest.importorskip("matplotlib")
+    data = tmp_path_factory.mktemp("flights")
+    for folder in order():
+        run_package(folder, data)
+    before = files(data)
+    for folder in DAILY_PACKAGES:
+        run = package(folder, data)["run"]
+        load(folder, Path(run["script"]).stem).main([*run["args"], "--from", AGAIN, "--to", AGAIN])
+    # Only now: the scripts start and stop sessions of their own.
+    return Lake(data, before, files(data), request.getfixturevalue("spark"))
+
+
+def test_the_raw_zone_has_every_row_of_the_source_under_its_own_day(lake: Lake):
+    rows = 0
+    for file in (lake.path / "raw/flights").glob("*/flights.csv"):
+        with file.open(encoding="utf-8") as stream:
+            days = [
+                f"date={int(row['year'])}-{int(row['month']):02}-{int(row['day']):02}" for row in csv.DictReader(stream)
+            ]
+        assert set(days) == {file.parent.name}
+        rows += len(days)
+    assert rows == FLIGHTS
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        ("staged/flights", FLIGHTS),
+        ("staged/weather", OBSERVATIONS),
+        ("clean/flights", FLIGHTS),
+        ("clean/rejected", 0),
+        ("enriched/flights", FLIGHTS),
+        ("features/departures", FLIGHTS - CANCELLED - DIVERTED),
+        ("reference/airports", 1458 + 4),
+        ("reference/airlines", 16),
+        ("reference/planes", 3322),
+    ],
+)
+def test_rows_are_conserved_though_one_day_was_run_twice(lake: Lake, table: str, rows: int):
+    assert lake.table(table).count() == rows
+
+
+def test_running_a_day_again_replaces_that_day_and_nothing_else(lake: Lake):
+    assert lake.before.keys() == lake.after.keys()
+    changed = {partition for partition in lake.before if lake.before[partition] != lake.after[partition]}
+    assert {partition.rsplit("=", 1)[1] for partition in changed} == {AGAIN}
+    assert len(changed) == len(DAILY_TABLES)
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("clean/flights", "flight_id"),
+        ("enriched/flights", "flight_id"),
+        ("features/departures", "flight_id"),
+        ("clean/weather", "origin, hour"),
+        ("reference/airports", "airport"),
+        ("reference/planes", "tailnum"),
+        ("marts/hourly_traffic", "carrier, origin, departure_hour"),
+        ("marts/daily_traffic", "carrier, origin, flight_date"),
+        ("marts/weekly_traffic", "carrier, origin, week"),
+        ("marts/monthly_traffic", "carrier, origin, month"),
+        ("marts/carrier_scorecard", "carrier, month"),
+    ],
+)
+def test_keys_are_unique(lake: Lake, table: str, key: str):
+    row = lake.one(table, "count(*) AS rows", f"count(DISTINCT {key}) AS keys")
+    assert row["rows"] == row["keys"]
+
+
+def test_the_columns_written_are_those_of_the_expected_lineage(lake: Lake):
+    for path in CASES.glob("*.json"):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        if "fields" in case:
+            assert sorted(lake.table(case["output"]).columns) == sorted(case["fields"]), path.name
+
+
+def test_arrivals_made_from_clocks_agree_with_the_delays_that_the_source_reckoned(lake: Lake):
+    """`arr_delay` plays no part in `arrived_at`, so that they agree for every flight proves dates and zones of both ends."""
+    row = lake.one(
+        "clean/flights",
+        "count(arrived_at) AS arrived",
+        "count_if(unix_timestamp(arrived_at) - unix_timestamp(sched_arr_at) != 60 * arr_delay) AS disagree",
+        "count_if(unix_timestamp(arrived_at) - unix_timestamp(departed_at) <= 60 * air_minutes) AS faster_than_flown",
+        "min(unix_timestamp(sched_arr_at) - unix_timestamp(sched_dep_at)) / 60 AS shortest",
+        "max(unix_timestamp(sched_arr_at) - unix_timestamp(sched_dep_at)) / 60 AS longest",
+    )
+    assert row.arrived == FLIGHTS - CANCELLED - DIVERTED
+    assert (row.disagree, row.faster_than_flown) == (0, 0)
+    assert 20 < row.shortest < row.longest < 12 * 60
+
+
+def test_every_flight_leaves_on_its_date_and_hour_in_new_york(lake: Lake):
+    row = lake.one(
+        "clean/flights",
+        "count_if(date(from_utc_timestamp(sched_dep_at, 'America/New_York')) != flight_date) AS other_day",
+        "count_if(hour(from_utc_timestamp(sched_dep_at, 'America/New_York')) != local_hour) AS other_hour",
+        "min(local_hour) AS earliest",
+    )
+    assert (row.other_day, row.other_hour) == (0, 0)
+    assert row.earliest >= 1, "the features take midnight to be before every cutoff"
+
+
+def test_the_weather_has_no_holes_and_no_hurricane_in_newark(lake: Lake):
+    row = lake.one("clean/weather", "count(*) AS rows", "count_if(age_hours = 0) AS observed", "max(wind_mph) AS wind")
+    assert row["rows"] == 3 * 8_730
+    assert row.observed == OBSERVATIONS
+    assert row.wind < 60
+
+
+def test_flights_without_weather_are_those_after_the_stations_stop_and_in_the_long_gaps(lake: Lake):
+    row = lake.one(
+        "enriched/flights",
+        "count_if(temperature_f IS NULL) AS missing",
+        "count_if(temperature_f IS NULL AND departure_hour > '2013-12-30 23:00:00') AS after_the_end",
+    )
+    assert row.missing < FLIGHTS * 0.003
+    assert row.after_the_end >= 776
+
+
+@pytest.mark.parametrize("table", ["hourly", "daily", "weekly", "monthly"])
+def test_aggregates_add_up_to_the_clean_flights(lake: Lake, table: str):
+    truth = lake.one(
+        "clean/flights",
+        "count(*) AS flights",
+        "count_if(status = 'cancelled') AS cancelled",
+        "count_if(status = 'diverted') AS diverted",
+        "count(dep_delay) AS departed",
+        "sum(dep_delay) AS dep_delay_sum",
+        "count(arr_delay) AS arrived",
+        "sum(arr_delay) AS arr_delay_sum",
+        "count_if(arr_delay < 15) AS on_time",
+    ).asDict()
+    name = f"marts/{table}_traffic"
+    measures = [measure for measure in truth if measure in lake.table(name).columns]
+    assert len(measures) >= 5
+    sums = lake.one(name, *(f"sum({measure}) AS {measure}" for measure in measures)).asDict()
+    assert sums == {measure: truth[measure] for measure in measures}
+    assert (truth["cancelled"], truth["diverted"]) == (CANCELLED, DIVERTED)
+
+
+def test_weeks_are_whole_but_for_the_first_and_the_last(lake: Lake):
+    weeks = {row.week.isoformat(): row.days for row in lake.table("marts/weekly_traffic").groupBy("week").agg({"days": "max"})
+             .withColumnRenamed("max(days)", "days").collect()}  # fmt: skip
+    assert {week for week in weeks if week.startswith("2012")} == {"2012-12-31"}
+    assert len(weeks) == 53
+
+
+def test_the_scorecard_is_that_of_the_clean_flights(lake: Lake):
+    truth = {
+        (row.month, row.carrier): (row.flights, row.arrived, row.mean, row.on_time)
+        for row in lake.table("clean/flights")
+        .selectExpr("trunc(flight_date, 'month') AS month", "carrier", "arr_delay")
+        .groupBy("month", "carrier")
+        .agg({"*": "count", "arr_delay": "avg"})
+        .selectExpr(
+            "month",
+            "carrier",
+            "`count(1)` AS flights",
+            "NULL AS arrived",
+            "`avg(arr_delay)` AS mean",
+            "NULL AS on_time",
+        )
+        .collect()
+    }
+    rows = lake.table("marts/carrier_scorecard").collect()
+    assert {row.carrier for row in rows} <= {carrier for _, carrier in truth}
+    for row in rows:
+        flights, _, mean, _ = truth[row.month, row.carrier]
+        assert row.flights == flights
+        assert row.mean_arr_delay == pytest.approx(mean)
+        assert row.grade == ("A" if row.on_time_share >= 0.85 else "B" if row.on_time_share >= 0.75 else "C")
+    assert [row["rank"] for row in rows if row.carrier_name == "Virgin America"].count(1) == 7
+
+
+def test_no_feature_comes_from_the_future(lake: Lake):
+    """A leg counts only when it left an hour before the flight was to leave, and one that is pending tells no delay."""
+    row = lake.one(
+        "features/departures",
+        "min(previous_leg_hours_ago) AS soonest",
+        "count_if(previous_leg_pending AND previous_leg_delay IS NOT NULL) AS told",
+        "count_if(split = 'train' AND flight_date >= '2013-10-01') AS mixed",
+        "count_if(carrier_delay_yesterday IS NULL AND flight_date > '2013-01-01') / count(*) AS unknown_yesterday",
+    )
+    assert row.soonest >= 0
+    assert (row.told, row.mixed) == (0, 0)
+    assert row.unknown_yesterday < 0.02
+
+
+def test_the_report_stands_alone(lake: Lake):
+    page = (lake.path / "report/index.html").read_text(encoding="utf-8")
+    assert f"{FLIGHTS:,} flights" in page
+    assert page.count('src="data:image/png;base64,') == 6
+    assert not re.search(r"(?:src|href)=\"(?!data:)", page)
+    assert "nan" not in re.sub(r"base64,[^\"]+", "", page)
