@@ -1,0 +1,86 @@
+"""Documents agree with the code."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+API = (ROOT / "docs/reference/api-v2.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+
+
+def routes() -> list[str]:
+    from headwater.api.routes import v2
+
+    return sorted(
+        re.sub(r"\{(\w+):\w+\}", r"{\1}", f"/api/v2{path}")
+        for handler in v2.router.route_handlers
+        for path in handler.paths
+    )
+
+
+@pytest.mark.parametrize("route", routes())
+def test_every_route_is_described(route: str) -> None:
+    assert f"GET {route}" in API.replace("{run id}", "{run_id}") or route in API
+
+
+def commands() -> list[str]:
+    from typer.main import get_command
+
+    from headwater.cli.program import program
+
+    found = []
+
+    def walk(command: Any, path: str) -> None:
+        for name, child in sorted(getattr(command, "commands", {}).items()):
+            if not child.hidden:
+                found.append(f"{path} {name}")
+                walk(child, f"{path} {name}")
+
+    walk(get_command(program), "headwater")
+    return found
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_is_described(command: str) -> None:
+    assert f"`{command}" in CLI
+
+
+def settings() -> list[str]:
+    from headwater.settings import Settings
+
+    found = []
+    for name, field in Settings.model_fields.items():
+        nested = getattr(field.annotation, "model_fields", None)
+        found += [f"HEADWATER_{name}__{inner}".upper() for inner in nested] if nested else [f"HEADWATER_{name}".upper()]
+    return found
+
+
+@pytest.mark.parametrize("variable", settings())
+def test_every_setting_is_described(variable: str) -> None:
+    assert f"`{variable}`" in SETTINGS
+
+
+def test_every_error_is_in_the_tree() -> None:
+    from headwater import errors
+
+    drawn = errors.__doc__ or ""
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, errors.HeadwaterError) and error is not errors.HeadwaterError:
+            assert f"{error.__name__} " in drawn
+            assert f" {error.code} " in drawn
+
+
+def test_links_in_documents_lead_somewhere() -> None:
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+    ]:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} → {target}"

@@ -1,0 +1,70 @@
+"""House rules that a tool can check."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+BANNED = {"utils", "util", "common", "helpers", "helper", "base", "core", "services", "manager", "misc"}
+
+
+def test_names_say_what_things_are() -> None:
+    for path in SOURCES:
+        assert path.stem not in BANNED, path
+        assert not BANNED & set(path.relative_to(ROOT).parts), path
+
+
+def test_files_hold_one_concept() -> None:
+    long = {str(path): count for path in SOURCES if (count := len(path.read_text(encoding="utf-8").splitlines())) > 450}
+    assert not long
+
+
+def test_every_module_says_why_it_exists() -> None:
+    silent = [str(path) for path in SOURCES if not path.read_text(encoding="utf-8").startswith(('"""', "from", "#"))]
+    assert not silent
+
+
+def test_sql_lives_in_sql_files() -> None:
+    """Outside store/ no string looks like a statement."""
+    statement = re.compile(r'"(?:select|insert into|update|delete from) ', re.IGNORECASE)
+    found = [
+        str(path)
+        for path in SOURCES
+        if "store" not in path.parts and statement.search(path.read_text(encoding="utf-8"))
+    ]
+    assert not found
+
+
+def test_light_rooms_import_nothing_heavy() -> None:
+    """The client runs in other people's processes; the command line's help must be quick."""
+    heavy = {
+        "psycopg",
+        "litestar",
+        "granian",
+        "pyspark",
+        "pydantic",
+        "pydantic_settings",
+        "yaml",
+        "requests",
+        "httpx",
+        "pandas",
+    }
+    for module in ("headwater.client", "headwater.cli.program"):
+        told = subprocess.run(
+            [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        loaded = {name.split(".")[0] for name in told.stdout.split()}
+        assert not heavy & loaded, module
+
+
+def test_no_address_of_a_registry_is_kept() -> None:
+    """Locks are written without the place they came from."""
+    for path in [*(ROOT / "requirements").glob("*.txt"), ROOT / "web/package-lock.json"]:
+        text = path.read_text(encoding="utf-8")
+        assert '"resolved"' not in text, path
+        assert "index-url" not in text, path

@@ -1,0 +1,108 @@
+"""Trees, Mermaid and DOT of an answer; names are untrusted."""
+
+from typing import Any
+
+from headwater.cli import arguments, drawing
+from headwater.cli.output import duration, printable, size
+
+
+def node(id_: str, type_: str, **more: Any) -> dict[str, Any]:
+    _, namespace, name = id_.split(":", 2)
+    extra = {"last_run": None} if type_ == "JOB" else {}
+    return {
+        "id": id_,
+        "type": type_,
+        "namespace": namespace,
+        "name": name,
+        "label": name,
+        "description": None,
+        **extra,
+        **more,
+    }
+
+
+def answer(*edges: tuple[str, str], columns: Any = (), root: str = "dataset:f:/c") -> dict[str, Any]:
+    ids = {end for edge in edges for end in edge} | {root}
+    return {
+        "root": root,
+        "direction": "both",
+        "nodes": [node(i, "JOB" if i.startswith("job") else "DATASET") for i in sorted(ids)],
+        "edges": [{"source": s, "target": t, "origin": "OBSERVED"} for s, t in edges],
+        "column_edges": list(columns),
+        "hidden": {"nodes": 0, "reason": None},
+    }
+
+
+CHAIN = [
+    ("dataset:f:/a", "job:n:one"),
+    ("job:n:one", "dataset:f:/b"),
+    ("dataset:f:/b", "job:n:two"),
+    ("job:n:two", "dataset:f:/c"),
+]
+
+
+def lines(told: dict[str, Any], direction: str) -> list[str]:
+    return [text for text, _ in drawing.tree_lines(drawing.Steps(told), told["root"], direction, "", set())]
+
+
+def test_a_chain() -> None:
+    assert lines(answer(*CHAIN), "upstream") == ["└─ /b  ← two", "   └─ /a  ← one"]
+
+
+def test_columns_stand_below_the_dataset_they_come_from() -> None:
+    kinds = [{"type": "DIRECT", "subtype": "IDENTITY", "masking": True, "description": None}]
+    columns = [
+        {
+            "source": "dataset:f:/b",
+            "source_field": "x",
+            "target": "dataset:f:/c",
+            "target_field": "y",
+            "job": "job:n:two",
+            "transformations": kinds,
+        },
+        {
+            "source": "dataset:f:/b",
+            "source_field": "k",
+            "target": "dataset:f:/c",
+            "target_field": None,
+            "job": "job:n:two",
+            "transformations": [],
+        },
+    ]
+    told = lines(answer(*CHAIN, columns=columns), "upstream")
+    assert told[:3] == ["└─ /b  ← two", "     · k → (all)", "     · x → y [IDENTITY masked]"]
+
+
+def test_a_branch_is_not_repeated_and_a_cycle_ends() -> None:
+    loop = [*CHAIN, ("dataset:f:/c", "job:n:one")]
+    told = lines(answer(*loop), "upstream")
+    assert len(told) < 10
+    assert any("(shown above)" in text for text in told)
+
+
+def test_mermaid_and_dot_cannot_be_broken_out_of() -> None:
+    evil = 'x"];click n0 "javascript:alert(1)"\n<script>'
+    told = answer((f"dataset:f:{evil}", "job:n:j"), ("job:n:j", "dataset:f:/c"))
+    chart = drawing.mermaid(told)
+    assert "<script>" not in chart
+    assert all(line.startswith(("flowchart", "  n")) for line in chart.splitlines())
+    graph = drawing.dot(told)
+    assert all(line.startswith(("digraph", "  ", "}")) for line in graph.splitlines())
+    assert '\\"' in graph
+
+
+def test_no_name_drives_the_terminal() -> None:
+    assert printable("\x1b[2Jgone\nline") == "\\x1b[2Jgone\\nline"
+    assert len(printable("x" * 5000)) < 300
+
+
+def test_words_for_numbers() -> None:
+    assert [duration(ms) for ms in (None, 900, 61_000, 3_660_000)] == ["", "0.9s", "1m 01s", "1h 01m"]
+    assert [size(n) for n in (None, 5, 1500, 2_000_000)] == ["", "5 B", "1.5 kB", "2.0 MB"]
+
+
+def test_run_takes_a_folder_or_a_word() -> None:
+    assert arguments(["run", "my/dir", "--json"]) == ["run", "package", "my/dir", "--json"]
+    assert arguments(["run", "show", "x"]) == ["run", "show", "x"]
+    assert arguments(["run", "--help"]) == ["run", "--help"]
+    assert arguments(["runs"]) == ["runs"]
