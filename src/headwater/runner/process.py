@@ -49,7 +49,8 @@ def run(
 ) -> Ended:
     """Run `argv` and wait. `on_beat` is called every `beat` seconds meanwhile.
 
-    SIGINT, SIGTERM and SIGHUP are passed on to the child (unless they are ignored, as under nohup); after `grace` seconds, or a second signal, its whole process group is killed.
+    SIGINT, SIGTERM and SIGHUP are passed on to the child (unless they are ignored, as under nohup); after `grace` seconds,
+    or a second signal, its whole process group is killed.
     Must be called from the main thread. Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
