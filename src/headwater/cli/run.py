@@ -41,6 +41,12 @@ def run(
     master: Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")] = None,
     remote: Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")] = None,
     conf: Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property.")] = None,
+    grace: Annotated[
+        float,
+        typer.Option(
+            min=0, envvar="HEADWATER_GRACE_SECONDS", help="Seconds between asking the program to stop and killing it."
+        ),
+    ] = 10.0,
     heartbeat: Annotated[
         float | None, typer.Option(min=0, help="Seconds between RUNNING events; 0 for none. Default: the manifest's.")
     ] = None,
@@ -79,6 +85,7 @@ def run(
         spark=choice,
         heartbeat=heartbeat,
         capture=capture,
+        grace=grace,
         started=lambda run_id: _say(f"{manifest.namespace}/{manifest.name} START run {run_id}"),
     )
     tail = f": {summary.error}" if summary.error else ""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-_SECONDS = 5.0
+_SECONDS = 2.0  # a status of a very large repository may take longer; then `dirty` is unknown
 _HOSTED = re.compile(r"(^|[.@/])(github|gitlab|bitbucket)\.")
 
 

@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 
 _TAIL_BYTES = 64 * 1024
-_CATCH = (signal.SIGINT, signal.SIGTERM)
+_CATCH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -49,14 +49,16 @@ def run(
 ) -> Ended:
     """Run `argv` and wait. `on_beat` is called every `beat` seconds meanwhile.
 
-    SIGINT and SIGTERM are passed on to the child; after `grace` seconds, or a second signal, its whole process group is killed.
+    SIGINT, SIGTERM and SIGHUP are passed on to the child (unless they are ignored, as under nohup); after `grace` seconds,
+    or a second signal, its whole process group is killed.
     Must be called from the main thread. Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
     # With a terminal, the terminal itself interrupts the child too, and a debugger in the child may read from it: same group.
     own_group = not (sys.stdin and sys.stdin.isatty())
     stop = _Stop(own_group=own_group, grace=grace)
-    previous = {number: signal.signal(number, stop.on_signal) for number in _CATCH}
+    heard = [number for number in _CATCH if signal.getsignal(number) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, stop.on_signal) for number in heard}
     try:
         child = subprocess.Popen(
             argv, cwd=cwd, env=dict(env), stderr=subprocess.PIPE, process_group=0 if own_group else None

@@ -140,6 +140,7 @@ def test_every_problem_at_once_each_with_its_place(package: Any) -> None:
         (5, 26, "run.args[1]"),
         (6, 29, "parameters.need"),
         (7, 12, "heartbeat"),
+        (8, 1, "period"),
         (8, 17, "period.every"),
         (9, 1, "extra"),
         (11, 6, "inputs[0]"),
