@@ -1,0 +1,95 @@
+"""Ask a Headwater server a question: what the command line needs, in one function.
+
+Errors come back as the exceptions of `headwater.errors`, so a command does not know it was talking HTTP.
+Refuses to retry and to interpret an answer: it is bytes.
+"""
+
+import http.client
+from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from headwater.errors import (
+    Ambiguous,
+    HeadwaterError,
+    InvalidEvent,
+    InvalidQuestion,
+    NotFound,
+    ServerUnavailable,
+    TooLarge,
+)
+
+_BY_CODE: dict[str, type[HeadwaterError]] = {
+    error.code: error for error in (Ambiguous, InvalidEvent, InvalidQuestion, NotFound, ServerUnavailable, TooLarge)
+}
+_BY_STATUS: dict[int, type[HeadwaterError]] = {400: InvalidQuestion, 404: NotFound, 413: TooLarge, 422: InvalidQuestion}
+
+
+class _Problem(msgspec.Struct):
+    message: str
+    code: str = ""
+    detail: dict[str, object] | None = None
+
+
+def ask(
+    base_url: str,
+    path: str,
+    params: Mapping[str, object] | None = None,
+    api_key: str | None = None,
+    timeout: float = 30.0,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+) -> bytes:
+    """The body of a 2xx answer of `base_url` + `path`. `path` is already percent-encoded; params that are None are left out.
+
+    Raises ServerUnavailable when nobody answers (or 5xx), else the error the body names by its `code`, else one that fits the status.
+    """
+    base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
+    given = {key: _text(value) for key, value in (params or {}).items() if value is not None}
+    target = base.path.rstrip("/") + path + (f"?{urlencode(given)}" if given else "")
+    headers = {"Accept": "application/json"}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
+    try:
+        kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
+        connection = kind(base.hostname or "", base.port, timeout=timeout)
+    except (ValueError, http.client.InvalidURL) as error:
+        raise InvalidQuestion(f"{base_url!r} is not the address of a server: {error}", url=base_url) from error
+    try:
+        connection.request(method, target, body=body, headers=headers)
+        response = connection.getresponse()
+        reply = response.read()
+    except TimeoutError as error:
+        raise ServerUnavailable(f"{base_url} did not answer within {timeout:g} s", url=base_url) from error
+    except (OSError, http.client.HTTPException) as error:
+        reason = str(error) or type(error).__name__
+        raise ServerUnavailable(
+            f"no Headwater server answers at {base_url} ({reason}); start one with `headwater up`, or set HEADWATER_URL",
+            url=base_url,
+        ) from error
+    finally:
+        connection.close()
+    if 200 <= response.status < 300:
+        return reply
+    raise _error(response.status, reply, base_url + path)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _error(status: int, reply: bytes, url: str) -> HeadwaterError:
+    try:
+        problem = msgspec.json.decode(reply, type=_Problem)
+    except ValueError:
+        text = reply[:200].decode("utf-8", "replace").strip()
+        problem = _Problem(f"{url} answered HTTP {status}" + (f": {text}" if text else ""))
+    kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(status)
+    if kind is None:
+        kind = ServerUnavailable if status >= 500 or status == 429 else HeadwaterError
+    detail = {key: value for key, value in (problem.detail or {}).items() if key not in {"self", "message"}}
+    return kind(problem.message, **detail | {"status": status})

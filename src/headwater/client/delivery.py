@@ -1,0 +1,146 @@
+"""One kept-alive HTTP connection to an OpenLineage server, and what its replies mean.
+
+Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once; refuses to retry, to follow redirects and
+to use a proxy. Imported by the sender's thread alone, so that nobody pays for `http.client` on import.
+"""
+
+import http.client
+import zlib
+from urllib.parse import urlsplit
+
+import msgspec
+
+from headwater.client.transport import Outcome, Unreachable
+
+_CONNECT_SECONDS = 2.0  # a host that swallows packets must not hold the end of a short program for long
+_GZIP_FROM = 8 * 1024
+# Refused for who asks or where, not for what the event says: a wrong address or an expired key must not cost events.
+_NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
+
+
+class Http:
+    """A kept-alive connection to one OpenLineage server. Used by one thread."""
+
+    def __init__(self, url: str, api_key: str | None, timeout: float = 10.0) -> None:
+        self._parts = urlsplit(url)
+        self._timeout = timeout
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._connection: http.client.HTTPConnection | None = None
+        self._batches = True  # until the server says it does not know them
+
+    def send(self, records: list[bytes]) -> Outcome:
+        """Deliver in one request where the server can, else one by one. Raises Unreachable when nothing got through."""
+        if self._batches:
+            body = b"[" + b",".join(records) + b"]"
+            # Only a server that speaks the batch dialect is trusted with gzip: many OpenLineage endpoints do not unpack it.
+            status, reply = self._post("/batch", body, gzip=len(body) > _GZIP_FROM)
+            if 200 <= status < 300:
+                return _read_reply(reply, len(records))
+            if status in {404, 405, 501}:
+                self._batches = False
+            elif status in _NOT_THE_EVENT or status >= 500 or status < 400:
+                raise Unreachable(_said(status, reply))
+        return self._singly(records)
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def _singly(self, records: list[bytes]) -> Outcome:
+        outcome = Outcome()
+        for index, record in enumerate(records):
+            try:
+                status, reply = self._post("", record, gzip=False)
+                if status in _NOT_THE_EVENT or status >= 500 or 300 <= status < 400:
+                    raise Unreachable(_said(status, reply))
+            except Unreachable as error:
+                if index == 0:
+                    raise
+                outcome.again.extend(range(index, len(records)))
+                outcome.reason = str(error)
+                break
+            if status >= 400:
+                outcome.refused.append((index, _said(status, reply)))
+        return outcome
+
+    def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes]:
+        headers = dict(self._headers)
+        if gzip:
+            packer = zlib.compressobj(1, wbits=31)
+            body = packer.compress(body) + packer.flush()
+            headers["Content-Encoding"] = "gzip"
+        fresh = self._connection is None
+        try:
+            return self._exchange(suffix, body, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            # A server may close an idle connection at any time; only then is a second try, on a new one, not a retry.
+            if fresh or isinstance(error, TimeoutError):
+                raise Unreachable(_why(error)) from error
+        try:
+            return self._exchange(suffix, body, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise Unreachable(_why(error)) from error
+
+    def _exchange(self, suffix: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        if self._connection is None:
+            self._connection = self._connect()
+        self._connection.request("POST", self._parts.path + suffix, body=body, headers=headers)
+        response = self._connection.getresponse()
+        return response.status, response.read(1 << 20)
+
+    def _connect(self) -> http.client.HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        if self._parts.scheme == "https":
+            import ssl
+
+            context = ssl.create_default_context()
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                host, port, timeout=_CONNECT_SECONDS, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
+        connection.connect()
+        connection.sock.settimeout(self._timeout)
+        return connection
+
+
+class _Failed(msgspec.Struct):
+    index: int
+    reason: str = "refused"
+    retriable: bool = False
+
+
+class _Reply(msgspec.Struct):
+    failed_events: list[_Failed] = []
+
+
+def _read_reply(reply: bytes, sent: int) -> Outcome:
+    """A 2xx reply to a batch. One without a readable body accepted everything, which is what 204 and older servers say."""
+    try:
+        failed = msgspec.json.decode(reply, type=_Reply).failed_events if reply.strip() else []
+    except ValueError:
+        failed = []
+    outcome = Outcome()
+    for item in failed:
+        if not 0 <= item.index < sent:
+            continue
+        if item.retriable:
+            outcome.again.append(item.index)
+            outcome.reason = item.reason
+        else:
+            outcome.refused.append((item.index, item.reason))
+    return outcome
+
+
+def _said(status: int, reply: bytes) -> str:
+    text = reply[:500].decode("utf-8", "replace").strip()
+    return f"HTTP {status}: {text}" if text else f"HTTP {status}"
+
+
+def _why(error: BaseException) -> str:
+    return str(error) or type(error).__name__

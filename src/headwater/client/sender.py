@@ -1,0 +1,236 @@
+"""The thread that empties the spool into a server: batches, backoff, refusals, and the log lines about them.
+
+Own events go first, so that a fresh run is seen at once even behind a long backlog; what dead processes left goes when there is nothing else.
+Refuses to keep a host alive (daemon thread) and to retry what the server refused for good: that goes to `rejected.ndjson` with the reason.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from headwater.client.config import Destination
+from headwater.client.spool import Spool
+
+if TYPE_CHECKING:
+    from headwater.client.delivery import Http
+    from headwater.client.transport import Outcome
+
+log = logging.getLogger("headwater")
+
+_BATCH = 200
+_SCAN_SECONDS = 5.0  # how often an idle sender looks for what dead processes left
+_FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
+_MEMORY_EVENTS = 1000  # kept when the disk refuses
+_REJECTED_BYTES = 10 << 20
+
+
+class Sender:
+    """Delivers one spool to one address. Made for one process; `wake`, `remember` and `wait` may be called from any thread."""
+
+    def __init__(self, spool: Spool, destination: Destination) -> None:
+        self.memory: deque[bytes] = deque()  # events the disk refused
+        self.delivered = self.rejected = self.overflowed = self.failed_attempts = 0
+        self.last_error: str | None = None
+        self.said_outage = False
+        self._said_disk = False
+        self._spool = spool
+        self._destination = destination
+        self._transport: Http | None = None
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._wake = threading.Event()  # something to send
+        self._nudge = threading.Event()  # somebody waits: cut the backoff short
+        self._progress = threading.Condition()
+        self._waiting = 0
+        self._stopping = False
+        self._in_flight = False
+        self._attempts = 0
+        self._failures = 0  # in a row
+
+    @property
+    def started(self) -> bool:
+        return self._thread is not None
+
+    @property
+    def failing(self) -> bool:
+        return self._failures > 0
+
+    def wake(self) -> None:
+        """There is something to send. Costs a microsecond when the thread is awake already."""
+        if self._thread is None:
+            self.start()
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def start(self) -> None:
+        with self._starting:
+            if self._thread is None and not self._stopping:
+                thread = threading.Thread(target=self._run, name="headwater-sender", daemon=True)
+                thread.start()
+                self._thread = thread
+
+    def remember(self, record: bytes, error: Exception) -> None:
+        """Keep in memory what the disk refused; the oldest goes when there are too many."""
+        self.last_error = str(error)
+        if not self._said_disk:
+            self._said_disk = True
+            log.warning("the spool %s does not take events, they are kept in memory: %s", self._spool.folder, error)
+        self.memory.append(record)
+        if len(self.memory) > _MEMORY_EVENTS:
+            self.memory.popleft()
+            self.overflowed += 1
+
+    def wait(self, deadline: float, *, backlog: bool, patient: bool) -> bool:
+        """Wait until all is delivered (with `backlog`, what dead processes left too). False at the deadline,
+        or, unless `patient`, as soon as an attempt made from now on fails.
+        """
+        attempts = self._attempts
+        self._waiting += 1
+        self._nudge.set()
+        self._wake.set()
+        try:
+            with self._progress:
+                while self._pending() or (backlog and self._claimed()):
+                    left = deadline - time.monotonic()
+                    if left <= 0 or (not patient and self._failures and self._attempts > attempts):
+                        return False
+                    self._progress.wait(min(left, 0.05))
+                return True
+        finally:
+            self._waiting -= 1
+
+    def stop(self) -> None:
+        """Ask the thread to end and give it a moment; a request in flight is left to itself."""
+        self._stopping = True
+        self._nudge.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(0.2)
+
+    def _pending(self) -> bool:
+        return bool(self.memory) or self._in_flight or self._spool.pending()
+
+    def _claimed(self) -> bool:
+        if not self._spool.claim():
+            return False
+        self._wake.set()
+        return True
+
+    def _run(self) -> None:
+        while not self._stopping:
+            worked = True
+            try:
+                worked = self._step()
+                if worked:
+                    self._recovered()
+            except Exception as error:  # noqa: BLE001 - without its thread the spool would fill in silence
+                self._failed(error)
+            finally:
+                self._in_flight = False
+            with self._progress:
+                self._progress.notify_all()
+            if self._failures and not self._stopping:
+                longest = _AWAITED_WAIT if self._waiting else _LONGEST_WAIT
+                wait = min(longest, _FIRST_WAIT * 2 ** min(self._failures - 1, 10))
+                self._nudge.wait(wait * (0.5 + os.urandom(1)[0] / 512))  # jitter; `random` costs 4 ms of import
+                self._nudge.clear()
+            elif not worked:
+                self._wake.wait(_SCAN_SECONDS)
+                self._wake.clear()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _step(self) -> bool:
+        """Send one batch; False when there is nothing to send. Raises when the server took nothing, or not all of it."""
+        if self.memory:
+            self._send_memory()
+            return True
+        batch = self._spool.take(_BATCH, backlog=not self._failures)
+        # While the server is away the events of the dead are left alone: another process may reach it.
+        if batch is None and not self._failures and self._spool.claim():
+            batch = self._spool.take(_BATCH, backlog=True)
+        if batch is None:
+            self._failures = 0
+            return False
+        outcome = self._send(batch.records) if batch.records else None
+        if outcome:
+            self._settle(batch.records, outcome)
+        self._spool.done(batch)
+        if outcome and outcome.again:
+            raise ConnectionError(outcome.reason)
+        return True
+
+    def _send_memory(self) -> None:
+        self._in_flight = True
+        records = [self.memory.popleft() for _ in range(min(len(self.memory), _BATCH))]
+        try:
+            outcome = self._send(records)
+        except Exception:
+            self.memory.extendleft(reversed(records))
+            raise
+        self._settle(records, outcome)
+        if outcome.again:
+            raise ConnectionError(outcome.reason)
+
+    def _send(self, records: list[bytes]) -> "Outcome":
+        if self._transport is None:
+            from headwater.client.delivery import Http  # 15 ms of imports, paid in this thread and not by the host
+
+            self._transport = Http(self._destination.url, self._destination.api_key)
+        self._attempts += 1
+        return self._transport.send(records)
+
+    def _settle(self, records: list[bytes], outcome: "Outcome") -> None:
+        for index in outcome.again:
+            try:
+                self._spool.append(records[index])
+            except OSError as error:
+                self.remember(records[index], error)
+        if outcome.refused:
+            self.rejected += len(outcome.refused)
+            self.last_error = outcome.refused[0][1]
+            path = self._spool.folder / "rejected.ndjson"
+            log.warning(
+                "%d of %d events were refused for good and are in %s: %s",
+                len(outcome.refused), len(records), path, self.last_error,
+            )  # fmt: skip
+            _write_rejected(path, [(records[index], reason) for index, reason in outcome.refused])
+        self.delivered += len(records) - len(outcome.again) - len(outcome.refused)
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self.failed_attempts += 1
+        self.last_error = str(error) or type(error).__name__
+        if not self.said_outage and not self._stopping:  # after `close` the emitter has said what is left
+            self.said_outage = True
+            url, folder = self._destination.url, self._spool.folder
+            log.warning(
+                "lineage events do not reach %s (%s); they are kept in %s and sent later", url, self.last_error, folder
+            )
+
+    def _recovered(self) -> None:
+        self._failures = 0
+        if self.said_outage:
+            self.said_outage = False
+            log.info("lineage events reach %s again", self._destination.url)
+
+
+def _write_rejected(path: Path, refused: list[tuple[bytes, str]]) -> None:
+    """Append `{"reason", "refused_at", "event"}` lines. The file starts anew (the old one kept as `.1`) when it is large."""
+    lines = [
+        msgspec.json.encode({"reason": reason, "refused_at": time.time(), "event": msgspec.Raw(record)}) + b"\n"
+        for record, reason in refused
+    ]
+    try:
+        if path.exists() and path.stat().st_size > _REJECTED_BYTES:
+            path.replace(path.with_suffix(".ndjson.1"))
+        with path.open("ab", buffering=0) as file:
+            file.write(b"".join(lines))
+    except OSError as error:
+        log.warning("%s cannot be written, %d refused events are lost: %s", path, len(refused), error)

@@ -1,0 +1,267 @@
+"""Events on disk until a server has them: what lets capture survive a dead server and a killed process.
+
+A folder of segment files. Each is held (flock) by the one process that writes or sends it; when that process is gone the lock is too,
+and whoever takes it next inherits the segment. A segment is a header line with the offset up to which it was delivered, then one
+record a line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
+
+Policy at the size cap: the oldest whole segment that nobody holds is dropped, counted and logged.
+Refuses: to fsync (a power cut may lose the last second), to deduplicate (a crash between delivery and note sends twice; intake is idempotent),
+to know what an event or a server is.
+"""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from zlib import crc32
+
+log = logging.getLogger("headwater")
+
+_HEADER = b"%020d\n"
+_HEADER_SIZE = 21
+_SUFFIX = ".segment"
+_READ = 256 * 1024
+
+
+class Segment:
+    """One locked segment file. Not safe across threads by itself: the spool's lock covers it."""
+
+    def __init__(self, path: Path, fd: int, sent: int, size: int) -> None:
+        self.path = path
+        self.fd = fd
+        self.sent = sent  # delivered up to here
+        self.size = size  # whole records end here
+        self.dropped = False  # closed: the descriptor is not ours any more
+
+    @property
+    def pending(self) -> bool:
+        return not self.dropped and self.sent < self.size
+
+    def note(self, sent: int) -> None:
+        self.sent = sent
+        os.pwrite(self.fd, _HEADER % sent, 0)
+
+    def close(self, *, delete: bool) -> None:
+        if delete:
+            self.path.unlink(missing_ok=True)  # before the lock goes, or somebody could claim it in between
+        self.dropped = True  # a batch still in flight finds nothing to note
+        os.close(self.fd)
+
+    @classmethod
+    def create(cls, folder: Path) -> "Segment":
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        while True:
+            path = folder / f"{time.time_ns():020d}-{os.getpid()}{_SUFFIX}"
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                continue
+            if _hold(fd):
+                os.pwrite(fd, _HEADER % _HEADER_SIZE, 0)
+                return cls(path, fd, _HEADER_SIZE, _HEADER_SIZE)
+            os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
+
+    @classmethod
+    def claim(cls, path: Path) -> "Segment | None":
+        """The segment of a process that is gone; None when somebody holds it, or it vanished meanwhile."""
+        try:
+            fd = os.open(path, os.O_RDWR)
+        except OSError:
+            return None
+        if not _hold(fd):
+            os.close(fd)
+            return None
+        size = os.fstat(fd).st_size
+        header = os.pread(fd, _HEADER_SIZE, 0)
+        sent = int(header) if len(header) == _HEADER_SIZE and header.strip().isdigit() else _HEADER_SIZE
+        return cls(path, fd, max(sent, _HEADER_SIZE), size)
+
+
+class Batch:
+    """Records read from one segment, to be handed back to `Spool.done` once they are dealt with."""
+
+    def __init__(self, segment: Segment, records: list[bytes], end: int) -> None:
+        self.segment = segment
+        self.records = records
+        self.end = end
+
+
+class Spool:
+    """This process's part of a spool folder. Threads may append; one thread takes and hands back."""
+
+    def __init__(self, folder: Path, *, segment_bytes: int = 8 << 20, cap_bytes: int = 256 << 20) -> None:
+        self.folder = folder
+        self.torn = 0
+        self.dropped = 0
+        self._segment_bytes = min(segment_bytes, max(cap_bytes // 4, 1))
+        self._cap_bytes = cap_bytes
+        self._lock = threading.Lock()
+        self._active: Segment | None = None
+        self._full: list[Segment] = []  # written by us, complete
+        self._claimed: list[Segment] = []  # left by processes that are gone
+
+    def append(self, record: bytes) -> None:
+        """Keep one event (JSON without newlines). Raises OSError when the disk does not take it; nothing is half-kept then."""
+        line = b"%08x %b\n" % (crc32(record), record)
+        with self._lock:
+            segment = self._active
+            if segment is None:
+                segment = self._active = Segment.create(self.folder)
+            elif segment.size + len(line) > self._segment_bytes and segment.size > _HEADER_SIZE:
+                self._full.append(segment)
+                self._active = None  # a failure below must not leave the full one active
+                self._make_room()
+                segment = self._active = Segment.create(self.folder)
+            written = os.pwrite(segment.fd, line, segment.size)
+            if written != len(line):
+                os.ftruncate(segment.fd, segment.size)
+                raise OSError(f"only {written} of {len(line)} bytes were written to {segment.path}")
+            segment.size += written
+
+    def take(self, records: int, *, backlog: bool) -> Batch | None:
+        """The next undelivered records: our own first, then (if `backlog`) those claimed from the dead. None when there are none."""
+        with self._lock:
+            candidates = [*self._full, *([self._active] if self._active else []), *(self._claimed if backlog else ())]
+            for segment in candidates:
+                if segment.pending:
+                    return self._read(segment, records)
+        return None
+
+    def done(self, batch: Batch) -> None:
+        """Everything in the batch is delivered or kept elsewhere: it will not be taken again. A finished file is deleted or emptied."""
+        with self._lock:
+            segment = batch.segment
+            if segment.dropped:
+                return
+            segment.note(batch.end)
+            if segment.sent < segment.size:
+                return
+            if segment is self._active:
+                os.ftruncate(segment.fd, _HEADER_SIZE)
+                segment.size = _HEADER_SIZE
+                segment.note(_HEADER_SIZE)
+                return
+            segment.close(delete=True)
+            (self._full if segment in self._full else self._claimed).remove(segment)
+
+    def claim(self, limit: int = 16) -> bool:
+        """Take over up to `limit` segments of processes that are gone. True when there is something of theirs to send."""
+        with self._lock:
+            ours = {segment.path for segment in (*self._full, *self._claimed)}
+            if self._active:
+                ours.add(self._active.path)
+            for path in self._files():
+                if len(self._claimed) >= limit:
+                    break
+                if path in ours or (segment := Segment.claim(path)) is None:
+                    continue
+                if segment.pending:
+                    self._claimed.append(segment)
+                else:
+                    segment.close(delete=True)
+            return bool(self._claimed)
+
+    def pending(self, *, backlog: bool = False) -> bool:
+        """Whether something of ours (or, with `backlog`, something claimed) is not delivered yet."""
+        with self._lock:
+            mine = [*self._full, *([self._active] if self._active else [])]
+            return any(segment.pending for segment in (*mine, *(self._claimed if backlog else ())))
+
+    def count(self) -> int:
+        """How many undelivered records this process holds. Reads the files: for messages and statistics, not for every event."""
+        with self._lock:
+            held = [*self._full, *self._claimed, *([self._active] if self._active else [])]
+            return sum(_lines(segment) for segment in held)
+
+    def close(self) -> None:
+        """Let go of everything: delivered files are deleted, the others stay for the next process."""
+        with self._lock:
+            for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
+                segment.close(delete=not segment.pending)
+            self._active, self._full, self._claimed = None, [], []
+
+    def abandon(self) -> None:
+        """In a forked child: close the parent's files without touching them. The locks stay the parent's, whose files are still open."""
+        for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
+            with contextlib.suppress(OSError):
+                os.close(segment.fd)
+
+    def _read(self, segment: Segment, records: int) -> Batch:
+        data = os.pread(segment.fd, min(segment.size - segment.sent, _READ), segment.sent)
+        if b"\n" not in data:  # one record longer than a read, or a torn tail
+            data = os.pread(segment.fd, segment.size - segment.sent, segment.sent)
+        if not data:  # cut short by somebody else: what is gone is gone
+            return Batch(segment, [], segment.size)
+        found: list[bytes] = []
+        at = 0
+        while at < len(data) and len(found) < records:
+            stop = data.find(b"\n", at)
+            if stop < 0:
+                if segment.sent + len(data) >= segment.size:
+                    self.torn += 1
+                    at = len(data)
+                break
+            line = data[at:stop]
+            if line[8:9] == b" " and _checksum(line[:8]) == crc32(line[9:]):
+                found.append(line[9:])
+            else:
+                self.torn += 1
+            at = stop + 1
+        return Batch(segment, found, segment.sent + at)
+
+    def _make_room(self) -> None:
+        total = 0
+        sizes = {}
+        for path in self._files():
+            with contextlib.suppress(OSError):
+                sizes[path] = path.stat().st_size
+                total += sizes[path]
+        ours = {segment.path: segment for segment in (*self._full, *self._claimed)}
+        for path, size in sizes.items():
+            if total + self._segment_bytes <= self._cap_bytes:
+                return
+            segment = ours.get(path) or Segment.claim(path)
+            if segment is None:
+                continue  # a living process holds it
+            lost = _lines(segment)
+            segment.close(delete=True)
+            for held in (self._full, self._claimed):
+                if segment in held:
+                    held.remove(segment)
+            total -= size
+            self.dropped += lost
+            log.warning("the spool %s is full: its oldest %d events were dropped", self.folder, lost)
+
+    def _files(self) -> list[Path]:
+        try:
+            return sorted(self.folder.glob(f"*{_SUFFIX}"))
+        except OSError:
+            return []
+
+
+def _checksum(text: bytes) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        return -1
+
+
+def _lines(segment: Segment) -> int:
+    total, at = 0, segment.sent
+    while at < segment.size and (data := os.pread(segment.fd, min(1 << 20, segment.size - at), at)):
+        total += data.count(b"\n")
+        at += len(data)
+    return total
+
+
+def _hold(fd: int) -> bool:
+    """Lock an open segment without waiting. False when it is held, or was deleted between our opening and our locking it."""
+    import fcntl  # absent on Windows, where the spool is not available and the emitter keeps events in memory
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(fd).st_nlink > 0
