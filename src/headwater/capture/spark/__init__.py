@@ -1,0 +1,20 @@
+"""What Spark reads and writes, at column level, from Python alone: `attach(spark)`, or `environment(os.environ)` for a child process.
+
+Imports nothing heavy until a session is attached.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headwater.capture.spark.config import environment
+
+if TYPE_CHECKING:
+    from headwater.capture.spark.attach import Attachment
+
+__all__ = ["attach", "environment"]
+
+
+def attach(spark: Any, *, emitter: Any = None) -> "Attachment":
+    """Capture what `spark` does from now on; see `headwater.capture.spark.attach`."""
+    from headwater.capture.spark.attach import attach as attach_now
+
+    return attach_now(spark, emitter=emitter)

@@ -1,0 +1,65 @@
+"""A query to what is reported of it: its inputs, the lineage of its columns, its schema. The one place that bounds this work.
+
+A plan too large to read becomes tables without columns and a warning, never a wait.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import columns, datasets, schema
+from headwater.capture.spark.columns import Column
+from headwater.capture.spark.config import Config
+from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
+from headwater.capture.spark.dependencies import Dependencies, TooMany
+from headwater.capture.spark.plan import Node
+
+
+class Analysis(msgspec.Struct):
+    """What a query reads and makes."""
+
+    leaves: Leaves
+    columns: list[Column] = []
+    rows: Dependencies = {}
+    fields: list[dict[str, Any]] = []
+    warnings: list[str] = []
+
+    @property
+    def inputs(self) -> list[Dataset]:
+        return self.leaves.datasets()
+
+
+def analyse(
+    jquery: Any, query: Node, text: str, catalog: Catalog, known: Mapping[int, tuple[Dependencies, Leaves]]
+) -> Analysis:
+    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId."""
+    found = datasets.leaves(jquery, text, query, catalog)
+    carried: dict[int, Dependencies] = {}
+    if known and '.LogicalRDD"' in text:
+        for node in query.walk():
+            if node.kind == "LogicalRDD":
+                for attribute in node.attributes("output"):
+                    if attribute.expression_id in known:
+                        carried[attribute.expression_id], sources = known[attribute.expression_id]
+                        found.by_key = {**sources.by_key, **found.by_key}
+                        found.ids = {**sources.ids, **found.ids}
+    result = Analysis(found, fields=schema.struct_fields(json.loads(str(jquery.schema().json()))))
+    try:
+        relation = columns.resolve(query, carried)
+        result.columns, result.rows = relation.columns, relation.rows
+    except (TooMany, RecursionError) as reason:
+        result.warnings.append(f"column lineage left out: {reason}")
+    return result
+
+
+def tables_only(jquery: Any, catalog: Catalog, config: Config, size: int) -> Analysis:
+    """A plan too large to read: the places its leaves say they are, no columns."""
+    found = Leaves()
+    for i, leaf in enumerate(datasets._items(jquery.collectLeaves())[:200]):
+        node = Node(str(leaf.getClass().getSimpleName()), {"class": ""}, [])
+        if places := datasets._datasets(leaf, node, catalog):
+            found.by_key[f"leaf-{i}"] = places
+    warning = f"column lineage left out: the plan's text has {size} characters, the limit is {config.largest_plan}"
+    return Analysis(found, warnings=[warning])

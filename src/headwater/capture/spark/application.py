@@ -1,0 +1,51 @@
+"""Whose children the query runs are: the run that started this process, or the Spark application itself.
+
+With a parent in the environment (`headwater run`, Airflow) there is no run of our own. Without one the application is a run: START when
+attached, COMPLETE or FAIL at the end.
+"""
+
+import sys
+from typing import Any
+
+from headwater.capture.spark import emission
+from headwater.capture.spark.emission import Emitter
+from headwater.client import context, event
+
+
+class Application:
+    """The owner of a SparkContext's query runs, and what it has reported as read by the driver."""
+
+    def __init__(self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any]) -> None:
+        self.emitter = emitter
+        self.version = version
+        given = context.parent()
+        self.own_run = given is None
+        self.owner = given or context.own(event.run_id(), (namespace, name))
+        self._ended = False
+        self._reported: set[str] = set()
+        if self.own_run:
+            facets = {**emission.engine(version), **emission.spark(**details)}
+            self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"))
+
+    def read_by_driver(self, inputs: list[dict[str, Any]], entries: list[dict[str, Any]]) -> None:
+        """Columns came to the driver: they feed the owner. Said once for each set of columns."""
+        digest = repr(entries)
+        if digest in self._reported:
+            return
+        if len(self._reported) < 10_000:
+            self._reported.add(digest)
+        self._emit("RUNNING", inputs=inputs, job_facets=emission.lineage(entries))
+
+    def end(self) -> None:
+        """The application is over. FAIL when the program died of an exception (Python sets `sys.last_type` then)."""
+        if self._ended:
+            return
+        self._ended = True
+        if not self.own_run:
+            return
+        died = getattr(sys, "last_type", None)
+        facets = emission.error(f"{died.__name__}: {getattr(sys, 'last_value', '')}", "") if died else {}
+        self._emit("FAIL" if died else "COMPLETE", run_facets={**emission.engine(self.version), **facets})
+
+    def _emit(self, kind: str, **parts: Any) -> None:
+        self.emitter.emit(event.run(kind, run_id=self.owner.run_id, job=self.owner.job, **parts))

@@ -1,0 +1,155 @@
+"""The one line: `attach(spark)`. Starts the thread that listens, and sees that it is done before the program is.
+
+Never raises into the caller, never waits longer than `Config.patience`. Spark Connect has no JVM to ask: said once, and nothing is captured.
+"""
+
+import atexit
+import contextlib
+import logging
+import os
+import threading
+import uuid
+import weakref
+from typing import Any
+
+from headwater.capture.spark import config as configuration
+from headwater.capture.spark.application import Application
+from headwater.capture.spark.collector import Collector
+from headwater.capture.spark.config import Config
+from headwater.capture.spark.emission import Emitter
+from headwater.capture.spark.listener import Inbox
+from headwater.client import emitter_from_environment
+
+log = logging.getLogger("headwater")
+
+_attached: "weakref.WeakKeyDictionary[Any, Attachment]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class Attachment:
+    """Capture of one SparkContext. `active` is False when there is nothing to listen to."""
+
+    def __init__(self, emitter: Emitter | None = None) -> None:
+        self.emitter = emitter
+        self.active = False
+        self._pid = os.getpid()
+        self._inbox: Inbox | None = None
+        self._application: Application | None = None
+        self._thread: threading.Thread | None = None
+        self._reached: dict[str, threading.Event] = {}
+        self._config = Config()
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all that Spark did so far is told and delivered. False when it took longer."""
+        timeout = self._config.patience if timeout is None else timeout
+        if not self.active or self._inbox is None or os.getpid() != self._pid:
+            return True
+        told = True
+        with contextlib.suppress(Exception):
+            # The context may be stopped: then Spark has handed over everything.
+            self._inbox.settle(int(timeout * 1000))
+        try:
+            token, reached = f"token-{uuid.uuid4()}", threading.Event()
+            self._reached[token] = reached
+            self._inbox.mark(token)
+            told = self._wait(reached, timeout)
+        except Exception:  # noqa: BLE001 - the JVM is gone
+            told = False
+        return bool(self.emitter.flush(timeout)) and told if self.emitter is not None else told
+
+    def _wait(self, reached: threading.Event, timeout: float) -> bool:
+        for _ in range(max(1, int(timeout * 20))):
+            if reached.wait(0.05):
+                return True
+            if self._thread is None or not self._thread.is_alive():
+                return reached.is_set()
+        return False
+
+    def detach(self) -> None:
+        """Stop listening. What was captured is told first."""
+        self.flush()
+        if self.active and self._inbox is not None:
+            self.active = False
+            with contextlib.suppress(Exception):
+                self._inbox.close()
+
+    def _begin(self, spark: Any, config: Config) -> None:
+        sc = spark.sparkContext
+        self._config = config
+        if self.emitter is None:
+            self.emitter = emitter_from_environment()
+        details = {
+            "applicationId": str(sc.applicationId),
+            "master": str(sc.master),
+            "deployMode": str(sc.getConf().get("spark.submit.deployMode", "client")),
+        }
+        self._application = Application(self.emitter, config.namespace, str(sc.appName), str(sc.version), details)
+        collector = Collector(sc._jvm, self._application, config, details)
+        self._inbox = Inbox(sc, config.queue)
+        self.active = True
+        self._thread = threading.Thread(target=self._listen, args=(collector,), name="headwater-spark", daemon=True)
+        self._thread.start()
+        atexit.register(self._finish)
+
+    def _listen(self, collector: Collector) -> None:
+        """The thread: events in order, tokens answered, until the application ends or the JVM is gone."""
+        inbox = self._inbox
+        if inbox is None:
+            return
+        running = True
+        while self.active or running:
+            try:
+                item = inbox.take(2000)
+            except Exception:  # noqa: BLE001 - the JVM is gone: nothing more will come
+                break
+            if item is None:
+                if not self.active:
+                    break
+            elif isinstance(item, str):
+                if reached := self._reached.pop(item, None):
+                    reached.set()
+            elif not collector.take(item):
+                running = False
+            if not running and not self._reached and item is None:
+                break
+
+    def _finish(self) -> None:
+        """The interpreter ends, with or without `spark.stop()`."""
+        if os.getpid() != self._pid or self._application is None:
+            return
+        self.flush()
+        self._application.end()
+        if self.emitter is not None:
+            with contextlib.suppress(Exception):
+                self.emitter.flush(self._config.patience)
+
+
+def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:
+    """Capture what `spark` and every session of its context read and write, from now on.
+
+    Attaching again to the same context returns the attachment that is there. `emitter`: where events go; default the environment's.
+    """
+    try:
+        if getattr(spark, "_jvm", None) is None:
+            log.warning(
+                "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are known"
+            )
+            return Attachment(emitter)
+    except Exception:  # noqa: BLE001 - Spark Connect raises for attributes it does not have
+        log.warning(
+            "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are known"
+        )
+        return Attachment(emitter)
+    with _lock:
+        try:
+            sc = spark.sparkContext
+            present = _attached.get(sc)
+            if present is not None and present.active:
+                return present
+            attachment = Attachment(emitter)
+            attachment._begin(spark, configuration.from_environment())
+            _attached[sc] = attachment
+        except Exception as error:  # noqa: BLE001 - capture never harms its host
+            log.warning("headwater capture: not attached: %s: %s", type(error).__name__, str(error)[:300])
+            return Attachment(emitter)
+        return attachment

@@ -1,0 +1,302 @@
+"""Executions of Spark, one after the other, turned into events. Runs on its own thread; Spark and the user's code never wait for it.
+
+A root execution that writes is a run: START when it begins (its inputs and output are known from the plan), COMPLETE or FAIL when it ends.
+Executions inside it are part of it. A query whose rows go to the driver is told to the owner of the runs. Everything else is silence.
+Refuses to raise: what cannot be read is skipped, and said once.
+"""
+
+import logging
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import analysis, commands, emission, plan, statistics
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.application import Application
+from headwater.capture.spark.commands import Write
+from headwater.capture.spark.config import Config
+from headwater.capture.spark.datasets import Catalog, Leaves
+from headwater.capture.spark.dependencies import Dependencies
+from headwater.capture.spark.statistics import Metrics
+from headwater.client import event
+from headwater.model import names
+
+log = logging.getLogger("headwater")
+
+START, END = "SparkListenerSQLExecutionStart", "SparkListenerSQLExecutionEnd"
+# Actions whose rows go to the driver, by the name Spark gives the execution.
+_READS = frozenset(
+    {
+        "collectToPython",
+        "collectAsArrowToPython",
+        "collect",
+        "head",
+        "count",
+        "tail",
+        "take",
+        "toLocalIterator",
+        "isEmpty",
+        "reduce",
+    }
+)
+_CUTS = frozenset({"checkpoint", "localCheckpoint"})
+_MOST_LIVE = 2000
+_MOST_KNOWN = 20_000
+
+
+class Execution(msgspec.Struct):
+    """One SQL execution between its start and its end. `owner`: the execution it is part of, or -1."""
+
+    id: int
+    description: str
+    started: int
+    owner: int = -1
+    stream: int = -1
+    run_id: str = ""
+    examined: bool = False
+    announced: bool = False
+    write: Write | None = None
+    analysis: Analysis | None = None
+    metrics: Metrics | None = None
+    sql: str = ""
+
+
+class Collector:
+    """The executions of one SparkContext."""
+
+    def __init__(self, jvm: Any, application: Application, config: Config, details: dict[str, Any]) -> None:
+        self.jvm = jvm
+        self.application = application
+        self.config = config
+        self.details = details
+        self.live: OrderedDict[int, Execution] = OrderedDict()
+        # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
+        self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
+        self._said: set[str] = set()
+
+    def take(self, happening: Any) -> bool:
+        """One event of Spark's listener bus. False when it was the end of the application."""
+        try:
+            kind = str(happening.getClass().getSimpleName())
+            if kind == START:
+                self._start(happening)
+            elif kind == END:
+                self._end(happening)
+            elif kind == "SparkListenerApplicationEnd":
+                self.application.end()
+                return False
+        except Exception as error:  # noqa: BLE001 - capture never harms its host
+            self._say(f"an execution was not captured: {type(error).__name__}: {str(error)[:300]}")
+        return True
+
+    # --- the two ends of an execution
+
+    def _start(self, happening: Any) -> None:
+        number = int(happening.executionId())
+        execution = self._opened(number, happening)
+        if execution.owner >= 0:
+            return
+        jqe = self.jvm.org.apache.spark.sql.execution.SQLExecution.getQueryExecution(number)
+        if jqe is None:
+            return  # Over already: its end carries the plan.
+        janalyzed = jqe.analyzed()
+        if commands.writes(str(janalyzed.getClass().getSimpleName())):
+            self._examine(execution, jqe, janalyzed)
+            self._announce(execution)
+
+    def _opened(self, number: int, happening: Any) -> Execution:
+        execution = Execution(number, str(happening.description()), int(happening.time()))
+        root = happening.rootExecutionId()
+        root_id = int(root.get()) if root.isDefined() else number
+        if "\nrunId = " in execution.description:
+            execution.stream = root_id
+        if root_id != number:
+            if execution.stream < 0:
+                execution.owner = root_id
+            else:
+                # Inside a micro-batch: a query of the user's own function, or a part of one that is still running.
+                inside = (e.id for e in self.live.values() if e.stream == root_id and e.id != root_id and e.owner < 0)
+                execution.owner = next(inside, -1)
+        self.live[number] = execution
+        while len(self.live) > _MOST_LIVE:
+            self.live.popitem(last=False)
+        return execution
+
+    def _end(self, happening: Any) -> None:
+        number = int(happening.executionId())
+        execution = self.live.pop(number, None)
+        if execution is None:
+            return  # Began before we were attached.
+        jqe = happening.qe()
+        if execution.owner >= 0:
+            self._absorb(self.live.get(execution.owner), jqe)
+            return
+        failure = _text(happening.errorMessage())
+        named = _text(happening.executionName())
+        if not execution.examined:
+            reads = named in _READS or (not named and execution.description.startswith(("toLocalIterator", "foreach")))
+            janalyzed = jqe.analyzed()
+            if not (reads or named in _CUTS or commands.writes(str(janalyzed.getClass().getSimpleName()))):
+                return
+            if reads and self._internal(execution):
+                return
+            self._examine(execution, jqe, janalyzed)
+        if execution.write is not None:
+            self._announce(execution)
+            self._close(execution, happening, jqe, failure)
+        elif execution.analysis is not None and not failure:
+            if named in _CUTS:
+                self._remember(execution.analysis)
+            else:
+                self._read(execution.analysis)
+
+    def _internal(self, execution: Execution) -> bool:
+        """Spark's own queries, as for the schema of a CSV file: they run under the name of the reader's method."""
+        return execution.description.split(" at ")[0] in {
+            "csv",
+            "json",
+            "xml",
+            "load",
+            "parquet",
+            "orc",
+            "text",
+            "table",
+        }
+
+    def _absorb(self, owner: Execution | None, jqe: Any) -> None:
+        """An execution inside another one: its counts are the owner's (CREATE TABLE AS runs its insert so)."""
+        if owner is None or (owner.examined and owner.write is None) or jqe is None:
+            return
+        metrics = statistics.read(jqe.executedPlan())
+        if metrics.written.known and not (owner.metrics and owner.metrics.written.known):
+            owner.metrics = metrics
+
+    # --- what it does
+
+    def _examine(self, execution: Execution, jqe: Any, janalyzed: Any) -> None:
+        execution.examined = True
+        catalog = Catalog(jqe.sparkSession())
+        size = len(str(janalyzed.toString()))
+        if size > self.config.largest_plan:
+            self._examine_large(execution, janalyzed, catalog, size)
+            return
+        text = str(janalyzed.toJSON())
+        root = plan.parse(text)
+        execution.write = commands.write(janalyzed, root, catalog)
+        if execution.write is None:
+            execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known)
+            return
+        if execution.write.query is not None:
+            jquery = execution.write.jquery
+            execution.analysis = analysis.analyse(jquery, execution.write.query, text, catalog, self.known)
+            execution.sql = execution.write.sql or _sql(janalyzed) or _sql(jquery)
+        else:
+            execution.sql = execution.write.sql or _sql(janalyzed)
+        if execution.write.foreach_batch and execution.analysis is not None:
+            self._remember(execution.analysis)
+        if execution.write.target is None:
+            # Nowhere we can name: the reads of a sink without a dataset (console, noop, memory) feed nothing.
+            execution.write = None
+            execution.analysis = None
+
+    def _examine_large(self, execution: Execution, janalyzed: Any, catalog: Catalog, size: int) -> None:
+        kind = str(janalyzed.getClass().getSimpleName())
+        jquery = janalyzed
+        if commands.writes(kind):
+            execution.write = commands.write(janalyzed, plan.Node(kind, {"class": kind}, []), catalog)
+            if execution.write is not None and execution.write.jquery is not None:
+                jquery = execution.write.jquery
+        execution.analysis = analysis.tables_only(jquery, catalog, self.config, size)
+
+    def _remember(self, found: Analysis) -> None:
+        for column in found.columns:
+            self.known[column.id] = (column.depends, found.leaves)
+        while len(self.known) > _MOST_KNOWN:
+            self.known.popitem(last=False)
+
+    # --- what is said
+
+    def _announce(self, execution: Execution) -> None:
+        if execution.write is None or execution.announced:
+            return
+        execution.announced = True
+        execution.run_id = event.run_id()
+        self._emit("START", execution, emission.moment(execution.started), {}, None)
+
+    def _close(self, execution: Execution, happening: Any, jqe: Any, failure: str) -> None:
+        metrics = execution.metrics
+        facets: dict[str, Any] = {}
+        if failure:
+            facets = emission.error(failure, _stack(self.jvm, happening))
+            metrics = None
+        elif execution.write is not None and execution.write.query is not None:
+            try:
+                own = statistics.read(jqe.executedPlan())
+                metrics = own if own.written.known or metrics is None else metrics
+            except Exception as error:  # noqa: BLE001 - counts are worth less than the run
+                self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
+        self._emit(
+            "FAIL" if failure else "COMPLETE", execution, emission.moment(int(happening.time())), facets, metrics
+        )
+
+    def _emit(
+        self, kind: str, execution: Execution, when: Any, facets: dict[str, Any], metrics: Metrics | None
+    ) -> None:
+        write, found = execution.write, execution.analysis
+        if write is None or write.target is None:
+            return
+        outputs = emission.output(write, found, metrics, self.config.largest_lineage)
+        inputs = emission.inputs(found.inputs, found.leaves, metrics) if found else []
+        owner = self.application.owner
+        stream = write.streaming
+        run_facets = {
+            **emission.parent_facets(owner, self.application.version),
+            **emission.spark(**self.details, executionId=execution.id, description=execution.description[:500]),
+            **emission.warnings(found.warnings if found else []),
+            **facets,
+        }
+        name = f"{owner.job_name}.{names.short(write.target.name)}"
+        self.application.emitter.emit(
+            event.run(
+                kind,
+                run_id=execution.run_id,
+                job=(owner.job_namespace, name),
+                inputs=inputs,
+                outputs=outputs,
+                run_facets=run_facets,
+                job_facets={**emission.job_type(stream), **emission.sql(execution.sql)},
+                event_time=when,
+            )
+        )
+
+    def _read(self, found: Analysis) -> None:
+        if not found.inputs:
+            return
+        inputs = emission.inputs(found.inputs, found.leaves, None)
+        self.application.read_by_driver(inputs, emission.driver_read(found))
+
+    def _say(self, text: str) -> None:
+        """One log line for each kind of trouble."""
+        kind = text.split(":", 1)[0]
+        if kind not in self._said:
+            self._said.add(kind)
+            log.warning("headwater capture: %s (said once)", text)
+
+
+def _text(option: Any) -> str:
+    """An Option of text, or empty."""
+    return str(option.get()) if option is not None and option.isDefined() else ""
+
+
+def _sql(jplan: Any) -> str:
+    """The statement a plan was parsed from; Spark keeps it in the plan's origin."""
+    return _text(jplan.origin().sqlText())[:100_000]
+
+
+def _stack(jvm: Any, happening: Any) -> str:
+    try:
+        failure = happening.executionFailure()
+        return str(jvm.org.apache.spark.util.Utils.exceptionString(failure.get())) if failure.isDefined() else ""
+    except Exception:  # noqa: BLE001 - an older Spark does not say
+        return ""

@@ -1,0 +1,300 @@
+"""A logical plan to the column lineage of its output. Pure: a tree of nodes in, dependencies out.
+
+What decides about rows (JOIN, FILTER, GROUP_BY, SORT) is gathered once for the whole output; what feeds or decides about one column stays with it.
+Choices: UNION goes by position; the right side of EXCEPT and INTERSECT only decides which rows stay (FILTER); DISTINCT and dropDuplicates group by
+their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot see into (pandas functions, typed maps, scripts) is
+TRANSFORMATION of all it is given. Refuses to guess where a leaf's data is: leaves are keys, resolved by `datasets`.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark import expressions
+from headwater.capture.spark.dependencies import Dependencies, Source, TooMany
+from headwater.capture.spark.plan import Node, object_name
+
+LIMIT = 200_000
+_LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
+# Python allows 1000 frames, and a node takes three of them.
+_DEEPEST = 250
+
+
+class Column(msgspec.Struct, gc=False):
+    """A column of a relation: ExprId, name, what it depends on."""
+
+    id: int
+    name: str
+    depends: Dependencies
+
+
+class Relation(msgspec.Struct, gc=False):
+    """The output of a node: its columns in order, and what decides about its rows."""
+
+    columns: list[Column]
+    rows: Dependencies
+
+
+def leaf_key(node: Node) -> str:
+    """A leaf's key: the ExprId of its first column (a leaf of one relation keeps its ids wherever it stands), or empty."""
+    columns = node.attributes("output")
+    return str(columns[0].expression_id) if columns else ""
+
+
+def resolve(plan: Node, known: Mapping[int, Dependencies] | None = None) -> Relation:
+    """The relation `plan` makes. `known`: columns resolved before, by ExprId, for plans Spark cut off (checkpoints, micro-batches).
+
+    Raises TooMany when it is beyond reason.
+    """
+    return _Walk(known or {}).relation(plan, None)
+
+
+class _Scope:
+    """Columns visible to an expression: those of the children, then those of the query around (correlated subqueries)."""
+
+    def __init__(self, columns: list[Column], outer: "_Scope | None") -> None:
+        self.columns = {column.id: column.depends for column in columns}
+        self.outer = outer
+
+    def __call__(self, expression_id: int) -> Dependencies:
+        found = self.columns.get(expression_id)
+        if found is not None:
+            return found
+        return self.outer(expression_id) if self.outer else {}
+
+
+class _Walk:
+    def __init__(self, known: Mapping[int, Dependencies]) -> None:
+        self.known = known
+        self.ctes: dict[int, Relation] = {}
+        self.spent = 0
+        self.depth = 0
+
+    def relation(self, node: Node, outer: _Scope | None) -> Relation:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise TooMany(f"the plan is more than {_DEEPEST} nodes deep")
+        handler = _HANDLERS.get(node.kind, _Walk._other)
+        result = handler(self, node, outer)
+        self.depth -= 1
+        self.spent += sum(len(column.depends) for column in result.columns) + len(result.rows)
+        if self.spent > LIMIT:
+            raise TooMany(f"the plan has more than {LIMIT} column dependencies")
+        return result
+
+    # --- pieces
+
+    def _below(self, node: Node, outer: _Scope | None) -> Relation:
+        if not node.children:
+            return Relation([], {})
+        if len(node.children) == 1:
+            return self.relation(node.children[0], outer)
+        parts = [self.relation(child, outer) for child in node.children]
+        return Relation([column for part in parts for column in part.columns], deps.merged(part.rows for part in parts))
+
+    def _value(self, expression: Node, scope: _Scope) -> Dependencies:
+        def subquery(plan: Node) -> tuple[Dependencies, Dependencies]:
+            inner = self.relation(plan, scope)
+            return (inner.columns[0].depends if inner.columns else {}), inner.rows
+
+        return expressions.value(expression, scope, subquery)
+
+    def _named(self, trees: list[Node], scope: _Scope) -> list[Column]:
+        return [Column(tree.expression_id, tree.name, self._value(tree, scope)) for tree in trees]
+
+    def _deciding(self, trees: list[Node], scope: _Scope, subtype: str) -> Dependencies:
+        return deps.deciding(deps.merged(self._value(tree, scope) for tree in trees), subtype)
+
+    # --- kinds of nodes
+
+    def _leaf(self, node: Node, _outer: _Scope | None) -> Relation:
+        key = leaf_key(node)
+        columns = []
+        for attribute in node.attributes("output"):
+            known = self.known.get(attribute.expression_id)
+            if known is None:
+                known = deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {}
+            columns.append(Column(attribute.expression_id, attribute.name, known))
+        return Relation(columns, {})
+
+    def _project(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        return Relation(self._named(node.trees("projectList"), _Scope(below.columns, outer)), below.rows)
+
+    def _filter(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        decided = self._deciding(node.trees("condition"), _Scope(below.columns, outer), deps.FILTER)
+        return Relation(below.columns, deps.merged([below.rows, decided]))
+
+    def _join(self, node: Node, outer: _Scope | None) -> Relation:
+        left = self.relation(node.children[0], outer)
+        lateral = _Scope(left.columns, outer) if node.kind == "LateralJoin" else outer
+        if node.kind == "LateralJoin":
+            plans = [plan for tree in node.trees("right") if (plan := tree.nested("plan"))]
+            right = self.relation(plans[0], lateral) if plans else Relation([], {})
+        else:
+            right = self.relation(node.children[1], lateral)
+        scope = _Scope(left.columns + right.columns, outer)
+        decided = self._deciding(node.trees("condition"), scope, deps.JOIN)
+        kind = object_name(node.fields.get("joinType"))
+        columns = left.columns if kind in _LEFT_ONLY else left.columns + right.columns
+        return Relation(columns, deps.merged([left.rows, right.rows, decided]))
+
+    def _aggregate(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        scope = _Scope(below.columns, outer)
+        decided = self._deciding(node.trees("groupingExpressions"), scope, deps.GROUP_BY)
+        return Relation(self._named(node.trees("aggregateExpressions"), scope), deps.merged([below.rows, decided]))
+
+    def _expand(self, node: Node, outer: _Scope | None) -> Relation:
+        """Grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` puts in the ids each output column is made of."""
+        below = self._below(node, outer)
+        by_id = {column.id: column for column in below.columns}
+        by_name = {column.name: column for column in below.columns}
+        made_of = node.fields.get("headwater_made_of")
+        columns = []
+        for position, attribute in enumerate(node.attributes("output")):
+            if isinstance(made_of, list) and position < len(made_of):
+                depends = deps.merged(by_id[i].depends for i in made_of[position] if i in by_id)
+            else:
+                found = by_id.get(attribute.expression_id) or by_name.get(attribute.name)
+                depends = found.depends if found else {}
+            columns.append(Column(attribute.expression_id, attribute.name, depends))
+        return Relation(columns, below.rows)
+
+    def _window(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        added = self._named(node.trees("windowExpressions"), _Scope(below.columns, outer))
+        return Relation(below.columns + added, below.rows)
+
+    def _union(self, node: Node, outer: _Scope | None) -> Relation:
+        parts = [self.relation(child, outer) for child in node.children]
+        columns = [
+            Column(
+                first.id, first.name, deps.merged(part.columns[i].depends for part in parts if i < len(part.columns))
+            )
+            for i, first in enumerate(parts[0].columns)
+        ]
+        return Relation(columns, deps.merged(part.rows for part in parts))
+
+    def _set_difference(self, node: Node, outer: _Scope | None) -> Relation:
+        left, right = (self.relation(child, outer) for child in node.children)
+        decided = deps.deciding(deps.merged(column.depends for column in right.columns), deps.FILTER)
+        return Relation(left.columns, deps.merged([left.rows, right.rows, decided]))
+
+    def _sort(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        decided = self._deciding(node.trees("order"), _Scope(below.columns, outer), deps.SORT)
+        return Relation(below.columns, deps.merged([below.rows, decided]))
+
+    def _deduplicate(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        if node.kind == "Distinct":
+            keys = deps.deciding(deps.merged(column.depends for column in below.columns), deps.GROUP_BY)
+        else:
+            keys = self._deciding(node.trees("keys"), _Scope(below.columns, outer), deps.GROUP_BY)
+        return Relation(below.columns, deps.merged([below.rows, keys]))
+
+    def _generate(self, node: Node, outer: _Scope | None) -> Relation:
+        below = self._below(node, outer)
+        scope = _Scope(below.columns, outer)
+        made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
+        made = deps.strengthened(made, deps.TRANSFORMATION)
+        added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
+        return Relation(below.columns + added, below.rows)
+
+    def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
+        *definitions, plan = node.children
+        for definition in definitions:
+            self.ctes[int(definition.fields.get("id", -1))] = self._below(definition, outer)
+        return self.relation(plan, outer)
+
+    def _cte_reference(self, node: Node, _outer: _Scope | None) -> Relation:
+        defined = self.ctes.get(int(node.fields.get("cteId", -1)))
+        outputs = node.attributes("output")
+        if defined is None:  # A recursive reference to the definition being resolved: its base case says it all.
+            return Relation([Column(out.expression_id, out.name, {}) for out in outputs], {})
+        columns = [
+            Column(out.expression_id, out.name, made.depends)
+            for out, made in zip(outputs, defined.columns, strict=False)
+        ]
+        return Relation(columns, defined.rows)
+
+    def _opaque(self, node: Node, outer: _Scope | None) -> Relation:
+        """Code Spark cannot see into: every output column is made of everything that goes in."""
+        below = self._below(node, outer)
+        scope = _Scope(below.columns, outer)
+        asked = [tree for field in ("functionExpr", "script_input") for tree in node.trees(field)]
+        given = deps.merged(self._value(tree, scope) for tree in asked)
+        if not given:
+            given = deps.merged(column.depends for column in below.columns)
+        given = deps.strengthened(given, deps.TRANSFORMATION)
+        outputs = node.attributes(*_OUTPUTS)
+        if not outputs:
+            return below
+        keys = [tree for field in _GROUPINGS for tree in node.trees(field)]
+        rows = deps.merged([below.rows, self._deciding(keys, scope, deps.GROUP_BY)])
+        return Relation([Column(out.expression_id, out.name, given) for out in outputs], rows)
+
+    def _other(self, node: Node, outer: _Scope | None) -> Relation:
+        if not node.children:
+            inner = node.nested("child") or node.nested("plan") or node.nested("query")
+            return self.relation(inner, outer) if inner else self._leaf(node, outer)
+        if node.attributes(*_OUTPUTS):
+            # A node we do not know may pass columns through (same ids) and make new ones out of anything.
+            made = self._opaque(node, outer)
+            passed = {column.id: column for column in self._below(node, outer).columns}
+            return Relation([passed.get(column.id, column) for column in made.columns], made.rows)
+        return self._below(node, outer)
+
+
+_OUTPUTS = ("output", "serializer", "outputAttrs", "resultAttrs", "outputObjAttr")
+_GROUPINGS = ("groupingAttributes", "leftAttributes", "rightAttributes")
+# Leaves with no dataset behind them: nothing outside Spark feeds them.
+_SOURCELESS = frozenset(
+    {
+        "LocalRelation",
+        "OneRowRelation",
+        "Range",
+        "LogicalRDD",
+        "ExternalRDD",
+        "CommandResult",
+        "LogicalQueryStage",
+        "EmptyRelation",
+    }
+)
+_HANDLERS = {
+    "Project": _Walk._project,
+    "Filter": _Walk._filter,
+    "Join": _Walk._join,
+    "AsOfJoin": _Walk._join,
+    "LateralJoin": _Walk._join,
+    "Aggregate": _Walk._aggregate,
+    "Expand": _Walk._expand,
+    "Window": _Walk._window,
+    "Union": _Walk._union,
+    "Except": _Walk._set_difference,
+    "Intersect": _Walk._set_difference,
+    "Sort": _Walk._sort,
+    "Distinct": _Walk._deduplicate,
+    "Deduplicate": _Walk._deduplicate,
+    "DeduplicateWithinWatermark": _Walk._deduplicate,
+    "Generate": _Walk._generate,
+    "WithCTE": _Walk._with_cte,
+    "CTERelationRef": _Walk._cte_reference,
+    "MapInPandas": _Walk._opaque,
+    "MapInArrow": _Walk._opaque,
+    "PythonMapInArrow": _Walk._opaque,
+    "FlatMapGroupsInPandas": _Walk._opaque,
+    "FlatMapGroupsInArrow": _Walk._opaque,
+    "FlatMapCoGroupsInPandas": _Walk._opaque,
+    "FlatMapCoGroupsInArrow": _Walk._opaque,
+    "FlatMapGroupsInPandasWithState": _Walk._opaque,
+    "TransformWithStateInPySpark": _Walk._opaque,
+    "ScriptTransformation": _Walk._opaque,
+    "SerializeFromObject": _Walk._opaque,
+    "DeserializeToObject": _Walk._opaque,
+    "MapElements": _Walk._opaque,
+    "MapPartitions": _Walk._opaque,
+}

@@ -1,0 +1,270 @@
+"""Which command writes what, and how. A root node and its JVM object to a `Write`, or None when nothing outside Spark changes.
+
+Known by class name alone, so that Delta, Iceberg and Hive need not be there. Refuses to run anything: it only reads what the command says.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import schema
+from headwater.capture.spark.datasets import Catalog, Dataset, jdbc, v2_table, where_pair
+from headwater.capture.spark.plan import Node
+from headwater.model import names
+
+CREATE, OVERWRITE, DROP, RENAME, TRUNCATE, ALTER = "CREATE", "OVERWRITE", "DROP", "RENAME", "TRUNCATE", "ALTER"
+_LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE, "Append": ""}
+
+
+class Write(msgspec.Struct):
+    """What a command does. `query`/`jquery`: the plan whose output is written, in both worlds; None for plain DDL."""
+
+    target: Dataset | None
+    lifecycle: str = ""
+    query: Node | None = None
+    jquery: Any = None
+    partitions: list[str] = []
+    previous: tuple[str, str] | None = None
+    sql: str = ""
+    streaming: bool = False
+    foreach_batch: bool = False
+
+
+def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
+    """What the root of a plan writes. None for a plain query, and for commands that touch no data (SHOW, SET, temp views)."""
+    handler = _HANDLERS.get(node.kind)
+    return handler(jcommand, node, catalog) if handler else None
+
+
+def _query(node: Node, field: str = "query") -> Node | None:
+    value = node.fields.get(field)
+    if isinstance(value, int) and value < len(node.children):
+        return node.children[value]
+    return node.nested(field)
+
+
+def _located(where: str, storage: str = "", symlink: tuple[str, str] | None = None) -> Dataset:
+    return Dataset(*where_pair(names.from_location(where)), [], storage.lower(), symlink)
+
+
+def _identifier(value: Any) -> Any:
+    return value.get("identifier") if isinstance(value, dict) else None
+
+
+def _attribute_names(node: Node, field: str) -> list[str]:
+    return [item.name for item in node.attributes(field)]
+
+
+def _files(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    symlink = catalog.symlink(_identifier(node.fields.get("catalogTable")))
+    if symlink:
+        # A partition may live elsewhere; the table is its own location.
+        where = str(jcommand.catalogTable().get().location().toString())
+    else:
+        where = str(jcommand.outputPath().toString())
+    target = _located(where, str(jcommand.fileFormat().toString()), symlink)
+    lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
+    return Write(target, lifecycle, _query(node), jcommand.query(), _attribute_names(node, "partitionColumns"))
+
+
+def _new_table(field: str) -> Callable[[Any, Node, Catalog], Write]:
+    """CREATE TABLE … AS SELECT, saveAsTable, CREATE TABLE: the table is described in `field`."""
+
+    def handler(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+        described = node.fields.get(field) or {}
+        jtable = getattr(jcommand, field)()
+        where = catalog.location(jtable.identifier(), jtable)
+        provider = str(described.get("provider") or "hive")
+        target = _located(where, provider, catalog.symlink(described.get("identifier")))
+        query = _query(node)
+        lifecycle = CREATE
+        if query is not None and node.fields.get("mode", 0) is None:
+            lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), CREATE)
+        if query is None:
+            target.fields = schema.struct_fields(described.get("schema"))
+        partitions = described.get("partitionColumnNames")
+        partitions = partitions if isinstance(partitions, list) else str(partitions or "").strip("[]").split(", ")
+        return Write(
+            target, lifecycle, query, jcommand.query() if query is not None else None, [p for p in partitions if p]
+        )
+
+    return handler
+
+
+def _hive_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    jtable = jcommand.table()
+    target = _located(str(jtable.location().toString()), "hive", catalog.symlink(_identifier(node.fields.get("table"))))
+    return Write(target, OVERWRITE if node.fields.get("overwrite") else "", _query(node), jcommand.query())
+
+
+def _source_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """INSERT INTO a table of a V1 source (JDBC and others)."""
+    relation = jcommand.logicalRelation().relation()
+    target = None
+    with contextlib.suppress(Exception):
+        options = relation.jdbcOptions()
+        target = jdbc(str(options.url()), str(options.tableOrQuery()), [])
+    return Write(target, OVERWRITE if node.fields.get("overwrite") else "", _query(node), jcommand.query())
+
+
+def _directory(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    where = str(jcommand.storage().locationUri().get().toString())
+    target = _located(where, str(node.fields.get("provider") or "hive"))
+    return Write(target, OVERWRITE if node.fields.get("overwrite") else "", _query(node), jcommand.query())
+
+
+def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """df.write.format(…).save() into a V1 source: JDBC by its URL, anything with a path by the path."""
+    joptions = jcommand.options()
+    options = {k.lower(): str(joptions.apply(k)) for k in str(joptions.keys().mkString("\x01")).split("\x01") if k}
+    lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
+    if options.get("url", "").startswith("jdbc:"):
+        target: Dataset | None = jdbc(options["url"], options.get("dbtable", "?"), [])
+    elif options.get("path"):
+        target = _located(options["path"], str(jcommand.dataSource().getClass().getSimpleName()))
+    else:
+        target = None
+    return Write(target, lifecycle, _query(node), jcommand.query())
+
+
+def _v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """AppendData, OverwriteByExpression, OverwritePartitionsDynamic: the relation says what the table is."""
+    found = v2_table(jcommand.table().table(), [], catalog)
+    return Write(
+        found[0] if found else None, "" if node.kind == "AppendData" else OVERWRITE, _query(node), jcommand.query()
+    )
+
+
+def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """CREATE/REPLACE TABLE AS SELECT in a V2 catalog: where it will be is the catalog's secret, unless a location is given."""
+    name = jcommand.name()
+    identifier = ".".join([*(str(part) for part in name.identifier().namespace()), str(name.identifier().name())])
+    where = ""
+    with contextlib.suppress(Exception):
+        option = jcommand.tableSpec().location()
+        where = str(option.get()) if option.isDefined() else ""
+    owner = str(name.catalog().name())
+    symlink = (catalog.namespace, identifier if owner == "spark_catalog" else f"{owner}.{identifier}")
+    target = _located(where, "", symlink) if where else Dataset(*symlink, [], symlink=None)
+    lifecycle = OVERWRITE if node.kind.startswith("Replace") else CREATE
+    return Write(target, lifecycle, _query(node), jcommand.query())
+
+
+def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """MERGE, UPDATE, DELETE over a V2 table (Delta's and Iceberg's own commands have the same fields): the target and all that is read."""
+    target = None
+    for field in ("targetTable", "target", "table"):
+        with contextlib.suppress(Exception):
+            relation = getattr(jcommand, field)()
+            while str(relation.nodeName()) == "SubqueryAlias":
+                relation = relation.child()
+            target = v2_table(relation.table(), [], catalog)[0]
+            break
+    return Write(target, "" if node.kind.startswith("Merge") else ALTER, node, jcommand)
+
+
+def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
+    kind = str((node.fields.get("viewType") or {}).get("object", ""))
+    if "PersistedView" not in kind:
+        return None  # A temp view lives and dies with the session: nothing outside changes.
+    symlink = catalog.symlink(node.fields.get("name"))
+    if symlink is None:
+        return None
+    target = Dataset(*symlink, [], kind="VIEW")
+    lifecycle = OVERWRITE if node.fields.get("replace") else CREATE
+    return Write(
+        target, lifecycle, _query(node, "plan"), jcommand.plan(), sql=str(node.fields.get("originalText") or "")
+    )
+
+
+def _table(field: str, lifecycle: str) -> Callable[[Any, Node, Catalog], Write]:
+    """DDL about one table, whose TableIdentifier is in `field`."""
+
+    def handler(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+        identifier = node.fields.get(field)
+        symlink = catalog.symlink(identifier)
+        if node.fields.get("isView") and symlink:
+            return Write(Dataset(*symlink, [], kind="VIEW"), lifecycle)
+        return Write(_located(catalog.location(getattr(jcommand, field)()), "", symlink), lifecycle)
+
+    return handler
+
+
+def _drop_v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """DROP TABLE, as the analyzer leaves it: an identifier in a catalog."""
+    child = jcommand.child()
+    parts = [str(part) for part in child.identifier().namespace()]
+    table = str(child.identifier().name())
+    jvm_identifier = _table_identifier(catalog, table, parts[-1] if parts else "default")
+    symlink = (catalog.namespace, ".".join([*(parts or ["default"]), table]))
+    return Write(_located(catalog.location(jvm_identifier), "", symlink), DROP)
+
+
+def _table_identifier(catalog: Catalog, table: str, database: str) -> Any:
+    parser = catalog.jsession.sessionState().sqlParser()
+    return parser.parseTableIdentifier(f"`{database}`.`{table}`")
+
+
+def _rename(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    old, new = node.fields["oldName"], dict(node.fields["newName"])
+    new["database"] = new.get("database") or old.get("database")
+    old_symlink, new_symlink = catalog.symlink(old), catalog.symlink(new)
+    if node.fields.get("isView") and old_symlink and new_symlink:
+        return Write(Dataset(*new_symlink, [], kind="VIEW"), RENAME, previous=old_symlink)
+    database = str(old.get("database") or "default")
+    before = _located(catalog.location(_table_identifier(catalog, str(old["table"]), database)))
+    after = catalog.location(_table_identifier(catalog, str(new["table"]), str(new["database"] or database)))
+    return Write(_located(after, "", new_symlink), RENAME, previous=before.key)
+
+
+def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """One micro-batch of a streaming query. A foreachBatch sink is no dataset: the writes inside it are."""
+    sink = ""
+    with contextlib.suppress(Exception):
+        sink = str(jcommand.sink().toString())
+    query = _query(node)
+    write = Write(None, "", query, jcommand.query(), streaming=True, foreach_batch="ForeachBatch" in sink)
+    if sink.startswith("FileSink["):
+        write.target = _located(sink[len("FileSink[") : -1])
+    return write
+
+
+_HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
+    "InsertIntoHadoopFsRelationCommand": _files,
+    "CreateDataSourceTableAsSelectCommand": _new_table("table"),
+    "SaveAsV1TableCommand": _new_table("tableDesc"),
+    "CreateHiveTableAsSelectCommand": _new_table("tableDesc"),
+    "CreateDataSourceTableCommand": _new_table("table"),
+    "CreateTableCommand": _new_table("table"),
+    "InsertIntoHiveTable": _hive_insert,
+    "InsertIntoDataSourceCommand": _source_insert,
+    "InsertIntoDataSourceDirCommand": _directory,
+    "InsertIntoHiveDirCommand": _directory,
+    "SaveIntoDataSourceCommand": _source,
+    "AppendData": _v2,
+    "OverwriteByExpression": _v2,
+    "OverwritePartitionsDynamic": _v2,
+    "CreateTableAsSelect": _v2_new,
+    "ReplaceTableAsSelect": _v2_new,
+    "MergeIntoTable": _merge,
+    "MergeIntoCommand": _merge,
+    "UpdateTable": _merge,
+    "UpdateCommand": _merge,
+    "DeleteFromTable": _merge,
+    "DeleteCommand": _merge,
+    "CreateViewCommand": _view,
+    "DropTableCommand": _table("tableName", DROP),
+    "DropTable": _drop_v2,
+    "TruncateTableCommand": _table("tableName", TRUNCATE),
+    "AlterTableAddColumnsCommand": _table("table", ALTER),
+    "AlterTableRenameCommand": _rename,
+    "WriteToMicroBatchDataSourceV1": _micro_batch,
+    "WriteToMicroBatchDataSource": _micro_batch,
+}
+
+
+def writes(kind: str) -> bool:
+    """Whether a command of this class may write something."""
+    return kind in _HANDLERS

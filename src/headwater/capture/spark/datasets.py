@@ -1,0 +1,271 @@
+"""Where data is: walks over JVM objects through py4j, to dataset names.
+
+`toJSON` leaves out paths and relations, so the leaves of a plan are asked one by one. Every crossing costs about 0.1 ms: ask once, ask little.
+Nothing here raises for a relation it does not know: a leaf without a dataset is a leaf without a name.
+"""
+
+import contextlib
+import re
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import schema
+from headwater.capture.spark.plan import Node
+from headwater.model import names
+
+# More root paths than this under one leaf (a glob over single files) are named by their folders.
+MOST_PATHS = 64
+_ID = re.compile(r"#(\d+)")
+_SEPARATOR = "\x01"
+
+
+class Dataset(msgspec.Struct, gc=False):
+    """A dataset as found: name, columns, and what the facets need."""
+
+    namespace: str
+    name: str
+    fields: list[dict[str, Any]]
+    storage: str = ""
+    symlink: tuple[str, str] | None = None
+    kind: str = ""
+    uri: str = ""
+    version: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.namespace, self.name
+
+
+class Leaves(msgspec.Struct):
+    """The datasets behind each leaf, by the leaf's key (the ExprId of its first column); `ids`: all ExprIds of a leaf."""
+
+    by_key: dict[str, list[Dataset]] = {}
+    ids: dict[str, frozenset[str]] = {}
+
+    def datasets(self) -> list[Dataset]:
+        """Each dataset once, in the order found."""
+        found = {dataset.key: dataset for group in self.by_key.values() for dataset in group}
+        return list(found.values())
+
+
+class Catalog:
+    """Tables of a session's catalog: their identity and where they are. Remembers locations, since a dropped table cannot be asked."""
+
+    def __init__(self, jsession: Any) -> None:
+        self.jsession = jsession
+        self._namespace = ""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of catalog names: the metastore when there is one, else the warehouse's location."""
+        if not self._namespace:
+            conf = self.jsession.conf()
+            metastore = conf.get("spark.hadoop.hive.metastore.uris", "") or conf.get("hive.metastore.uris", "")
+            if metastore:
+                self._namespace = "hive://" + metastore.split(",")[0].split("://")[-1].rstrip("/")
+            else:
+                self._namespace = conf.get("spark.sql.warehouse.dir").rstrip("/")
+        return self._namespace
+
+    def symlink(self, identifier: Any) -> tuple[str, str] | None:
+        """The catalog identity of a TableIdentifier in JSON."""
+        if not isinstance(identifier, dict) or not identifier.get("table"):
+            return None
+        parts = [identifier.get("database") or "default", identifier["table"]]
+        catalog = identifier.get("catalog")
+        if catalog and catalog != "spark_catalog":
+            parts.insert(0, catalog)
+        return self.namespace, ".".join(parts)
+
+    def location(self, jidentifier: Any, jtable: Any = None) -> str:
+        """Where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable about to be made."""
+        if jtable is not None:
+            uri = jtable.storage().locationUri()
+            if uri.isDefined():
+                return str(uri.get().toString())
+        catalog = self.jsession.sessionState().catalog()
+        with contextlib.suppress(Exception):
+            if catalog.tableExists(jidentifier):
+                where = str(catalog.getTableMetadata(jidentifier).location().toString())
+                _remember(str(jidentifier.table()), where)
+                return where
+        known = _REMEMBERED.get(str(jidentifier.table()))
+        return known or str(catalog.defaultTablePath(jidentifier).toString())
+
+
+_REMEMBERED: dict[str, str] = {}
+
+
+def _remember(table: str, where: str) -> None:
+    if len(_REMEMBERED) > 5000:
+        _REMEMBERED.clear()
+    _REMEMBERED[table] = where
+
+
+def leaves(jplan: Any, text: str, root: Node, catalog: Catalog) -> Leaves:
+    """The datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`. Also completes Expand nodes in `root`."""
+    result = Leaves()
+    nodes = {_first_id(node): node for node in _leaf_nodes(root)}
+    plans = [jplan]
+    if '.ScalarSubquery"' in text or '.ListQuery"' in text or '.Exists"' in text or '.LateralSubquery"' in text:
+        plans += list(_items(jplan.subqueriesAll()))
+    for plan in plans:
+        for leaf in _items(plan.collectLeaves()):
+            found = _ID.search(str(leaf.output().mkString(",")))
+            node = nodes.get(found[1]) if found else None
+            if node is None or found is None or found[1] in result.by_key:
+                continue
+            datasets = _datasets(leaf, node, catalog)
+            if datasets:
+                result.by_key[found[1]] = datasets
+                result.ids[found[1]] = frozenset(str(item.expression_id) for item in node.attributes("output"))
+    if '.Expand"' in text:
+        made = [_made_of(plan) for plan in _expands(jplan)]
+        for node, sources in zip((n for n in root.walk() if n.kind == "Expand"), made, strict=False):
+            if sources is not None and len(sources) == len(node.attributes("output")):
+                node.fields["headwater_made_of"] = sources
+    return result
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def _first_id(node: Node) -> str:
+    columns = node.attributes("output")
+    return str(columns[0].expression_id) if columns else ""
+
+
+def _leaf_nodes(root: Node) -> list[Node]:
+    """Every leaf of the plan and of the plans inside its expressions and commands."""
+    found = []
+    waiting: list[Node] = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(node.children)
+        for name, value in node.fields.items():
+            if isinstance(value, list) and value and name not in {"output", "metadata"}:
+                waiting.extend(node.trees(name))
+        if not node.children and "output" in node.fields:
+            found.append(node)
+    return found
+
+
+def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
+    fields = schema.fields(node.attributes("output"))
+    with contextlib.suppress(Exception):
+        if node.kind == "LogicalRelation":
+            return _relation(leaf, node, fields, catalog)
+        if node.kind == "HiveTableRelation":
+            table = leaf.tableMeta()
+            where = names.from_location(str(table.location().toString()))
+            identity = (node.fields.get("tableMeta") or {}).get("identifier")
+            return [Dataset(*where_pair(where), fields, "hive", catalog.symlink(identity))]
+        if node.kind in {"DataSourceV2Relation", "DataSourceV2ScanRelation", "StreamingDataSourceV2Relation"}:
+            relation = leaf.relation() if node.kind == "DataSourceV2ScanRelation" else leaf
+            return v2_table(relation.table(), fields, catalog)
+    return []
+
+
+def where_pair(name: names.DatasetName) -> tuple[str, str]:
+    return name.namespace, name.name
+
+
+def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Catalog) -> list[Dataset]:
+    relation = leaf.relation()
+    identity = (node.fields.get("catalogTable") or {}).get("identifier")
+    symlink = catalog.symlink(identity)
+    kind = str(relation.getClass().getSimpleName())
+    if kind == "HadoopFsRelation":
+        if symlink:
+            where = names.from_location(str(leaf.catalogTable().get().location().toString()))
+            _remember(identity["table"], str(leaf.catalogTable().get().location().toString()))
+            return [Dataset(*where_pair(where), fields, str(relation.toString()), symlink)]
+        paths = str(relation.location().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
+        if node.fields.get("isStreaming"):
+            # A micro-batch lists its files; the dataset is the folder they arrive in.
+            paths = [path.rsplit("/", 1)[0] for path in paths]
+        return _files(paths, fields, str(relation.toString()))
+    if kind == "JDBCRelation":
+        options = relation.jdbcOptions()
+        return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
+    with contextlib.suppress(Exception):
+        # A relation of another source: some say where they are.
+        return _files([str(relation.path())], fields, kind)
+    return [Dataset("spark", kind, fields, symlink=symlink)] if symlink else []
+
+
+def _files(paths: list[str], fields: list[dict[str, Any]], storage: str) -> list[Dataset]:
+    found = dict.fromkeys(names.from_location(path) for path in paths if path)
+    if len(found) > MOST_PATHS:
+        found = dict.fromkeys(names.DatasetName(n.namespace, n.name.rsplit("/", 1)[0] or "/") for n in found)
+    return [Dataset(*where_pair(name), fields, storage) for name in list(found)[:MOST_PATHS]]
+
+
+def jdbc(url: str, table: str, fields: list[dict[str, Any]]) -> Dataset:
+    """A table behind JDBC. A query in place of a table (`(select …) alias`) is named by the query's text, shortened."""
+    clean = table.strip()
+    if clean.startswith("("):
+        simple = re.match(r"(?is)^\(\s*select\b.*?\bfrom\s+([\w.\"`\[\]]+)\s*(?:where\b.*)?\)\s*\w*$", clean)
+        clean = simple[1] if simple else clean[:200]
+    name = names.from_jdbc(url, clean)
+    return Dataset(name.namespace, name.name, fields, "jdbc", uri=re.split(r"[?;]", url)[0])
+
+
+def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list[Dataset]:
+    """A DataSourceV2 table: by its location when it has one (Iceberg, Delta, files), else by the name it gives itself."""
+    kind = str(table.getClass().getSimpleName()).rstrip("$")
+    if kind == "NoopTable":
+        return []
+    with contextlib.suppress(Exception):
+        options = table.jdbcOptions()
+        return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
+    with contextlib.suppress(Exception):
+        paths = str(table.fileIndex().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
+        return _files(paths, fields, str(table.formatName()).lower())
+    version = ""
+    with contextlib.suppress(Exception):
+        version = str(table.currentVersion())
+    properties: dict[str, str] = {}
+    with contextlib.suppress(Exception):
+        properties = {str(k): str(v) for k, v in table.properties().items()}
+    name = str(table.name())
+    if properties.get("location"):
+        where = names.from_location(properties["location"])
+        storage = properties.get("provider", kind).lower()
+        return [Dataset(*where_pair(where), fields, storage, (catalog.namespace, name), version=version)]
+    if kind in {"MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"}:
+        return []
+    return [Dataset("spark", name, fields, kind)]
+
+
+def _expands(jplan: Any) -> list[Any]:
+    """The Expand nodes of a JVM plan, preorder."""
+    found, waiting = [], [jplan]
+    while waiting and len(found) < 50:
+        node = waiting.pop()
+        if str(node.nodeName()) == "Expand":
+            found.append(node)
+        waiting.extend(reversed(_items(node.children())))
+    return found
+
+
+def _made_of(expand: Any) -> list[list[int]] | None:
+    """For each output column of an Expand, the ExprIds it is made of; None when its text cannot be read."""
+    rows = [split_row(line) for line in str(expand.projections().mkString(_SEPARATOR)).split(_SEPARATOR)]
+    if not rows or len({len(row) for row in rows}) != 1:
+        return None
+    return [sorted({int(i) for cell in column for i in _ID.findall(cell)}) for column in zip(*rows, strict=True)]
+
+
+def split_row(text: str) -> list[str]:
+    """`List(a#1, f(b#2, 1), null)` to its cells. A literal with a lone parenthesis or a comma breaks it, and the count then tells."""
+    inner = text[text.find("(") + 1 : text.rfind(")")]
+    cells, depth, start = [], 0, 0
+    for i, char in enumerate(inner):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            cells.append(inner[start:i].strip())
+            start = i + 1
+    return [*cells, inner[start:].strip()]

@@ -1,0 +1,187 @@
+"""What was found, said in OpenLineage. The only module of the collector that knows the client.
+
+Contract: docs/explanation/capture-events.md. Refuses to look at Spark: it is given values.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.commands import Write
+from headwater.capture.spark.datasets import Dataset, Leaves
+from headwater.capture.spark.dependencies import Dependencies
+from headwater.capture.spark.statistics import Metrics, Statistics
+from headwater.client import context, event
+
+Facets = dict[str, Any]
+
+
+class Emitter(Protocol):
+    """Where events go: the client's, or a list in a test."""
+
+    def emit(self, event: dict[str, Any], /) -> object: ...
+
+    def flush(self, timeout: float) -> bool: ...
+
+
+def moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def parent_facets(owner: context.Parent, version: str) -> Facets:
+    """The run facets every child run carries."""
+    return {"parent": event.parent(owner.run_id, owner.job, owner.root), **engine(version)}
+
+
+def engine(version: str) -> Facets:
+    return {"processing_engine": event.processing_engine("spark", version)}
+
+
+def job_type(streaming: bool, kind: str = "SQL_JOB") -> Facets:
+    return {"jobType": event.job_type("STREAMING" if streaming else "BATCH", "SPARK", kind)}
+
+
+def sql(text: str) -> Facets:
+    return {"sql": event.facet("SQLJobFacet", query=text, dialect="spark")} if text else {}
+
+
+def spark(**values: Any) -> Facets:
+    return {
+        "headwater_spark": event.facet("headwater_spark", **{k: v for k, v in values.items() if v not in ("", None)})
+    }
+
+
+def warnings(texts: list[str]) -> Facets:
+    return {"headwater_warnings": event.facet("headwater_warnings", warnings=texts)} if texts else {}
+
+
+def error(message: str, stack: str) -> Facets:
+    first = message.strip().splitlines()[0] if message.strip() else "failed"
+    return {"errorMessage": event.error_message(first, stack[: 16 * 1024], "JAVA")}
+
+
+def inputs(found: Iterable[Dataset], leaves: Leaves, metrics: Metrics | None) -> list[dict[str, Any]]:
+    """Datasets read, with what was read of them where the scans say so."""
+    read = _by_dataset(leaves, metrics)
+    result = []
+    for dataset in found:
+        statistics = read.get(dataset.key)
+        facets = {"inputStatistics": _input_statistics(statistics)} if statistics and statistics.known else None
+        result.append(event.dataset(*dataset.key, facets=_facets(dataset, dataset.fields), input_facets=facets))
+    return result
+
+
+def output(write: Write, analysis: Analysis | None, metrics: Metrics | None, largest: int) -> list[dict[str, Any]]:
+    """The dataset written, with its columns' lineage."""
+    if write.target is None:
+        return []
+    target = write.target
+    facets = _facets(target, (analysis.fields if analysis else []) or target.fields)
+    if write.lifecycle:
+        change: dict[str, Any] = {"lifecycleStateChange": write.lifecycle}
+        if write.previous:
+            change["previousIdentifier"] = {"namespace": write.previous[0], "name": write.previous[1]}
+        facets["lifecycleStateChange"] = event.facet("LifecycleStateChangeDatasetFacet", **change)
+    if write.partitions:
+        facets["headwater_partitioning"] = event.facet("headwater_partitioning", columns=write.partitions)
+    if analysis is not None and (lineage := column_lineage(analysis, largest)):
+        facets["columnLineage"] = lineage
+    written = None
+    if metrics is not None and metrics.written.known:
+        counts = metrics.written
+        written = {"outputStatistics": event.output_statistics(rows=counts.rows, size=counts.size, files=counts.files)}
+    return [event.dataset(*target.key, facets=facets, output_facets=written)]
+
+
+def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
+    """The facet, or None when nothing is known. Over `largest` entries it is left out and said."""
+    fields: dict[str, Any] = {}
+    entries = 0
+    for column in analysis.columns:
+        made = _input_fields(column.depends, analysis.leaves)
+        entries += len(made)
+        if made:
+            fields[column.name] = {"inputFields": made}
+    decided = _input_fields(analysis.rows, analysis.leaves)
+    if entries + len(decided) > largest:
+        analysis.warnings.append(f"column lineage left out: {entries + len(decided)} entries, the limit is {largest}")
+        return None
+    if not fields and not decided:
+        return None
+    return event.facet("ColumnLineageDatasetFacet", fields=fields, **({"dataset": decided} if decided else {}))
+
+
+def driver_read(analysis: Analysis) -> list[dict[str, Any]]:
+    """Entries of the job facet `lineage`: what the parent itself was fed."""
+    merged = deps.merged([*(column.depends for column in analysis.columns), analysis.rows])
+    fed = [{"type": "DATASET", **entry} for entry in _input_fields(merged, analysis.leaves)]
+    named = {(entry["namespace"], entry["name"]) for entry in fed}
+    fed += [
+        {"type": "DATASET", "namespace": item.namespace, "name": item.name}
+        for item in analysis.inputs
+        if item.key not in named
+    ]
+    return [{"type": "JOB", "inputs": fed}]
+
+
+def lineage(entries: list[dict[str, Any]]) -> Facets:
+    return {"lineage": event.facet("LineageJobFacet/1-0-0", entries=entries)}
+
+
+def _input_fields(depends: Dependencies, leaves: Leaves) -> list[dict[str, Any]]:
+    merged: dict[tuple[str, str, str], frozenset[deps.How]] = {}
+    for source, hows in depends.items():
+        for dataset in leaves.by_key.get(source.leaf, ()):
+            key = (dataset.namespace, dataset.name, source.field)
+            merged[key] = merged.get(key, frozenset()) | hows
+    return [
+        {"namespace": key[0], "name": key[1], "field": key[2], "transformations": [_transformation(how) for how in deps.settled(hows)]}
+        for key, hows in sorted(merged.items())
+    ]  # fmt: skip
+
+
+def _transformation(how: deps.How) -> dict[str, Any]:
+    return {"type": "DIRECT" if how.direct else "INDIRECT", "subtype": how.subtype, "masking": how.masking}
+
+
+def _facets(dataset: Dataset, fields: list[dict[str, Any]]) -> Facets:
+    facets: Facets = {}
+    if fields:
+        facets["schema"] = event.schema(fields)
+    if dataset.storage:
+        facets["storage"] = event.facet(
+            "StorageDatasetFacet", storageLayer=dataset.namespace.split(":")[0], fileFormat=dataset.storage
+        )
+    if dataset.symlink:
+        identifier = {"namespace": dataset.symlink[0], "name": dataset.symlink[1], "type": "TABLE"}
+        facets["symlinks"] = event.facet("SymlinksDatasetFacet", identifiers=[identifier])
+    if dataset.kind:
+        facets["datasetType"] = event.facet("DatasetTypeDatasetFacet/1-0-1", datasetType=dataset.kind)
+    if dataset.version:
+        facets["version"] = event.facet("DatasetVersionDatasetFacet", datasetVersion=dataset.version)
+    return facets
+
+
+def _input_statistics(counts: Statistics) -> dict[str, Any]:
+    known = {"rowCount": counts.rows, "size": counts.size, "fileCount": counts.files}
+    return event.facet("InputStatisticsInputDatasetFacet", **{k: v for k, v in known.items() if v is not None})
+
+
+def _by_dataset(leaves: Leaves, metrics: Metrics | None) -> dict[tuple[str, str], Statistics]:
+    """Scans of one dataset are summed. A leaf that is several datasets cannot be split, and says nothing."""
+    result: dict[tuple[str, str], Statistics] = {}
+    for ids, counts in metrics.scans if metrics else ():
+        key = next((leaf for leaf in leaves.by_key if ids & leaves.ids.get(leaf, frozenset((leaf,)))), None)
+        datasets = leaves.by_key.get(key, []) if key else []
+        if len(datasets) == 1:
+            total = result.setdefault(datasets[0].key, Statistics())
+            total.rows = _sum(total.rows, counts.rows)
+            total.size = _sum(total.size, counts.size)
+            total.files = _sum(total.files, counts.files)
+    return result
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b

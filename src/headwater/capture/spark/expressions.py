@@ -1,0 +1,126 @@
+"""One expression to what its value depends on.
+
+Rules, where OpenLineage leaves a choice:
+- a bare column, an alias of one, or a cast that changes nothing is IDENTITY; any other function of it is TRANSFORMATION (a cast too);
+- CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
+- COALESCE and its kin: every argument is a value branch, and every one but the last also decides (CONDITIONAL);
+- an aggregate's arguments are AGGREGATION, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
+- a window's partition and order are WINDOW of that column alone;
+- hashes and `mask` are TRANSFORMATION with masking;
+- a scalar subquery is the value of its first column; what decides inside it decides about this column.
+Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
+"""
+
+from collections.abc import Callable
+
+from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark.dependencies import Dependencies, Source
+from headwater.capture.spark.plan import ATTRIBUTE, Node
+
+Lookup = Callable[[int], Dependencies]
+# A subquery's plan to (its first column, what decides about its rows).
+Subquery = Callable[[Node], tuple[Dependencies, Dependencies]]
+
+_TRANSPARENT = frozenset(
+    {"Alias", "OuterReference", "PromotePrecision", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "NormalizeNaNAndZero"}
+    | {"ToPrettyString", "TempResolvedColumn", "UnresolvedAlias", "PreciseTimestampConversion", "SortOrder", "LateralColumnAliasReference"}
+)  # fmt: skip
+_MASKING = frozenset(
+    {"Sha1", "Sha2", "Md5", "XxHash64", "Murmur3Hash", "HiveHash", "Crc32", "Mask", "CollationAwareMurmur3Hash"}
+)
+_COALESCING = frozenset({"Coalesce", "Nvl", "IfNull", "Nvl2", "NullIf", "NaNvl"})
+_AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
+
+
+def value(expression: Node, lookup: Lookup, subquery: Subquery) -> Dependencies:
+    """What `expression` depends on, direct and its own indirect entries."""
+    return _Reader(lookup, subquery).value(expression)
+
+
+class _Reader:
+    def __init__(self, lookup: Lookup, subquery: Subquery) -> None:
+        self.lookup = lookup
+        self.subquery = subquery
+
+    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911 - one line per kind of expression
+        kind = node.kind
+        if kind == ATTRIBUTE:
+            return self.lookup(node.expression_id)
+        if kind in _TRANSPARENT:
+            return self._all(node.children)
+        if kind == "Cast":
+            return self._cast(node)
+        if kind == "GetStructField":
+            return self._field(node)
+        if kind == "If" and len(node.children) == 3:
+            return self._branches(node.children[:1], node.children[1:])
+        if kind == "CaseWhen":
+            # Children come flattened: when, then, when, then, …, else.
+            pairs = len(node.children) // 2 * 2
+            return self._branches(node.children[:pairs:2], node.children[1:pairs:2] + node.children[pairs:])
+        if kind in _COALESCING and len(node.children) > 1:
+            return self._branches(node.children[:-1], node.children)
+        if kind in _AGGREGATES:
+            return self._aggregate(node)
+        if kind == "WindowExpression":
+            return self._window(node)
+        if kind in {"ScalarSubquery", "LateralSubquery"}:
+            first, deciding = self._inner(node)
+            return deps.merged([first, deciding, deps.deciding(self._all(node.children), deps.CONDITIONAL)])
+        if kind in {"Exists", "ListQuery"}:
+            first, deciding = self._inner(node)
+            return deps.merged([first if kind == "ListQuery" else {}, deciding])
+        parts = self._all(node.children)
+        return deps.strengthened(parts, deps.TRANSFORMATION, kind in _MASKING)
+
+    def _all(self, nodes: list[Node]) -> Dependencies:
+        return self.value(nodes[0]) if len(nodes) == 1 else deps.merged(self.value(node) for node in nodes)
+
+    def _branches(self, predicates: list[Node], values: list[Node]) -> Dependencies:
+        deciding = deps.deciding(self._all(predicates), deps.CONDITIONAL)
+        return deps.merged([deps.strengthened(self._all(values), deps.TRANSFORMATION), deciding])
+
+    def _cast(self, node: Node) -> Dependencies:
+        inner = node.children[0]
+        same = inner.kind == ATTRIBUTE and inner.fields.get("dataType") == node.fields.get("dataType")
+        return self.value(inner) if same else deps.strengthened(self.value(inner), deps.TRANSFORMATION)
+
+    def _field(self, node: Node) -> Dependencies:
+        """`a.b`: the field itself when `a` is a source's column untouched; else whatever `a` depends on."""
+        below = self._all(node.children)
+        name = node.fields.get("name") or _field_name(node)
+        if not name:
+            return deps.strengthened(below, deps.TRANSFORMATION)
+        result: Dependencies = {}
+        for source, hows in below.items():
+            deeper = Source(source.leaf, f"{source.field}.{name}") if deps.SAME in hows else source
+            result[deeper] = result.get(deeper, frozenset()) | hows
+        return result
+
+    def _aggregate(self, node: Node) -> Dependencies:
+        function, *filters = node.children or [node]
+        below = self._all(function.children if node.kind == "AggregateExpression" else node.children)
+        masking = function.kind in _MASKING
+        condition = deps.deciding(self._all(filters), deps.CONDITIONAL) if node.kind == "AggregateExpression" else {}
+        return deps.merged([deps.strengthened(below, deps.AGGREGATION, masking), condition])
+
+    def _window(self, node: Node) -> Dependencies:
+        function, *specification = node.children
+        own = self._all(function.children) if function.kind not in _AGGREGATES else self.value(function)
+        own = deps.strengthened(own, deps.TRANSFORMATION)
+        return deps.merged([own, deps.deciding(self._all(specification), deps.WINDOW)])
+
+    def _inner(self, node: Node) -> tuple[Dependencies, Dependencies]:
+        plan = node.nested("plan")
+        return self.subquery(plan) if plan else ({}, {})
+
+
+def _field_name(node: Node) -> str:
+    """The name of a field known by its ordinal alone, when the struct is a column."""
+    child, ordinal = node.children[0], node.fields.get("ordinal")
+    kind = child.fields.get("dataType")
+    if isinstance(kind, dict) and isinstance(ordinal, int):
+        fields = kind.get("fields") or []
+        if ordinal < len(fields):
+            return str(fields[ordinal].get("name") or "")
+    return ""

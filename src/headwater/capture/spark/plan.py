@@ -1,0 +1,100 @@
+"""Spark's `TreeNode.toJSON` as a tree of nodes.
+
+One call to the JVM hands over a whole logical plan; this module turns it into something that can be walked without Spark.
+Spark writes a tree as a flat list in preorder, each node with `num-children`. It writes null for what it cannot serialise
+(paths, relations, options): those are not guessed here. Refuses to know what a node means.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+ATTRIBUTE = "AttributeReference"
+
+
+class Node(msgspec.Struct, gc=False):
+    """A node of a plan or of an expression: the short class name, its own fields, its children."""
+
+    kind: str
+    fields: dict[str, Any]
+    children: list["Node"]
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all below it, preorder, without entering expressions."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    def trees(self, field: str) -> list["Node"]:
+        """A field that holds expressions: one tree, a list of trees, or nothing."""
+        value = self.fields.get(field)
+        if not isinstance(value, list) or not value:
+            return []
+        if isinstance(value[0], dict):
+            return [tree(value)] if "class" in value[0] else []
+        return [tree(item) for item in value if isinstance(item, list) and item and isinstance(item[0], dict)]
+
+    def nested(self, field: str) -> "Node | None":
+        """A field that holds one inner tree (a command's `query`, a subquery's `plan`)."""
+        found = self.trees(field)
+        return found[0] if found else None
+
+    def attributes(self, *fields: str) -> list["Node"]:
+        """The attributes in the first of `fields` that holds any."""
+        for field in fields:
+            found = [node for node in self.trees(field) if "exprId" in node.fields]
+            if found:
+                return found
+        return []
+
+    @property
+    def expression_id(self) -> int:
+        """The ExprId, or -1: unique within a JVM."""
+        found = self.fields.get("exprId")
+        return int(found["id"]) if isinstance(found, dict) else -1
+
+    @property
+    def name(self) -> str:
+        return str(self.fields.get("name") or "")
+
+
+def parse(text: str) -> Node:
+    """A plan from `toJSON`. Raises ValueError when it is not one."""
+    return tree(json.loads(text))
+
+
+def tree(flat: list[dict[str, Any]]) -> Node:
+    """The tree of a preorder list. Iterative: plans are thousands of nodes deep."""
+    if not flat:
+        raise ValueError("an empty list is no plan")
+    root: Node | None = None
+    open_nodes: list[tuple[Node, int]] = []
+    for item in flat:
+        node = Node(str(item["class"]).rsplit(".", 1)[-1], item, [])
+        wanted = int(item.get("num-children", 0))
+        if root is None:
+            root = node
+        else:
+            while open_nodes and len(open_nodes[-1][0].children) == open_nodes[-1][1]:
+                open_nodes.pop()
+            if not open_nodes:
+                break
+            open_nodes[-1][0].children.append(node)
+        if wanted:
+            open_nodes.append((node, wanted))
+    assert root is not None  # noqa: S101 - flat is not empty
+    return root
+
+
+def object_name(value: Any) -> str:
+    """The short name of a Scala object or case class in a field: `{"object": "…Inner$"}` is `Inner`."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, dict):
+        text = value.get("object") or value.get("product-class") or value.get("class") or ""
+        return str(text).rsplit(".", 1)[-1].rstrip("$")
+    return ""

@@ -1,0 +1,70 @@
+"""Rows, bytes and files, from the metrics of the plan as it was executed.
+
+Adaptive plans hide their parts in stages; they are opened one by one. A reused stage or a cache is not read again, and not counted again.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+_METRIC = re.compile(r"(\w+) -> SQLMetric\(.*?value: (-?\d+)\)")
+_MOST_NODES = 300
+
+
+class Statistics(msgspec.Struct):
+    """What is not known is None."""
+
+    rows: int | None = None
+    size: int | None = None
+    files: int | None = None
+
+    @property
+    def known(self) -> bool:
+        return (self.rows, self.size, self.files) != (None, None, None)
+
+
+class Metrics(msgspec.Struct):
+    """Of one execution: what it wrote, and what it read by each relation's ExprIds."""
+
+    written: Statistics
+    scans: list[tuple[frozenset[str], Statistics]] = []
+
+
+def read(jexecuted: Any) -> Metrics:
+    """The metrics of an executed plan."""
+    result = Metrics(Statistics())
+    waiting = [jexecuted]
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            break
+        node = waiting.pop()
+        name = str(node.nodeName())
+        if name == "AdaptiveSparkPlan":
+            waiting.append(node.executedPlan())
+            continue
+        if name.endswith("QueryStage") or name.startswith(
+            ("ShuffleQueryStage", "BroadcastQueryStage", "ResultQueryStage")
+        ):
+            waiting.append(node.plan())
+            continue
+        if name in {"ReusedExchange", "InMemoryTableScan"}:
+            continue
+        children = node.children()
+        count = int(children.size())
+        waiting.extend(children.apply(i) for i in range(count))
+        if count == 0 and "Scan" in name:
+            metrics = _metrics(node)
+            ids = frozenset(re.findall(r"#(\d+)", str(node.output().mkString(","))))
+            rows = metrics.get("numOutputRows")
+            result.scans.append((ids, Statistics(rows, metrics.get("filesSize"), metrics.get("numFiles"))))
+        elif name.startswith(("Execute", "AppendData", "Overwrite", "Replace", "CreateTable", "WriteToDataSource")):
+            metrics = _metrics(node)
+            if "numOutputRows" in metrics:
+                size = metrics.get("numOutputBytes")
+                result.written = Statistics(metrics["numOutputRows"], size, metrics.get("numFiles"))
+    return result
+
+
+def _metrics(node: Any) -> dict[str, int]:
+    return {name: int(value) for name, value in _METRIC.findall(str(node.metrics().mkString("\n")))}
