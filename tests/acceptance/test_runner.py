@@ -254,9 +254,10 @@ def test_our_own_client_joins_the_run(start: Start, collector: Collector) -> Non
 
 def test_a_dead_server_costs_the_package_nothing(start: Start, collector: Collector, tmp_path: Path) -> None:
     collector.stop()
-    code, _, err = ended(start(PYTHON, "print(1)"))
+    code, out, err = ended(start(PYTHON, "print(1)", "--json"))
     assert code == 0
     assert err.count("they are kept in") == 1, err
+    assert json.loads(out.splitlines()[-1])["events_pending"] == 2
     collector.start()
     code, _, err = ended(start(PYTHON, "print(1)"))
     assert code == 0

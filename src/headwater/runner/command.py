@@ -51,7 +51,14 @@ def environment(
     current: Mapping[str, str],
 ) -> dict[str, str]:
     """The child's environment: `current` with the run handed down, the parameters, where events go, and Spark's settings."""
-    env = dict(current) | context.environment(parent) | _way_out(destination)
+    env = dict(current)
+    if destination.transport == "http":
+        for name in (
+            "HEADWATER_API_KEY",
+            "OPENLINEAGE_API_KEY",
+        ):  # perhaps another server's, which must not come to know it
+            env.pop(name, None)
+    env |= context.environment(parent) | _way_out(destination)
     for name, value in manifest.parameters.items():
         env["HEADWATER_PARAM_" + re.sub(r"\W", "_", name).upper()] = value
     if manifest.program.is_module:

@@ -48,7 +48,8 @@ def execute(
 ) -> Summary:
     """Run the package and wait for it. Main thread only (it listens to SIGINT and SIGTERM).
 
-    `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out. Never raises for what the child does.
+    `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out;
+    `emitter` is closed at the end. Never raises for what the child does.
     """
     env = dict(os.environ if environ is None else environ)
     out = emitter or emitter_from_environment()
