@@ -28,14 +28,18 @@ def message_and_trace(stderr: str, exit_code: int) -> tuple[str, str | None]:
     return message[:1000], _bounded(lines[start:])
 
 
+def signal_name(number: int) -> str:
+    """`SIGTERM` for 15."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def signal_message(number: int) -> str:
     """A sentence about a program that ended by a signal."""
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
     hint = " (out of memory, or somebody's kill -9)" if number == signal.SIGKILL else ""
-    return f"ended by {name}{hint}"
+    return f"ended by {signal_name(number)}{hint}"
 
 
 def is_crash(number: int) -> bool:
