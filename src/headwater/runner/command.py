@@ -61,13 +61,16 @@ def environment(
     env |= context.environment(parent) | _way_out(destination)
     for name, value in manifest.parameters.items():
         env["HEADWATER_PARAM_" + re.sub(r"\W", "_", name).upper()] = value
-    if manifest.program.is_module:
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [manifest.folder, env.get("PYTHONPATH")]))
+    # The child's folder is another one: what was relative to ours would not be found there. We ourselves come last, if we are not installed.
+    given = [str(Path(path).absolute()) for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = str(Path(__file__).parents[2])
+    first = [manifest.folder] if manifest.program.is_module else []
+    last = [] if ours in given or manifest.program.kind == "python" else [ours]
+    if search := [*first, *given, *last]:
+        env["PYTHONPATH"] = os.pathsep.join(search)
     if manifest.program.kind == "python":
         return env
     if manifest.program.kind == "sql":
-        # The child's folder is another one, so a relative PYTHONPATH would not find us.
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), str(Path(__file__).parents[2])]))
         env[NAMES] = msgspec.json.encode(manifest.names).decode()
     env["PYSPARK_SUBMIT_ARGS"] = submit_args(manifest, spark, env.get("PYSPARK_SUBMIT_ARGS", ""))
     # The driver and its Python workers must be the same Python as the runner's, unless somebody chose otherwise.

@@ -194,8 +194,10 @@ def test_argv_by_kind(package: Any) -> None:
     assert command.argv(manifest, ("b",)) == [sys.executable, "-m", "pkg.mod", "a", "b"]
     parent = context.own(event.run_id(), manifest.job)
     out = destination({"HOME": "/h"})
-    env = command.environment(manifest, parent, out, command.SparkChoice(), capture=False, current={"PYTHONPATH": "/x"})
-    assert env["PYTHONPATH"].split(os.pathsep) == [str(folder), "/x"]
+    env = command.environment(
+        manifest, parent, out, command.SparkChoice(), capture=False, current={"PYTHONPATH": "/x:rel"}
+    )
+    assert env["PYTHONPATH"].split(os.pathsep) == [str(folder), "/x", str(Path("rel").absolute())]
     assert "PYSPARK_SUBMIT_ARGS" not in env
     folder = package(head + "run: {kind: sql, file: q.sql}", q_sql="select 1")
     assert command.argv(load(folder, {}, {})) == [
