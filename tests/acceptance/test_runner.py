@@ -151,6 +151,51 @@ def test_abort_when_told_to_stop(
     assert (tmp_path / "package" / "cleaned").exists() == (number == signal.SIGINT), "SIGINT lets Python clean up"
 
 
+def test_at_a_terminal_the_program_is_interrupted_once_and_may_read(tmp_path: Path, collector: Collector) -> None:
+    """The terminal sends Ctrl-C to the whole group: passing it on too would interrupt the program's clean-up."""
+    import fcntl
+    import termios
+
+    program = """
+        import os, signal, time
+        heard, say = os.pipe()
+        os.set_blocking(say, False)
+        signal.set_wakeup_fd(say)  # a byte for every signal, also when Python runs its handler once for two
+        signal.signal(signal.SIGINT, lambda *_: None)
+        print("ready", flush=True)
+        count = len(os.read(heard, 1))
+        time.sleep(0.4)
+        os.set_blocking(heard, False)
+        try:
+            count += len(os.read(heard, 100))
+        except BlockingIOError:
+            pass
+        print(f"interrupted {count}, read {input()}", flush=True)
+    """
+    (tmp_path / "dk.yaml").write_text(PYTHON)
+    (tmp_path / "main.py").write_text(dedent(program))
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headwater.cli.run", str(tmp_path)],
+        env=os.environ | {"HEADWATER_URL": collector.url, "HEADWATER_SPOOL": str(tmp_path / "spool")},
+        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - there is no other way to a controlling terminal
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(ours, 1000)
+    os.write(ours, b"\x03")
+    time.sleep(0.1)
+    os.write(ours, b"hello\n")
+    while b"read hello" not in shown:
+        shown += os.read(ours, 1000)
+    assert process.wait(20) == 130
+    assert b"interrupted 1, read hello" in shown
+    assert collector.types() == ["START", "ABORT"]
+    os.close(ours)
+
+
 def test_a_program_that_will_not_stop_is_killed_with_its_children(
     start: Start, collector: Collector, tmp_path: Path
 ) -> None:
@@ -254,9 +299,10 @@ def test_our_own_client_joins_the_run(start: Start, collector: Collector) -> Non
 
 def test_a_dead_server_costs_the_package_nothing(start: Start, collector: Collector, tmp_path: Path) -> None:
     collector.stop()
-    code, _, err = ended(start(PYTHON, "print(1)"))
+    code, out, err = ended(start(PYTHON, "print(1)", "--json"))
     assert code == 0
     assert err.count("they are kept in") == 1, err
+    assert json.loads(out.splitlines()[-1])["events_pending"] == 2
     collector.start()
     code, _, err = ended(start(PYTHON, "print(1)"))
     assert code == 0

@@ -51,16 +51,26 @@ def environment(
     current: Mapping[str, str],
 ) -> dict[str, str]:
     """The child's environment: `current` with the run handed down, the parameters, where events go, and Spark's settings."""
-    env = dict(current) | context.environment(parent) | _way_out(destination)
+    env = dict(current)
+    if destination.transport == "http":
+        for name in (
+            "HEADWATER_API_KEY",
+            "OPENLINEAGE_API_KEY",
+        ):  # perhaps another server's, which must not come to know it
+            env.pop(name, None)
+    env |= context.environment(parent) | _way_out(destination)
     for name, value in manifest.parameters.items():
         env["HEADWATER_PARAM_" + re.sub(r"\W", "_", name).upper()] = value
-    if manifest.program.is_module:
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [manifest.folder, env.get("PYTHONPATH")]))
+    # The child's folder is another one: what was relative to ours would not be found there. We ourselves come last, if we are not installed.
+    given = [str(Path(path).absolute()) for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = str(Path(__file__).parents[2])
+    first = [manifest.folder] if manifest.program.is_module else []
+    last = [] if ours in given or manifest.program.kind == "python" else [ours]
+    if search := [*first, *given, *last]:
+        env["PYTHONPATH"] = os.pathsep.join(search)
     if manifest.program.kind == "python":
         return env
     if manifest.program.kind == "sql":
-        # The child's folder is another one, so a relative PYTHONPATH would not find us.
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), str(Path(__file__).parents[2])]))
         env[NAMES] = msgspec.json.encode(manifest.names).decode()
     env["PYSPARK_SUBMIT_ARGS"] = submit_args(manifest, spark, env.get("PYSPARK_SUBMIT_ARGS", ""))
     # The driver and its Python workers must be the same Python as the runner's, unless somebody chose otherwise.

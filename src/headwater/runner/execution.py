@@ -48,7 +48,8 @@ def execute(
 ) -> Summary:
     """Run the package and wait for it. Main thread only (it listens to SIGINT and SIGTERM).
 
-    `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out. Never raises for what the child does.
+    `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out;
+    `emitter` is closed at the end. Never raises for what the child does.
     """
     env = dict(os.environ if environ is None else environ)
     out = emitter or emitter_from_environment()
@@ -100,7 +101,7 @@ def execute(
 def outcome(ended: Ended) -> tuple[str, str | None, str | None]:
     """The terminal event of a run, with the error's line and trace. Asked to stop, or killed, is ABORT; a crash is FAIL."""
     if ended.asked_by is not None:
-        return "ABORT", f"stopped: {failure.signal_message(ended.asked_by)}", None
+        return "ABORT", f"stopped by {failure.signal_name(ended.asked_by)}", None
     if ended.returncode == 0:
         return "COMPLETE", None, None
     message, trace = failure.message_and_trace(ended.stderr_tail, ended.exit_code)

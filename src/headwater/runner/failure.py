@@ -7,6 +7,7 @@ import re
 import signal
 
 _ERROR_LINE = re.compile(r"^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning|Failure|Iteration|NotFound)\b")
+_GROUP_LINE = re.compile(r"^\s*\|\s*((?:Base)?ExceptionGroup: .*)")
 _TRACE = "Traceback (most recent call last):"
 _TRACE_CHARACTERS = 16_000
 # A program that gets one of these did something wrong itself; with any other signal somebody stopped it.
@@ -27,14 +28,18 @@ def message_and_trace(stderr: str, exit_code: int) -> tuple[str, str | None]:
     return message[:1000], _bounded(lines[start:])
 
 
+def signal_name(number: int) -> str:
+    """`SIGTERM` for 15."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def signal_message(number: int) -> str:
     """A sentence about a program that ended by a signal."""
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
     hint = " (out of memory, or somebody's kill -9)" if number == signal.SIGKILL else ""
-    return f"ended by {name}{hint}"
+    return f"ended by {signal_name(number)}{hint}"
 
 
 def is_crash(number: int) -> bool:
@@ -55,6 +60,9 @@ def _find_error(lines: list[str]) -> tuple[str | None, int]:
         for line in lines[last + 1 :]:
             if line and not line.startswith((" ", "\t")):
                 return line.strip(), start
+    for index, line in enumerate(lines):
+        if group := _GROUP_LINE.match(line):  # its own line comes first, what it holds below
+            return group[1], max(0, index - 5)
     for index in range(len(lines) - 1, -1, -1):
         if _ERROR_LINE.match(lines[index]):  # a SyntaxError has no Traceback line
             return lines[index].strip(), max(0, index - 5)

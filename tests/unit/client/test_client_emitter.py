@@ -301,6 +301,36 @@ def test_the_end_of_a_script_delivers_what_is_left(collector: Collector, tmp_pat
     assert "kept in" in done.stderr
 
 
+def test_an_emitter_nobody_holds_delivers_at_exit(collector: Collector, tmp_path: Path) -> None:
+    text = """
+        import gc
+        from headwater.client import emitter_from_environment, event
+        emitter_from_environment().emit(event.run("OTHER", run_id=event.run_id(), job=("tests", "lone")))
+        gc.collect()
+    """
+    done = script(text, tmp_path, collector.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert names(collector.events) == ["lone"]
+
+
+def test_events_of_a_pool_of_forked_workers_arrive(collector: Collector, tmp_path: Path) -> None:
+    """multiprocessing's children skip exit handlers: what they leave is taken over by their parent."""
+    text = """
+        import multiprocessing
+        from headwater.client import emitter_from_environment, event
+        out = emitter_from_environment()
+        def work(n):
+            out.emit(event.run("OTHER", run_id=event.run_id(), job=("tests", f"job-{n}")))
+        work(-1)
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            pool.map(work, range(30))
+        out.flush(10)
+    """
+    done = script(text, tmp_path, collector.url)
+    assert done.returncode == 0, done.stderr
+    assert sorted(set(names(collector.events))) == sorted(f"job-{n}" for n in range(-1, 30))
+
+
 def test_import_brings_nothing_heavy(tmp_path: Path) -> None:
     done = script(
         """

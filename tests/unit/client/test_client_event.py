@@ -1,6 +1,7 @@
 """Events as dicts: the spelling of OpenLineage 2-0-2, checked against the official client's own model."""
 
 import threading
+import time
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -127,6 +128,15 @@ def test_run_ids_are_uuid7_and_increase(count: int) -> None:
     )
     milliseconds = parsed[-1].int >> 80
     assert abs(milliseconds / 1000 - datetime.now(UTC).timestamp()) < 5
+
+
+def test_run_ids_increase_when_the_clock_stands_still_or_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time_ns() + 3_600_000_000_000
+    ticks = iter([now] * 50 + [now - 5_000_000_000] * 50)
+    monkeypatch.setattr(event.time, "time_ns", lambda: next(ticks))
+    monkeypatch.setattr(event._Clock, "last", 0)
+    ids = [event.run_id() for _ in range(100)]
+    assert ids == sorted(set(ids))
 
 
 def test_run_ids_of_threads_do_not_collide() -> None:

@@ -101,6 +101,12 @@ CHAINED = (
         ),
         (CHAINED, "my.pkg.OddlyNamed: second", "KeyError: 1"),
         ('  File "a.py", line 1\n    x = (\nSyntaxError: never closed\n', "SyntaxError: never closed", "x = ("),
+        (
+            "  + Exception Group Traceback (most recent call last):\n  | ExceptionGroup: two (2 sub-exceptions)\n"
+            "  +-+---------------- 1 ----------------\n    | ValueError: a\n    +------------------------------------\n",
+            "ExceptionGroup: two (2 sub-exceptions)",
+            "ValueError: a",
+        ),
         ("something\nlast words\n\n", "last words", "something"),
         ("", "the program ended with exit code 3", None),
     ],
@@ -174,6 +180,11 @@ def test_spark_settings_reach_the_child(package: Any) -> None:
         "k",
     )
     assert destination(env).url == out.url
+    keyless = destination({"HOME": "/h"}, url="http://h:1")
+    env = command.environment(
+        manifest, parent, keyless, choice, capture=False, current={"OPENLINEAGE_API_KEY": "of another server"}
+    )
+    assert "OPENLINEAGE_API_KEY" not in env
 
 
 def test_argv_by_kind(package: Any) -> None:
@@ -183,8 +194,10 @@ def test_argv_by_kind(package: Any) -> None:
     assert command.argv(manifest, ("b",)) == [sys.executable, "-m", "pkg.mod", "a", "b"]
     parent = context.own(event.run_id(), manifest.job)
     out = destination({"HOME": "/h"})
-    env = command.environment(manifest, parent, out, command.SparkChoice(), capture=False, current={"PYTHONPATH": "/x"})
-    assert env["PYTHONPATH"].split(os.pathsep) == [str(folder), "/x"]
+    env = command.environment(
+        manifest, parent, out, command.SparkChoice(), capture=False, current={"PYTHONPATH": "/x:rel"}
+    )
+    assert env["PYTHONPATH"].split(os.pathsep) == [str(folder), "/x", str(Path("rel").absolute())]
     assert "PYSPARK_SUBMIT_ARGS" not in env
     folder = package(head + "run: {kind: sql, file: q.sql}", q_sql="select 1")
     assert command.argv(load(folder, {}, {})) == [
