@@ -71,7 +71,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
           <span className="card-label">{node.label}</span>
           <span className="card-detail">{node.detail}</span>
         </span>
-        {node.tags.length > 0 && (
+        {node.kind === "dataset" && node.tags.length > 0 && (
           <span className="card-tag" title={`tags: ${node.tags.join(", ")}`}>
             {node.tags[0]}
             {node.tags.length > 1 && ` +${node.tags.length - 1}`}

@@ -11,7 +11,7 @@ import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
 import { trace } from "./trace.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
-import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
+import { CARD_ZOOM, centre, fit, keepWithin, reveal, zoomAt } from "./viewport.ts";
 import { wiresOf } from "./wires.ts";
 
 export interface GraphViewProps {
@@ -142,7 +142,8 @@ export function GraphView(props: GraphViewProps) {
       const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
       const root = scene.index.get(scene.graph.root);
       // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < 0.4 && root !== undefined) viewport.go(centre(boxOf(scene, root), width, height, 0.75));
+      if (whole.k < 0.5 && root !== undefined)
+        viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
       else viewport.go(whole);
     }
     performance.measure("headwater:layout", { start: performance.now() - scene.took, duration: scene.took });
@@ -233,7 +234,6 @@ export function GraphView(props: GraphViewProps) {
   const here = scene?.index.get(current);
   const hereShown = here !== undefined && visible.includes(here);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: an application is interactive; arrows move within it
     <div
       ref={host}
       className={`graph${traced ? " is-tracing" : ""}`}

@@ -157,14 +157,7 @@ function paintNodes(
     const node = graph.nodes[i];
     const chosen = node.id === emphasis.selected || node.id === emphasis.current || node.id === graph.root;
     context.globalAlpha = emphasis.nodes && !emphasis.nodes.has(node.id) ? 0.3 : 1;
-    context.fillStyle = ink.card;
-    context.strokeStyle = chosen ? ink.strong : ink.cardLine;
-    context.lineWidth = (chosen ? 2.5 : 1) / view.k;
-    context.beginPath();
-    context.roundRect(x, y, width, height, node.kind === "job" ? 24 : 8);
-    context.fill();
-    context.stroke();
-    context.fillStyle =
+    const tint =
       node.state === "FAILED"
         ? ink.failed
         : node.state === "RUNNING"
@@ -172,11 +165,20 @@ function paintNodes(
           : node.kind === "job"
             ? ink.job
             : ink.dataset;
+    // Too small for words: the whole card takes the colour of what it is.
+    context.fillStyle = labelled ? ink.card : tint;
+    context.strokeStyle = chosen ? ink.strong : ink.cardLine;
+    context.lineWidth = (chosen ? 2.5 : 1) / view.k;
+    context.beginPath();
+    context.roundRect(x, y, width, height, node.kind === "job" ? 24 : 8);
+    context.fill();
+    context.stroke();
+    if (!labelled) continue;
+    context.fillStyle = tint;
     context.beginPath();
     if (node.kind === "job") context.arc(x + 25, y + HEAD_HEIGHT / 2, 9, 0, Math.PI * 2);
     else context.roundRect(x, y, 10, height, [8, 0, 0, 8]);
     context.fill();
-    if (!labelled) continue;
     const inset = node.kind === "job" ? 44 : 22;
     const room = Math.floor((width - inset - 8) / (letter * 0.602));
     const label = node.label.length > room ? `${node.label.slice(0, Math.max(room - 1, 1))}…` : node.label;
