@@ -116,3 +116,30 @@ export function overlapping(cards) {
   });
   return found;
 }
+
+/** Time between frames while the pointer drags the drawing; printed, not judged. */
+export async function panning(page) {
+  const box = await page.locator(".graph").boundingBox();
+  await page.evaluate(() => {
+    window.__frames = [];
+    let last = performance.now();
+    const tick = (now) => {
+      window.__frames.push(now - last);
+      last = now;
+      window.__ticking = requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  });
+  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height * 0.55);
+  await page.mouse.down();
+  for (let i = 0; i < 60; i++)
+    await page.mouse.move(box.x + box.width * 0.7 - i * 9, box.y + box.height * 0.55 + i * 2);
+  await page.mouse.up();
+  const frames = await page.evaluate(() => {
+    cancelAnimationFrame(window.__ticking);
+    return window.__frames.slice(1);
+  });
+  frames.sort((a, b) => a - b);
+  const mean = frames.reduce((sum, f) => sum + f, 0) / frames.length;
+  return `${frames.length} frames, mean ${mean.toFixed(1)} ms, p95 ${frames[Math.floor(frames.length * 0.95)].toFixed(1)} ms`;
+}

@@ -1,7 +1,7 @@
 // The page in a real Chromium. HEADWATER_URL=http://… runs what does not depend on the data against that server.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { at, node, openBrowser, openPage, overlapping, settled, sweep } from "./browser.mjs";
+import { at, node, openBrowser, openPage, overlapping, panning, settled, sweep } from "./browser.mjs";
 import { HOSTILE } from "./fixtures.mjs";
 import { serve } from "./server.mjs";
 
@@ -263,7 +263,7 @@ describe("the flights example", onFixtures, () => {
         selected: "job:flights:clean-flights.weather_hourly",
       }),
     );
-    await panel.getByText("FAILED").waitFor();
+    await panel.getByText("FAILED", { exact: true }).waitFor();
     await panel.locator(".run").first().click();
     await panel.getByText("Traceback (most recent call last)").waitFor();
     await panel.getByText("2013-01-01").waitFor();
@@ -344,33 +344,6 @@ describe("500 nodes", onFixtures, () => {
       assert.deepEqual(overlapping(cards), []);
     });
 });
-
-/** Time between frames while the pointer drags the drawing; printed, not judged. */
-async function panning(page) {
-  const box = await page.locator(".graph").boundingBox();
-  await page.evaluate(() => {
-    window.__frames = [];
-    let last = performance.now();
-    const tick = (now) => {
-      window.__frames.push(now - last);
-      last = now;
-      window.__ticking = requestAnimationFrame(tick);
-    };
-    requestAnimationFrame(tick);
-  });
-  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height * 0.55);
-  await page.mouse.down();
-  for (let i = 0; i < 60; i++)
-    await page.mouse.move(box.x + box.width * 0.7 - i * 9, box.y + box.height * 0.55 + i * 2);
-  await page.mouse.up();
-  const frames = await page.evaluate(() => {
-    cancelAnimationFrame(window.__ticking);
-    return window.__frames.slice(1);
-  });
-  frames.sort((a, b) => a - b);
-  const mean = frames.reduce((sum, f) => sum + f, 0) / frames.length;
-  return `${frames.length} frames, mean ${mean.toFixed(1)} ms, p95 ${frames[Math.floor(frames.length * 0.95)].toFixed(1)} ms`;
-}
 
 describe("hostile names", onFixtures, () => {
   const start = `dataset:hostile:${HOSTILE.script}`;

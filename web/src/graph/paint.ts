@@ -128,6 +128,13 @@ function arrows(context: CanvasRenderingContext2D, wires: readonly Wire[], k: nu
   context.fill();
 }
 
+/** Loses its middle: names differ at the end. */
+function shorten(label: string, room: number): string {
+  if (label.length <= room) return label;
+  const tail = Math.max(Math.floor(room / 2) - 1, 1);
+  return `${label.slice(0, Math.max(room - tail - 1, 1))}…${label.slice(-tail)}`;
+}
+
 interface Region {
   left: number;
   top: number;
@@ -181,7 +188,7 @@ function paintNodes(
     context.fill();
     const inset = node.kind === "job" ? 44 : 22;
     const room = Math.floor((width - inset - 8) / (letter * 0.602));
-    const label = node.label.length > room ? `${node.label.slice(0, Math.max(room - 1, 1))}…` : node.label;
+    const label = shorten(node.label, room);
     context.fillStyle = ink.text;
     context.fillText(label, x + inset, y + HEAD_HEIGHT / 2);
   }
