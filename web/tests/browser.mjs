@@ -27,6 +27,8 @@ export async function openBrowser() {
     args: FLAGS,
     viewport: { width: 1400, height: 900 },
     colorScheme: "light",
+    // Moves at once: what is tested is where the view ends, not how it glides there.
+    reducedMotion: "reduce",
   });
   const close = async () => {
     await context.close();
@@ -52,13 +54,20 @@ export const at = (base, query) => `${base}?${new URLSearchParams(query)}`;
 export async function settled(page) {
   await page.waitForSelector(".graph[data-world]");
   let before = "";
-  for (;;) {
+  for (let alike = 0; ;) {
     const now = await page.locator(".graph").getAttribute("data-view");
-    if (now && now === before) return now;
-    before = now ?? "";
-    await page.waitForTimeout(120);
+    alike = now && now === before ? alike + 1 : 0;
+    if (alike === 2) return now;
+    before = now;
+    await page.waitForTimeout(80);
   }
 }
+
+/** The view moves in one frame, the cards follow in the next. */
+const frames = (page, n) =>
+  page.evaluate(async (left) => {
+    for (; left > 0; left--) await new Promise((done) => requestAnimationFrame(done));
+  }, n);
 
 /** Every card of the drawing with its place in the world, found by moving the view over all of it. */
 export async function sweep(page) {
@@ -89,7 +98,7 @@ export async function sweep(page) {
     const zoom = Number((await graph.getAttribute("data-view")).split(" ")[2]);
     if (zoom < 0.5) break;
     await page.mouse.wheel(0, 40);
-    await page.waitForTimeout(40);
+    await frames(page, 3);
   }
   const zoom = Number((await settled(page)).split(" ")[2]);
   const frame = await map.boundingBox();
@@ -101,7 +110,7 @@ export async function sweep(page) {
   for (let y = stepY / 2; y - stepY / 2 < height; y += stepY)
     for (let x = stepX / 2; x - stepX / 2 < width; x += stepX) {
       await page.mouse.click(left + Math.min(x, width) * k, top + Math.min(y, height) * k);
-      await page.waitForTimeout(320);
+      await frames(page, 4);
       await collect();
     }
   return cards;

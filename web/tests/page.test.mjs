@@ -111,6 +111,7 @@ describe("any server", () => {
 describe("the flights example", onFixtures, () => {
   onPage("search, select, see the graph", {}, async (page) => {
     await page.goto(base);
+    await page.locator("h1").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("delay_by");
     await page.getByRole("option").first().waitFor();
@@ -221,6 +222,7 @@ describe("the flights example", onFixtures, () => {
   });
 
   onPage("the keyboard walks the graph", {}, async (page) => {
+    await page.emulateMedia({ reducedMotion: "no-preference" });
     await page.goto(at(base, { node: CLEAN }));
     await settled(page);
     await page.locator(".graph").focus();
@@ -263,16 +265,16 @@ describe("the flights example", onFixtures, () => {
         selected: "job:flights:clean-flights.weather_hourly",
       }),
     );
-    await panel.getByText("FAILED", { exact: true }).waitFor();
+    await panel.locator(".state", { hasText: "FAILED" }).waitFor();
     await panel.locator(".run").first().click();
-    await panel.getByText("Traceback (most recent call last)").waitFor();
+    await panel.locator("pre.trace", { hasText: "Traceback" }).waitFor();
     await panel.getByText("2013-01-01").waitFor();
     await panel.getByText("3f9c1d2ab4e5").waitFor();
     assert.ok(params(page).run);
-    await panel.getByText("run of clean-flights").click();
+    await panel.getByText("run of clean-flights", { exact: true }).click();
     await panel.getByText("Child runs (2)").waitFor();
     await page.goBack();
-    await panel.getByText("Traceback (most recent call last)").waitFor();
+    await panel.locator("pre.trace", { hasText: "Traceback" }).waitFor();
     await panel.getByRole("button", { name: "back" }).click();
     await panel.getByRole("tab", { name: /Inputs and outputs/ }).click();
     await panel.getByText("/data/raw/weather").waitFor();

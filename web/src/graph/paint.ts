@@ -73,7 +73,9 @@ export function paint(
   const line = (width: number) => Math.max(width, 0.7 / view.k);
   const kinds: WireKind[] = ["declared", "edge", "indirect", "link"];
   for (const kind of kinds) {
-    context.globalAlpha = tracing ? 0.16 : hasLinks && (kind === "edge" || kind === "declared") ? 0.45 : 1;
+    // Far out lines run together, and under column links the edges of whole nodes are the background.
+    const faint = view.k < 0.25 || (hasLinks && (kind === "edge" || kind === "declared"));
+    context.globalAlpha = tracing ? 0.16 : faint ? 0.5 : 1;
     context.strokeStyle = kind === "link" ? ink.link : kind === "indirect" ? ink.indirect : ink.edge;
     context.fillStyle = context.strokeStyle;
     context.lineWidth = line(kind === "edge" ? 1.5 : 1.2);
