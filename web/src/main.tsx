@@ -1,7 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import "@mantine/core/styles.layer.css";
+import "./styles/mantine.css";
 import "./styles/tokens.css";
 import "./styles/page.css";
 import "./styles/panel.css";

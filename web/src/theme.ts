@@ -16,8 +16,22 @@ const water: MantineColorsTuple = [
   "#064653",
 ];
 
+// Mantine's dark greys, in the tint of tokens.css.
+const dark: MantineColorsTuple = [
+  "#e2ebe8",
+  "#c3d0cc",
+  "#98a9a5",
+  "#6c7f7b",
+  "#2e3c40",
+  "#243034",
+  "#172124",
+  "#121b1d",
+  "#0e1517",
+  "#0a1011",
+];
+
 export const mantineTheme = createTheme({
-  colors: { water },
+  colors: { water, dark },
   primaryColor: "water",
   primaryShade: { light: 7, dark: 5 },
   fontFamily: "var(--sans)",

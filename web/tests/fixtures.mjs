@@ -1,7 +1,5 @@
 // The data the fixture server answers from: a catalog of four graphs. Generated from fixed seeds, so every run is alike.
-
-const NOW = Date.now();
-const at = (minutesAgo) => new Date(NOW - minutesAgo * 60_000).toISOString().replace(/\.\d+Z$/, "Z");
+import { column, dataset, job, NOW } from "./catalog.mjs";
 
 export function catalog() {
   const c = { datasets: new Map(), jobs: new Map(), edges: [], columnEdges: [], runs: new Map(), now: NOW };
@@ -12,150 +10,155 @@ export function catalog() {
   return c;
 }
 
-let serial = 0;
-const runId = () => `01990000-0000-7000-8000-${String(++serial).padStart(12, "0")}`;
-
-function dataset(c, namespace, name, fields, extra = {}) {
-  const id = `dataset:${namespace}:${name}`;
-  c.datasets.set(id, {
-    id,
-    type: "DATASET",
-    namespace,
-    name,
-    label: extra.label ?? (name.split("/").filter(Boolean).at(-1) || name),
-    description: extra.description ?? null,
-    tags: extra.tags ?? [],
-    owners: extra.owners ?? [],
-    fields: fields.map((f) => {
-      const [field, type, description, tags] = Array.isArray(f) ? f : [f];
-      return { name: field, type: type ?? "string", description: description ?? null, tags: tags ?? [] };
-    }),
-    updated_at: at(extra.ago ?? 60 + c.datasets.size),
-    first_seen: at(60 * 24 * 40),
-    versions: [],
-    facets: {
-      schema: { _producer: "https://headwater.dev/client/0.1", fields: fields.map((f) => ({ name: Array.isArray(f) ? f[0] : f })) },
-      ...extra.facets,
-    },
-  });
-  return id;
-}
-
-function job(c, namespace, name, inputs, outputs, extra = {}) {
-  const id = `job:${namespace}:${name}`;
-  const states = extra.states ?? ["COMPLETED", "COMPLETED", "COMPLETED"];
-  const runs = states.map((state, k) => {
-    const started = (extra.ago ?? 60) + k * 1440;
-    const took = state === "RUNNING" ? null : Math.round(4000 + ((c.jobs.size * 7919 + k * 3571) % 90) * 1000);
-    return {
-      id: runId(),
-      job: id,
-      state,
-      effective_state: state,
-      started_at: at(started),
-      ended_at: took === null ? null : new Date(Date.parse(at(started)) + took).toISOString(),
-      duration_ms: took,
-      nominal_start: at(started + 1440),
-      nominal_end: at(started),
-      parent: null,
-      error: state === "FAILED" ? (extra.error ?? "AnalysisException: [PATH_NOT_FOUND] Path does not exist: /data/raw/weather") : null,
-    };
-  });
-  for (const run of runs) c.runs.set(run.id, run);
-  c.jobs.set(id, {
-    id,
-    type: "JOB",
-    namespace,
-    name,
-    label: extra.label ?? name,
-    parent: extra.parent ?? null,
-    children: [],
-    description: extra.description ?? null,
-    tags: extra.tags ?? [],
-    owners: extra.owners ?? [],
-    first_seen: at(60 * 24 * 40),
-    inputs,
-    outputs,
-    facets: extra.facets ?? { jobType: { processingType: "BATCH", integration: "SPARK", jobType: "QUERY" } },
-    runs,
-  });
-  const seen = { first_seen: at(60 * 24 * 40), last_seen: at(60) };
-  const origin = extra.declared ? "DECLARED" : "OBSERVED";
-  for (const input of inputs) c.edges.push({ source: input, target: id, origin, ...seen });
-  for (const output of outputs) {
-    c.edges.push({ source: id, target: output, origin, ...seen });
-    const written = c.datasets.get(output);
-    runs.forEach((run, k) => {
-      if (run.state !== "COMPLETED") return;
-      written.versions.push({
-        id: `v-${run.id}`,
-        created_at: run.ended_at,
-        run_id: run.id,
-        job: id,
-        external_version: k % 2 ? String(40 - k) : null,
-        lifecycle: k % 2 ? null : "OVERWRITE",
-        rows: 336_776 - k * 1200,
-        bytes: 29_000_000 - k * 90_000,
-        files: 8,
-        fields: written.fields,
-        schema_changed: k === 1,
-      });
-    });
-  }
-  if (extra.parent) {
-    c.jobs.get(extra.parent).children.push(id);
-    runs.forEach((run, k) => {
-      const above = c.jobs.get(extra.parent).runs[k];
-      if (!above) return;
-      run.parent = { run_id: above.id, job: extra.parent };
-      if (run.state === "FAILED") above.effective_state = "FAILED";
-    });
-  }
-  return id;
-}
-
-function column(c, source, sourceField, target, targetField, via, type = "DIRECT", subtype = "TRANSFORMATION") {
-  c.columnEdges.push({
-    source,
-    source_field: sourceField,
-    target,
-    target_field: targetField,
-    job: via,
-    origin: "COLUMN_LINEAGE",
-    transformations: [{ type, subtype, masking: false, description: null }],
-  });
-}
-
 function flights(c) {
   const F = "file";
-  const raw = dataset(c, F, "/data/raw/flights",
-    ["year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay", "carrier", "flight",
-      "tailnum", "origin", "dest", "air_time", "distance", "hour", "minute", "time_hour"].map((n) => [n, /carrier|tail|origin|dest/.test(n) ? "string" : "int"]),
-    { ago: 190, description: "Departures from New York City in 2013, as delivered." });
-  const weather = dataset(c, F, "/data/raw/weather", [["origin"], ["time_hour", "timestamp"], ["temp", "double"], ["wind_speed", "double"], ["precip", "double"], ["visib", "double"]], { ago: 185 });
-  const planes = dataset(c, "postgres://ops.internal:5432", "fleet.public.planes", [["tailnum"], ["year", "int"], ["manufacturer"], ["model"], ["seats", "int"]], { ago: 700, label: "fleet.public.planes" });
+  const raw = dataset(
+    c,
+    F,
+    "/data/raw/flights",
+    [
+      "year",
+      "month",
+      "day",
+      "dep_time",
+      "sched_dep_time",
+      "dep_delay",
+      "arr_time",
+      "sched_arr_time",
+      "arr_delay",
+      "carrier",
+      "flight",
+      "tailnum",
+      "origin",
+      "dest",
+      "air_time",
+      "distance",
+      "hour",
+      "minute",
+      "time_hour",
+    ].map((n) => [n, /carrier|tail|origin|dest/.test(n) ? "string" : "int"]),
+    { ago: 190, description: "Departures from New York City in 2013, as delivered." },
+  );
+  const weather = dataset(
+    c,
+    F,
+    "/data/raw/weather",
+    [
+      ["origin"],
+      ["time_hour", "timestamp"],
+      ["temp", "double"],
+      ["wind_speed", "double"],
+      ["precip", "double"],
+      ["visib", "double"],
+    ],
+    { ago: 185 },
+  );
+  const planes = dataset(
+    c,
+    "postgres://ops.internal:5432",
+    "fleet.public.planes",
+    [["tailnum"], ["year", "int"], ["manufacturer"], ["model"], ["seats", "int"]],
+    { ago: 700, label: "fleet.public.planes" },
+  );
   const carriers = dataset(c, F, "/data/raw/airlines", [["carrier"], ["name"]], { ago: 900 });
-  const clean = dataset(c, F, "/data/clean/flights",
-    [["flight_id", "string"], ["carrier", "string", "IATA code of the airline"], ["tailnum", "string", null, ["pii"]], ["origin"], ["dest"], ["departed_at", "timestamp", "Actual departure, UTC"], ["dep_delay", "int"], ["arr_delay", "int"], ["distance", "double", "Kilometres"]],
-    { ago: 62, description: "One row per flight, times in UTC, distances in kilometres.", tags: ["gold", "pii"], owners: [{ name: "team:flight-data", type: "MAINTAINER" }],
-      facets: { storage: { storageLayer: "delta", fileFormat: "parquet" }, lifecycleStateChange: { lifecycleStateChange: "OVERWRITE" } } });
-  const hourly = dataset(c, F, "/data/clean/weather_hourly", [["origin"], ["hour", "timestamp"], ["wind_speed", "double"], ["visibility", "double"]], { ago: 70 });
-  const delays = dataset(c, "s3://analytics-lake", "marts/delay_by_carrier", [["carrier"], ["airline"], ["flights", "bigint"], ["mean_delay", "double"], ["windy_share", "double"]], { ago: 50, tags: ["published"] });
-  const fleet = dataset(c, "s3://analytics-lake", "marts/fleet_usage", [["tailnum", "string", null, ["pii"]], ["model"], ["flights", "bigint"], ["km_flown", "double"]], { ago: 48 });
+  const clean = dataset(
+    c,
+    F,
+    "/data/clean/flights",
+    [
+      ["flight_id", "string"],
+      ["carrier", "string", "IATA code of the airline"],
+      ["tailnum", "string", null, ["pii"]],
+      ["origin"],
+      ["dest"],
+      ["departed_at", "timestamp", "Actual departure, UTC"],
+      ["dep_delay", "int"],
+      ["arr_delay", "int"],
+      ["distance", "double", "Kilometres"],
+    ],
+    {
+      ago: 62,
+      description: "One row per flight, times in UTC, distances in kilometres.",
+      tags: ["gold", "pii"],
+      owners: [{ name: "team:flight-data", type: "MAINTAINER" }],
+      facets: {
+        storage: { storageLayer: "delta", fileFormat: "parquet" },
+        lifecycleStateChange: { lifecycleStateChange: "OVERWRITE" },
+      },
+    },
+  );
+  const hourly = dataset(
+    c,
+    F,
+    "/data/clean/weather_hourly",
+    [["origin"], ["hour", "timestamp"], ["wind_speed", "double"], ["visibility", "double"]],
+    { ago: 70 },
+  );
+  const delays = dataset(
+    c,
+    "s3://analytics-lake",
+    "marts/delay_by_carrier",
+    [["carrier"], ["airline"], ["flights", "bigint"], ["mean_delay", "double"], ["windy_share", "double"]],
+    { ago: 50, tags: ["published"] },
+  );
+  const fleet = dataset(
+    c,
+    "s3://analytics-lake",
+    "marts/fleet_usage",
+    [["tailnum", "string", null, ["pii"]], ["model"], ["flights", "bigint"], ["km_flown", "double"]],
+    { ago: 48 },
+  );
   const report = dataset(c, F, "/reports/delays.html", [], { ago: 30, label: "delays.html" });
 
-  const pack = job(c, "flights", "clean-flights", [], [], { ago: 65, states: ["COMPLETED", "COMPLETED", "FAILED"], description: "Cleans a day of departures." });
-  const cleaning = job(c, "flights", "clean-flights.flights", [raw, carriers], [clean], { ago: 63, parent: pack, states: ["COMPLETED", "COMPLETED", "COMPLETED", "FAILED", "COMPLETED"] });
-  const hours = job(c, "flights", "clean-flights.weather_hourly", [weather], [hourly], { ago: 71, parent: pack, states: ["FAILED", "COMPLETED", "COMPLETED"] });
-  const carrierMart = job(c, "flights", "delay-mart.delay_by_carrier", [clean, hourly, carriers], [delays], { ago: 51, tags: ["hourly"] });
-  const fleetMart = job(c, "flights", "fleet-mart.fleet_usage", [clean, planes], [fleet], { ago: 0.5, states: ["RUNNING", "COMPLETED", "ABORTED"] });
+  const pack = job(c, "flights", "clean-flights", [], [], {
+    ago: 65,
+    states: ["COMPLETED", "COMPLETED", "FAILED"],
+    description: "Cleans a day of departures.",
+  });
+  const cleaning = job(c, "flights", "clean-flights.flights", [raw, carriers], [clean], {
+    ago: 63,
+    parent: pack,
+    states: ["COMPLETED", "COMPLETED", "COMPLETED", "FAILED", "COMPLETED"],
+  });
+  const hours = job(c, "flights", "clean-flights.weather_hourly", [weather], [hourly], {
+    ago: 71,
+    parent: pack,
+    states: ["FAILED", "COMPLETED", "COMPLETED"],
+  });
+  const carrierMart = job(c, "flights", "delay-mart.delay_by_carrier", [clean, hourly, carriers], [delays], {
+    ago: 51,
+    tags: ["hourly"],
+  });
+  const fleetMart = job(c, "flights", "fleet-mart.fleet_usage", [clean, planes], [fleet], {
+    ago: 0.5,
+    states: ["RUNNING", "COMPLETED", "ABORTED"],
+  });
   const reporting = job(c, "flights", "delay-report", [delays], [report], { ago: 31, declared: true });
 
-  for (const [from, to] of [["carrier", "carrier"], ["tailnum", "tailnum"], ["origin", "origin"], ["dest", "dest"], ["dep_delay", "dep_delay"], ["arr_delay", "arr_delay"], ["distance", "distance"], ["dep_time", "departed_at"], ["time_hour", "departed_at"], ["carrier", "flight_id"], ["flight", "flight_id"], ["time_hour", "flight_id"]])
+  for (const [from, to] of [
+    ["carrier", "carrier"],
+    ["tailnum", "tailnum"],
+    ["origin", "origin"],
+    ["dest", "dest"],
+    ["dep_delay", "dep_delay"],
+    ["arr_delay", "arr_delay"],
+    ["distance", "distance"],
+    ["dep_time", "departed_at"],
+    ["time_hour", "departed_at"],
+    ["carrier", "flight_id"],
+    ["flight", "flight_id"],
+    ["time_hour", "flight_id"],
+  ])
     column(c, raw, from, clean, to, cleaning, "DIRECT", from === to ? "IDENTITY" : "TRANSFORMATION");
   column(c, raw, "air_time", clean, null, cleaning, "INDIRECT", "FILTER");
   column(c, carriers, "carrier", clean, null, cleaning, "INDIRECT", "JOIN");
-  for (const [from, to] of [["origin", "origin"], ["time_hour", "hour"], ["wind_speed", "wind_speed"], ["visib", "visibility"]]) column(c, weather, from, hourly, to, hours);
+  for (const [from, to] of [
+    ["origin", "origin"],
+    ["time_hour", "hour"],
+    ["wind_speed", "wind_speed"],
+    ["visib", "visibility"],
+  ])
+    column(c, weather, from, hourly, to, hours);
   column(c, clean, "carrier", delays, "carrier", carrierMart);
   column(c, carriers, "name", delays, "airline", carrierMart);
   column(c, clean, "flight_id", delays, "flights", carrierMart, "DIRECT", "AGGREGATION");
@@ -170,14 +173,25 @@ function flights(c) {
   for (const f of ["airline", "mean_delay"]) column(c, delays, f, reporting, null, reporting);
 
   const failed = [...c.runs.values()].find((run) => run.job === hours && run.state === "FAILED");
-  failed.error = "AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `visibility` cannot be resolved.";
-  failed.stack = 'Traceback (most recent call last):\n  File "weather.py", line 31, in run\n    hourly = weather.select("visibility")\npyspark.errors.AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION]';
+  failed.error =
+    "AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `visibility` cannot be resolved.";
+  failed.stack =
+    'Traceback (most recent call last):\n  File "weather.py", line 31, in run\n    hourly = weather.select("visibility")\npyspark.errors.AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION]';
 }
 
 function chain(c) {
   const a = dataset(c, "kafka://broker:9092", "orders", [["order_id"], ["amount", "decimal(10,2)"]], { ago: 3000 });
   const b = dataset(c, "file", "/shop/orders", [["order_id"], ["amount", "decimal(10,2)"]], { ago: 3000 });
-  const d = dataset(c, "file", "/shop/revenue", [["day", "date"], ["revenue", "decimal(18,2)"]], { ago: 3000 });
+  const d = dataset(
+    c,
+    "file",
+    "/shop/revenue",
+    [
+      ["day", "date"],
+      ["revenue", "decimal(18,2)"],
+    ],
+    { ago: 3000 },
+  );
   const land = job(c, "shop", "land-orders", [a], [b], { ago: 3000 });
   const sum = job(c, "shop", "revenue", [b], [d], { ago: 3000 });
   column(c, a, "order_id", b, "order_id", land);
@@ -192,24 +206,46 @@ function large(c, size) {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
     return seed / 2 ** 32;
   };
-  const fields = (k) => Array.from({ length: 4 + (k % 17) }, (_, i) => [`column_${String(i).padStart(2, "0")}`, i % 3 ? "string" : "bigint"]);
+  const fields = (k) =>
+    Array.from({ length: 4 + (k % 17) }, (_, i) => [
+      `column_${String(i).padStart(2, "0")}`,
+      i % 3 ? "string" : "bigint",
+    ]);
   const tables = [dataset(c, "s3://warehouse", "big/source", fields(3), { ago: 5000 })];
   let made = 1;
   for (let k = 1; made + 2 <= size; k++) {
     const recent = Math.max(0, tables.length - 28);
-    const inputs = new Set([tables[k % 9 === 0 ? Math.floor(random() * tables.length) : recent + Math.floor(random() * (tables.length - recent))]]);
+    const inputs = new Set([
+      tables[
+        k % 9 === 0 ? Math.floor(random() * tables.length) : recent + Math.floor(random() * (tables.length - recent))
+      ],
+    ]);
     while (random() < 0.36) inputs.add(tables[Math.floor(random() * tables.length)]);
-    const table = dataset(c, "s3://warehouse", `big/layer_${Math.floor(k / 28)}/table_${String(k).padStart(3, "0")}`, fields(k), { ago: 5000 + k });
-    const via = job(c, "big", `load_table_${String(k).padStart(3, "0")}`, [...inputs], [table], { ago: 5000 + k, states: [k % 41 === 0 ? "FAILED" : "COMPLETED"] });
+    const table = dataset(
+      c,
+      "s3://warehouse",
+      `big/layer_${Math.floor(k / 28)}/table_${String(k).padStart(3, "0")}`,
+      fields(k),
+      { ago: 5000 + k },
+    );
+    const via = job(c, "big", `load_table_${String(k).padStart(3, "0")}`, [...inputs], [table], {
+      ago: 5000 + k,
+      states: [k % 41 === 0 ? "FAILED" : "COMPLETED"],
+    });
     for (const input of inputs)
-      for (const name of ["column_00", "column_01", "column_02"].slice(0, 1 + (k % 3))) column(c, input, name, table, name, via);
+      for (const name of ["column_00", "column_01", "column_02"].slice(0, 1 + (k % 3)))
+        column(c, input, name, table, name, via);
     tables.push(table);
     made += 2;
   }
   if (made < size) job(c, "big", "check_source", [tables[0]], [], { ago: 5000 });
 }
 
+const SPACES = ["hostile", "<b>bold</b>://h:1/é", "file"];
+
 export const HOSTILE = {
+  /** The i-th dataset, or the job that reads it. */
+  id: (type, i) => `${type}:${SPACES[(type === "job" ? i + 1 : i) % 3]}:${HOSTILE.names[i]}`,
   script: "<img src=x onerror=window.__pwned=1>",
   names: [
     "<img src=x onerror=window.__pwned=1>",
@@ -221,17 +257,28 @@ export const HOSTILE = {
     `${"very_long_".repeat(99)}the_end!!!`,
     "line\nbreak\ttab",
     "javascript:window.__pwned=3",
-    "${window.__pwned=4} {{constructor}}",
+    "$" + "{window.__pwned=4} {{constructor}}",
   ],
 };
 
 function hostile(c) {
-  const spaces = ["hostile", "<b>bold</b>://h:1/é", "file"];
   const all = HOSTILE.names.map((name, i) =>
-    dataset(c, spaces[i % 3], name, HOSTILE.names.slice(0, 5).map((f) => [f, "<i>type</i>"]), { ago: 9000 + i, label: name, description: `<svg onload=window.__pwned=5> ${name}`, tags: ["<u>tag</u>"] }));
+    dataset(
+      c,
+      SPACES[i % 3],
+      name,
+      HOSTILE.names.slice(0, 5).map((f) => [f, "<i>type</i>"]),
+      { ago: 9000 + i, label: name, description: `<svg onload=window.__pwned=5> ${name}`, tags: ["<u>tag</u>"] },
+    ),
+  );
   HOSTILE.names.forEach((name, i) => {
     const target = all[(i + 1) % all.length];
-    const via = job(c, spaces[(i + 1) % 3], name, [all[i]], [target], { ago: 9000 + i, states: ["FAILED"], error: name, label: name });
+    const via = job(c, SPACES[(i + 1) % 3], name, [all[i]], [target], {
+      ago: 9000 + i,
+      states: ["FAILED"],
+      error: name,
+      label: name,
+    });
     column(c, all[i], HOSTILE.names[0], target, HOSTILE.names[2], via);
   });
 }

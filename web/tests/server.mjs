@@ -7,7 +7,12 @@ import { fileURLToPath } from "node:url";
 import { catalog } from "./fixtures.mjs";
 
 const STATIC = join(dirname(fileURLToPath(import.meta.url)), "../../src/headwater/api/static");
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
 
 export async function serve(port = 0) {
   const c = catalog();
@@ -84,12 +89,19 @@ function reply(c, path, query) {
 function summary(node) {
   const { id, type, namespace, name, label, description, tags } = node;
   const shared = { id, type, namespace, name, label, description, tags };
-  if (type === "DATASET") return { ...shared, fields: node.fields, updated_at: node.updated_at, version_count: node.versions.length };
+  if (type === "DATASET")
+    return { ...shared, fields: node.fields, updated_at: node.updated_at, version_count: node.versions.length };
   const last = node.runs[0];
   return {
     ...shared,
     parent: node.parent,
-    last_run: last && { id: last.id, state: last.effective_state, started_at: last.started_at, ended_at: last.ended_at, duration_ms: last.duration_ms },
+    last_run: last && {
+      id: last.id,
+      state: last.effective_state,
+      started_at: last.started_at,
+      ended_at: last.ended_at,
+      duration_ms: last.duration_ms,
+    },
   };
 }
 
@@ -140,10 +152,24 @@ function search(c, query) {
   const results = [];
   for (const node of [...c.datasets.values(), ...c.jobs.values()]) {
     const field = node.fields?.find((f) => f.name.toLowerCase().includes(q));
-    const matched = node.name.toLowerCase().includes(q) ? "name" : field ? "column" : node.description?.toLowerCase().includes(q) ? "description" : null;
+    const matched = node.name.toLowerCase().includes(q)
+      ? "name"
+      : field
+        ? "column"
+        : node.description?.toLowerCase().includes(q)
+          ? "description"
+          : null;
     if (!matched) continue;
     const { id, type, namespace, name, label } = node;
-    results.push({ id, type, namespace, name, label, matched, detail: matched === "name" ? name : matched === "column" ? field.name : node.description });
+    results.push({
+      id,
+      type,
+      namespace,
+      name,
+      label,
+      matched,
+      detail: matched === "name" ? name : matched === "column" ? field.name : node.description,
+    });
   }
   const order = ["name", "column", "description"];
   results.sort((a, b) => order.indexOf(a.matched) - order.indexOf(b.matched));
@@ -163,11 +189,27 @@ function run(c, id) {
     ...shown,
     facets: {
       nominalTime: { nominalStartTime: found.nominal_start },
-      ...(found.error ? { errorMessage: { message: found.error, programmingLanguage: "python", stackTrace: stack ?? null } } : {}),
+      ...(found.error
+        ? { errorMessage: { message: found.error, programmingLanguage: "python", stackTrace: stack ?? null } }
+        : {}),
     },
     job_facets: of.facets,
-    inputs: of.inputs.map((dataset) => ({ dataset, version_id: `v-${dataset.length}`, external_version: null, written_by: writer(dataset), facets: {} })),
-    outputs: of.outputs.map((dataset) => ({ dataset, version_id: `v-${id}`, external_version: "41", rows: 336_776, bytes: 29_000_000, files: 8, facets: { outputStatistics: { rowCount: 336_776 } } })),
+    inputs: of.inputs.map((dataset) => ({
+      dataset,
+      version_id: `v-${dataset.length}`,
+      external_version: null,
+      written_by: writer(dataset),
+      facets: {},
+    })),
+    outputs: of.outputs.map((dataset) => ({
+      dataset,
+      version_id: `v-${id}`,
+      external_version: "41",
+      rows: 336_776,
+      bytes: 29_000_000,
+      files: 8,
+      facets: { outputStatistics: { rowCount: 336_776 } },
+    })),
     children: [...c.runs.values()].filter((other) => other.parent?.run_id === id),
     parameters: { day: "2013-01-01", limit: "all", mode: "overwrite" },
     code: { version: "3f9c1d2ab4e5", url: "https://git.example.org/flights.git", dirty: false },

@@ -2,8 +2,8 @@
 // (graph.css repeats them), so nothing has to be measured in the browser.
 import type { ColumnLink, GraphNode } from "./model.ts";
 
-export const DATASET_WIDTH = 248;
-export const JOB_WIDTH = 208;
+export const DATASET_WIDTH = 228;
+export const JOB_WIDTH = 204;
 export const HEAD_HEIGHT = 50;
 export const ROW_HEIGHT = 22;
 export const ROWS_PADDING = 6;

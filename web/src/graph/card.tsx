@@ -68,10 +68,10 @@ export const NodeCard = memo(function NodeCard(props: Props) {
       >
         {node.kind === "job" ? <span className={`dot ${node.state?.toLowerCase() ?? "none"}`} /> : <DatasetMark />}
         <span className="card-text">
-          <span className="card-label">{node.label}</span>
+          <Label text={node.label} />
           <span className="card-detail">{node.detail}</span>
         </span>
-        {node.tags.length > 0 && (
+        {node.kind === "dataset" && node.tags.length > 0 && (
           <span className="card-tag" title={`tags: ${node.tags.join(", ")}`}>
             {node.tags[0]}
             {node.tags.length > 1 && ` +${node.tags.length - 1}`}
@@ -144,6 +144,18 @@ function Hidden({ node, side, actions }: { node: GraphNode; side: Side; actions:
 
 function stop(event: MouseEvent) {
   event.stopPropagation();
+}
+
+/** A long name loses its middle, because names differ at the end. */
+function Label({ text }: { text: string }) {
+  const cut = Math.max(text.lastIndexOf("."), text.lastIndexOf("/"));
+  const tail = cut > 0 && text.length - cut < 22 ? text.slice(cut) : "";
+  return (
+    <span className="card-label">
+      <span className="label-head">{tail ? text.slice(0, cut) : text}</span>
+      {tail && <span className="label-tail">{tail}</span>}
+    </span>
+  );
 }
 
 function DatasetMark() {

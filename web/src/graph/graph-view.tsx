@@ -11,7 +11,7 @@ import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
 import { trace } from "./trace.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
-import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
+import { CARD_ZOOM, centre, fit, keepWithin, reveal, zoomAt } from "./viewport.ts";
 import { wiresOf } from "./wires.ts";
 
 export interface GraphViewProps {
@@ -43,6 +43,7 @@ export function GraphView(props: GraphViewProps) {
   const [visible, setVisible] = useState<readonly number[]>(NONE);
   const [hoveredNode, setHoveredNode] = useState<string | null>(null);
   const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
+  const [far, setFar] = useState<{ text: string; x: number; y: number } | null>(null);
   const [moved, setMoved] = useState<string | null>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -107,7 +108,7 @@ export function GraphView(props: GraphViewProps) {
     return () => observer.disconnect();
   }, [viewport, scene === null]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     void theme;
     ink.current = inkOf(host.current!);
     viewport.redraw();
@@ -142,9 +143,12 @@ export function GraphView(props: GraphViewProps) {
       const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
       const root = scene.index.get(scene.graph.root);
       // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < 0.4 && root !== undefined) viewport.go(centre(boxOf(scene, root), width, height, 0.75));
+      if (whole.k < 0.5 && root !== undefined)
+        viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
       else viewport.go(whole);
     }
+    // Before the browser paints: cards of the drawing before must not stand for a frame where they no longer are.
+    frame();
     performance.measure("headwater:layout", { start: performance.now() - scene.took, duration: scene.took });
   }, [scene, viewport]);
 
@@ -208,6 +212,11 @@ export function GraphView(props: GraphViewProps) {
     } else if (event.key === "Enter") {
       if (event.shiftKey) props.onRoot(current);
       else props.onSelect(current);
+    } else if (event.key === "[" || event.key === "]") {
+      const node = scene.graph.nodes[scene.index.get(current) ?? -1];
+      const side = event.key === "[" ? "upstream" : "downstream";
+      if (node && (side === "upstream" ? node.hiddenUpstream : node.hiddenDownstream) > 0)
+        actions.hidden(current, side);
     } else if (event.key === "+" || event.key === "=") zoomBy(1.25);
     else if (event.key === "-") zoomBy(0.8);
     else return;
@@ -230,25 +239,35 @@ export function GraphView(props: GraphViewProps) {
     return () => removeEventListener("keydown", key);
   }, [fitAll]);
 
+  const under = (at: { x: number; y: number }) => {
+    const { x, y, k } = viewport.view.current;
+    return scene ? nodeAt(scene, (at.x - x) / k, (at.y - y) / k) : null;
+  };
   const here = scene?.index.get(current);
   const hereShown = here !== undefined && visible.includes(here);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: an application is interactive; arrows move within it
     <div
       ref={host}
       className={`graph${traced ? " is-tracing" : ""}`}
       role="application"
-      aria-label={`Lineage graph of ${graph.nodes.length} nodes. Arrow keys move upstream and downstream, Enter opens, f fits.`}
+      aria-label={`Lineage graph of ${graph.nodes.length} nodes. Arrow keys move upstream and downstream, Enter opens, [ and ] show what is hidden, f fits.`}
       aria-activedescendant={hereShown ? cardElementId(current) : undefined}
       tabIndex={0}
       data-nodes={graph.nodes.length}
       data-world={scene ? `${Math.ceil(scene.layout.width)} ${Math.ceil(scene.layout.height)}` : undefined}
       onKeyDown={onKeyDown}
+      onPointerLeave={() => setFar(null)}
+      onPointerMove={(event) => {
+        // Far out there are no cards to hover: the canvas is asked what is there, and its name is shown.
+        if (!scene || viewport.view.current.k >= CARD_ZOOM) return far && setFar(null);
+        const at = pointOn(host.current!, event);
+        const hit = under(at);
+        setHoveredNode(hit?.id ?? null);
+        setFar(hit ? { text: hit.label, ...at } : null);
+      }}
       onClick={(event) => {
         if (!scene || (event.target as HTMLElement).closest(".card, .graph-tools, .legend, .minimap")) return;
-        const box = host.current!.getBoundingClientRect();
-        const { x, y, k } = viewport.view.current;
-        const hit = nodeAt(scene, (event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
+        const hit = under(pointOn(host.current!, event));
         if (hit) props.onSelect(hit.id);
         else props.onField(null);
       }}
@@ -276,6 +295,11 @@ export function GraphView(props: GraphViewProps) {
             );
           })}
       </div>
+      {far && (
+        <div className="far-label" style={{ left: far.x + 14, top: far.y + 14 }}>
+          {far.text}
+        </div>
+      )}
       <div className="graph-tools">
         <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
           +
@@ -310,11 +334,16 @@ export function GraphView(props: GraphViewProps) {
       )}
       <Legend columns={columns} indirect={indirect} />
       <div className="sr-only" aria-live="polite">
-        {here !== undefined && moved ? `${graph.nodes[here]?.kind} ${graph.nodes[here]?.title}` : ""}
+        {here !== undefined && moved ? `${scene?.graph.nodes[here].kind} ${scene?.graph.nodes[here].title}` : ""}
       </div>
       {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
     </div>
   );
+}
+
+function pointOn(element: Element, event: { clientX: number; clientY: number }) {
+  const box = element.getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
 /** The nodes whose cards are in or near the view; none when they are too small to read. */

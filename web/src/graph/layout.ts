@@ -100,11 +100,11 @@ export function layOut(input: LayoutInput): Layout {
   const weight = new Float64Array(count).fill(BEND_WEIGHT);
   for (let i = 0; i < n; i++) {
     const v = byId[i];
-    above[i] = input.anchor[v];
-    below[i] = input.height[v] - input.anchor[v];
+    above[i] = input.anchor[v] + input.nodeGap / 2;
+    below[i] = input.height[v] - input.anchor[v] + input.nodeGap / 2;
     weight[i] = 1;
   }
-  const anchorY = place(graph, rows, above, below, weight, input.nodeGap);
+  const anchorY = place(graph, rows, above, below, weight);
 
   // Columns of the drawing: each layer as wide as its widest node.
   const left = new Float64Array(rows.length);
@@ -120,8 +120,8 @@ export function layOut(input: LayoutInput): Layout {
   let top = Number.POSITIVE_INFINITY;
   let bottom = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < n; i++) {
-    top = Math.min(top, anchorY[i] - above[i]);
-    bottom = Math.max(bottom, anchorY[i] + below[i]);
+    top = Math.min(top, anchorY[i] - input.anchor[byId[i]]);
+    bottom = Math.max(bottom, anchorY[i] + input.height[byId[i]] - input.anchor[byId[i]]);
   }
   for (let b = n; b < count; b++) {
     top = Math.min(top, anchorY[b]);
@@ -130,7 +130,7 @@ export function layOut(input: LayoutInput): Layout {
   for (let i = 0; i < n; i++) {
     const v = byId[i];
     x[v] = left[layer[i]] + (span[layer[i]] - input.width[v]) / 2;
-    y[v] = anchorY[i] - above[i] - top;
+    y[v] = anchorY[i] - input.anchor[v] - top;
     outLayer[v] = layer[i];
   }
 

@@ -73,7 +73,9 @@ export function paint(
   const line = (width: number) => Math.max(width, 0.7 / view.k);
   const kinds: WireKind[] = ["declared", "edge", "indirect", "link"];
   for (const kind of kinds) {
-    context.globalAlpha = tracing ? 0.16 : hasLinks && (kind === "edge" || kind === "declared") ? 0.45 : 1;
+    // Far out lines run together, and under column links the edges of whole nodes are the background.
+    const faint = view.k < 0.25 || (hasLinks && (kind === "edge" || kind === "declared"));
+    context.globalAlpha = tracing ? 0.16 : faint ? 0.5 : 1;
     context.strokeStyle = kind === "link" ? ink.link : kind === "indirect" ? ink.indirect : ink.edge;
     context.fillStyle = context.strokeStyle;
     context.lineWidth = line(kind === "edge" ? 1.5 : 1.2);
@@ -128,6 +130,13 @@ function arrows(context: CanvasRenderingContext2D, wires: readonly Wire[], k: nu
   context.fill();
 }
 
+/** Loses its middle: names differ at the end. */
+function shorten(label: string, room: number): string {
+  if (label.length <= room) return label;
+  const tail = Math.max(Math.floor(room / 2) - 1, 1);
+  return `${label.slice(0, Math.max(room - tail - 1, 1))}…${label.slice(-tail)}`;
+}
+
 interface Region {
   left: number;
   top: number;
@@ -157,14 +166,7 @@ function paintNodes(
     const node = graph.nodes[i];
     const chosen = node.id === emphasis.selected || node.id === emphasis.current || node.id === graph.root;
     context.globalAlpha = emphasis.nodes && !emphasis.nodes.has(node.id) ? 0.3 : 1;
-    context.fillStyle = ink.card;
-    context.strokeStyle = chosen ? ink.strong : ink.cardLine;
-    context.lineWidth = (chosen ? 2.5 : 1) / view.k;
-    context.beginPath();
-    context.roundRect(x, y, width, height, node.kind === "job" ? 24 : 8);
-    context.fill();
-    context.stroke();
-    context.fillStyle =
+    const tint =
       node.state === "FAILED"
         ? ink.failed
         : node.state === "RUNNING"
@@ -172,14 +174,23 @@ function paintNodes(
           : node.kind === "job"
             ? ink.job
             : ink.dataset;
+    // Too small for words: the whole card takes the colour of what it is.
+    context.fillStyle = labelled ? ink.card : tint;
+    context.strokeStyle = chosen ? ink.strong : ink.cardLine;
+    context.lineWidth = (chosen ? 2.5 : 1) / view.k;
+    context.beginPath();
+    context.roundRect(x, y, width, height, node.kind === "job" ? 24 : 8);
+    context.fill();
+    context.stroke();
+    if (!labelled) continue;
+    context.fillStyle = tint;
     context.beginPath();
     if (node.kind === "job") context.arc(x + 25, y + HEAD_HEIGHT / 2, 9, 0, Math.PI * 2);
     else context.roundRect(x, y, 10, height, [8, 0, 0, 8]);
     context.fill();
-    if (!labelled) continue;
     const inset = node.kind === "job" ? 44 : 22;
     const room = Math.floor((width - inset - 8) / (letter * 0.602));
-    const label = node.label.length > room ? `${node.label.slice(0, Math.max(room - 1, 1))}…` : node.label;
+    const label = shorten(node.label, room);
     context.fillStyle = ink.text;
     context.fillText(label, x + inset, y + HEAD_HEIGHT / 2);
   }

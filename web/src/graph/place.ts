@@ -5,8 +5,8 @@ const PASSES = 12;
 
 /**
  * Returns the y of each vertex's anchor (where its edges attach). `above[v]`/`below[v]` are the extents over and under
- * the anchor; `weight[v]` says how much v insists (bends of long edges insist, so that those run straight).
- * Per layer this is least squares under "stay in order, keep `gap`", which pool-adjacent-violators solves exactly.
+ * the anchor, the room between neighbours included; `weight[v]` says how much v insists (bends of long edges insist, so that those run straight).
+ * Per layer this is least squares under "stay in order, keep clear of each other", which pool-adjacent-violators solves exactly.
  */
 export function place(
   graph: Layered,
@@ -14,14 +14,13 @@ export function place(
   above: Float64Array,
   below: Float64Array,
   weight: Float64Array,
-  gap: number,
 ): Float64Array {
   const y = new Float64Array(graph.layer.length);
   for (const row of rows) {
     let cursor = 0;
     for (const v of row) {
       y[v] = cursor + above[v];
-      cursor += above[v] + below[v] + gap;
+      cursor += above[v] + below[v];
     }
     for (const v of row) y[v] -= cursor / 2;
   }
@@ -49,7 +48,7 @@ export function place(
       const row = rows[rightwards ? k : rows.length - 1 - k];
       const wanted = new Float64Array(row.length);
       for (let i = 0; i < row.length; i++) wanted[i] = mean(row[i], both || rightwards, both || !rightwards);
-      settle(row, wanted, y, above, below, weight, gap);
+      settle(row, wanted, y, above, below, weight);
     }
   }
   return y;
@@ -62,11 +61,10 @@ function settle(
   above: Float64Array,
   below: Float64Array,
   weight: Float64Array,
-  gap: number,
 ) {
   const n = row.length;
   const offset = new Float64Array(n);
-  for (let i = 1; i < n; i++) offset[i] = offset[i - 1] + below[row[i - 1]] + gap + above[row[i]];
+  for (let i = 1; i < n; i++) offset[i] = offset[i - 1] + below[row[i - 1]] + above[row[i]];
   const value = new Float64Array(n);
   const mass = new Float64Array(n);
   const last = new Int32Array(n);

@@ -45,7 +45,7 @@ export function planOf(graph: Graph, options: PlanOptions): Plan {
       lowest: Int32Array.from(graph.nodes, (node) => (node.kind === "job" ? 1 : 0)),
       source: Int32Array.from(edges, (edge) => index.get(edge.source)!),
       target: Int32Array.from(edges, (edge) => index.get(edge.target)!),
-      layerGap: options.columns ? 96 : 72,
+      layerGap: options.columns ? 84 : 60,
       nodeGap: 22,
     },
   };

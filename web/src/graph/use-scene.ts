@@ -9,7 +9,9 @@ const WORKER_ABOVE = 150;
 export function useScene(plan: Plan): Scene | null {
   const small = plan.cards.length <= WORKER_ABOVE;
   const now = useMemo(() => (small ? measured(plan) : null), [plan, small]);
-  const [later, setLater] = useState<Scene | null>(null);
+  const [, redraw] = useState(0);
+  const last = useRef<Scene | null>(null);
+  if (now) last.current = now;
   const worker = useRef<Worker | null>(null);
   const ticket = useRef(0);
 
@@ -21,7 +23,8 @@ export function useScene(plan: Plan): Scene | null {
     const receive = (event: MessageEvent<{ ticket: number; layout: Layout }>) => {
       if (event.data.ticket !== mine) return;
       const took = performance.now() - begun;
-      setLater({ ...plan, layout: event.data.layout, took });
+      last.current = { ...plan, layout: event.data.layout, took };
+      redraw(mine);
     };
     const current = worker.current;
     current.addEventListener("message", receive);
@@ -36,7 +39,7 @@ export function useScene(plan: Plan): Scene | null {
     },
     [],
   );
-  return now ?? later;
+  return last.current;
 }
 
 function measured(plan: Plan): Scene {

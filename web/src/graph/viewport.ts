@@ -10,7 +10,7 @@ export interface View {
 export const MIN_ZOOM = 0.04;
 export const MAX_ZOOM = 2;
 /** Under this a card is drawn on the canvas: its text could not be read anyway. */
-export const CARD_ZOOM = 0.45;
+export const CARD_ZOOM = 0.42;
 
 export const clampZoom = (k: number) => Math.min(Math.max(k, MIN_ZOOM), MAX_ZOOM);
 
@@ -30,6 +30,14 @@ export function fit(box: Box, width: number, height: number, most = 1): View {
 
 export function centre(box: Box, width: number, height: number, k: number): View {
   return { k, x: width / 2 - (box.x + box.width / 2) * k, y: height / 2 - (box.y + box.height / 2) * k };
+}
+
+/** Moves the world so that no more than a margin outside of it shows, where it is larger than the view. */
+export function keepWithin(view: View, world: { width: number; height: number }, width: number, height: number): View {
+  const margin = 56;
+  const axis = (at: number, size: number, room: number) =>
+    size * view.k <= room - 2 * margin ? at : Math.max(Math.min(at, margin), room - margin - size * view.k);
+  return { k: view.k, x: axis(view.x, world.width, width), y: axis(view.y, world.height, height) };
 }
 
 /** The smallest move that brings the box into view. */

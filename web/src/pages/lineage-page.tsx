@@ -84,7 +84,7 @@ export function LineagePage({ node, theme }: { node: string; theme: Theme }) {
         )}
         {lineage.isFetching && <div className="progress" aria-hidden="true" />}
       </div>
-      {selected && <Panel id={selected} answer={answer} />}
+      {selected && (answer || !lineage.error) && <Panel id={selected} answer={answer} />}
     </main>
   );
 }

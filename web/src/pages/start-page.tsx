@@ -71,7 +71,8 @@ export function StartPage() {
                       <span style={{ minWidth: 0 }}>
                         <strong className="name">{dataset.label}</strong>
                         <small className="name">
-                          {shortNamespace(dataset.namespace)} · {dataset.fields.length} columns
+                          {shortNamespace(dataset.namespace)}
+                          {dataset.fields.length > 0 && ` · ${dataset.fields.length} columns`}
                         </small>
                       </span>
                       <When at={dataset.updated_at} />
@@ -93,7 +94,7 @@ export function StartPage() {
                         <small className="name">
                           {shortNamespace(job.namespace)}
                           {job.last_run &&
-                            ` · ${job.last_run.state.toLowerCase()}, ${duration(job.last_run.duration_ms)}`}
+                            ` · ${job.last_run.state.toLowerCase()}${job.last_run.duration_ms === null ? "" : `, ${duration(job.last_run.duration_ms)}`}`}
                         </small>
                       </span>
                       <When at={job.last_run?.started_at ?? null} />

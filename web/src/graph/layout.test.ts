@@ -1,0 +1,164 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Layout, type LayoutInput, layOut } from "./layout.ts";
+
+interface Sketch {
+  nodes: { width: number; height: number; job: boolean }[];
+  edges: [number, number][];
+}
+
+const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 1, max: 40 }).chain((n) =>
+  fc.record({
+    nodes: fc.array(
+      fc.record({
+        width: fc.integer({ min: 20, max: 260 }),
+        height: fc.integer({ min: 20, max: 400 }),
+        job: fc.boolean(),
+      }),
+      { minLength: n, maxLength: n },
+    ),
+    edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 90 }),
+  }),
+);
+
+function inputOf({ nodes, edges }: Sketch, order = nodes.map((_, i) => i)): LayoutInput {
+  const position = new Map(order.map((original, i) => [original, i]));
+  return {
+    ids: order.map((i) => `n${i}`),
+    width: Float64Array.from(order, (i) => nodes[i].width),
+    height: Float64Array.from(order, (i) => nodes[i].height),
+    anchor: new Float64Array(nodes.length).fill(10),
+    lowest: Int32Array.from(order, (i) => (nodes[i].job ? 1 : 0)),
+    source: Int32Array.from(edges, ([s]) => position.get(s)!),
+    target: Int32Array.from(edges, ([, t]) => position.get(t)!),
+    layerGap: 60,
+    nodeGap: 20,
+  };
+}
+
+function overlaps(input: LayoutInput, { x, y }: Layout, gap: number): string[] {
+  const found: string[] = [];
+  for (let a = 0; a < x.length; a++)
+    for (let b = 0; b < a; b++) {
+      const apartX = x[a] + input.width[a] <= x[b] + 1e-6 || x[b] + input.width[b] <= x[a] + 1e-6;
+      const apartY = y[a] + input.height[a] + gap <= y[b] + 1e-6 || y[b] + input.height[b] + gap <= y[a] + 1e-6;
+      if (!apartX && !apartY) found.push(`${a} ${b}`);
+    }
+  return found;
+}
+
+describe("layOut", () => {
+  test("no two nodes overlap, and the gap between them is kept", () => {
+    fc.assert(
+      fc.property(sketch, (s) => {
+        const input = inputOf(s);
+        expect(overlaps(input, layOut(input), 20)).toEqual([]);
+      }),
+    );
+  });
+
+  test("an edge runs left to right unless it closes a cycle", () => {
+    fc.assert(
+      fc.property(sketch, (s) => {
+        const input = inputOf(s);
+        const { x, reversed, layer } = layOut(input);
+        s.edges.forEach(([from, to], e) => {
+          if (from === to) return;
+          const [left, right] = reversed[e] ? [to, from] : [from, to];
+          expect(layer[left]).toBeLessThan(layer[right]);
+          expect(x[left] + input.width[left] + 60).toBeLessThanOrEqual(x[right] + 1e-6);
+        });
+      }),
+    );
+  });
+
+  test("without cycles no edge is reversed", () => {
+    fc.assert(
+      fc.property(sketch, (s) => {
+        const acyclic = { ...s, edges: s.edges.filter(([a, b]) => a < b) };
+        expect([...layOut(inputOf(acyclic)).reversed].filter(Boolean)).toEqual([]);
+      }),
+    );
+  });
+
+  test("the order in which nodes and edges come does not matter", () => {
+    const shuffled = sketch.chain((s) =>
+      fc.tuple(
+        fc.constant(s),
+        fc.shuffledSubarray(
+          s.nodes.map((_, i) => i),
+          { minLength: s.nodes.length },
+        ),
+        fc.shuffledSubarray(s.edges, { minLength: s.edges.length }),
+      ),
+    );
+    fc.assert(
+      fc.property(shuffled, ([s, order, edges]) => {
+        const one = layOut(inputOf(s));
+        const other = layOut(inputOf({ ...s, edges }, order));
+        order.forEach((original, i) => {
+          expect(other.x[i]).toBe(one.x[original]);
+          expect(other.y[i]).toBe(one.y[original]);
+        });
+      }),
+    );
+  });
+
+  test("a long edge bends once in each layer it passes, clear of the nodes there", () => {
+    fc.assert(
+      fc.property(sketch, (s) => {
+        const input = inputOf(s);
+        const { x, y, layer, bendStart, bends } = layOut(input);
+        s.edges.forEach(([from, to], e) => {
+          const passed = from === to ? 0 : Math.abs(layer[from] - layer[to]) - 1;
+          expect((bendStart[e + 1] - bendStart[e]) / 3).toBe(passed);
+          for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3)
+            for (let v = 0; v < x.length; v++) {
+              if (x[v] + input.width[v] <= bends[o] || x[v] >= bends[o + 1]) continue;
+              const inside = bends[o + 2] > y[v] + 1e-6 && bends[o + 2] < y[v] + input.height[v] - 1e-6;
+              expect(inside).toBe(false);
+            }
+        });
+      }),
+    );
+  });
+
+  test("a chain lies on one line and nothing crosses", () => {
+    const chain: Sketch = {
+      nodes: Array.from({ length: 7 }, (_, i) => ({ width: 100, height: 50, job: i % 2 === 1 })),
+      edges: [0, 1, 2, 3, 4, 5].map((i) => [i, i + 1]),
+    };
+    const layout = layOut(inputOf(chain));
+    expect(new Set(layout.y).size).toBe(1);
+    expect(layout.crossings).toBe(0);
+    expect([...layout.layer]).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  test("a tree has no crossings", () => {
+    const nodes = Array.from({ length: 31 }, () => ({ width: 100, height: 40, job: false }));
+    const edges = nodes.slice(1).map((_, i): [number, number] => [Math.floor(i / 2), i + 1]);
+    expect(layOut(inputOf({ nodes, edges })).crossings).toBe(0);
+  });
+
+  test("a source read only far to the right stands next to its reader", () => {
+    const nodes = Array.from({ length: 6 }, () => ({ width: 100, height: 40, job: false }));
+    const layout = layOut(
+      inputOf({
+        nodes,
+        edges: [
+          [0, 1],
+          [1, 2],
+          [2, 3],
+          [3, 4],
+          [5, 4],
+        ],
+      }),
+    );
+    expect(layout.layer[5]).toBe(3);
+  });
+
+  test("nothing is laid out as nothing", () => {
+    const layout = layOut(inputOf({ nodes: [], edges: [] }));
+    expect([layout.width, layout.height]).toEqual([0, 0]);
+  });
+});
