@@ -35,6 +35,7 @@ class Attachment:
         self._pid = os.getpid()
         self._inbox: Inbox | None = None
         self._application: Application | None = None
+        self._collector: Collector | None = None
         self._thread: threading.Thread | None = None
         self._reached: dict[str, threading.Event] = {}
         self._config = Config()
@@ -84,10 +85,12 @@ class Attachment:
             "deployMode": str(sc.getConf().get("spark.submit.deployMode", "client")),
         }
         self._application = Application(self.emitter, config.namespace, str(sc.appName), str(sc.version), details)
-        collector = Collector(sc._jvm, self._application, config, details)
+        self._collector = Collector(sc._jvm, self._application, config, details)
         self._inbox = Inbox(sc, config.queue)
         self.active = True
-        self._thread = threading.Thread(target=self._listen, args=(collector,), name="headwater-spark", daemon=True)
+        self._thread = threading.Thread(
+            target=self._listen, args=(self._collector,), name="headwater-spark", daemon=True
+        )
         self._thread.start()
         atexit.register(self._finish)
 

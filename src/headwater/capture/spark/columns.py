@@ -148,7 +148,8 @@ class _Walk:
         return Relation(self._named(node.trees("aggregateExpressions"), scope), deps.merged([below.rows, decided]))
 
     def _expand(self, node: Node, outer: _Scope | None) -> Relation:
-        """Grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` puts in the ids each output column is made of."""
+        """Grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` puts in what each output column is made of:
+        the ids, and whether they stand there bare."""
         below = self._below(node, outer)
         by_id = {column.id: column for column in below.columns}
         by_name = {column.name: column for column in below.columns}
@@ -156,7 +157,11 @@ class _Walk:
         columns = []
         for position, attribute in enumerate(node.attributes("output")):
             if isinstance(made_of, list) and position < len(made_of):
-                depends = deps.merged(by_id[i].depends for i in made_of[position] if i in by_id)
+                depends = deps.merged(
+                    by_id[i].depends if bare else deps.strengthened(by_id[i].depends, deps.TRANSFORMATION)
+                    for i, bare in made_of[position]
+                    if i in by_id
+                )
             else:
                 found = by_id.get(attribute.expression_id) or by_name.get(attribute.name)
                 depends = found.depends if found else {}

@@ -59,12 +59,9 @@ def _attribute_names(node: Node, field: str) -> list[str]:
 
 def _files(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     symlink = catalog.symlink(_identifier(node.fields.get("catalogTable")))
-    if symlink:
-        # A partition may live elsewhere; the table is its own location.
-        where = str(jcommand.catalogTable().get().location().toString())
-    else:
-        where = str(jcommand.outputPath().toString())
-    target = _located(where, str(jcommand.fileFormat().toString()), symlink)
+    # A partition may live elsewhere; a table is at its own location.
+    place = jcommand.catalogTable().get().location() if symlink else jcommand.outputPath()
+    target = _located(str(place.toString()), str(jcommand.fileFormat().toString()), symlink)
     lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
     return Write(target, lifecycle, _query(node), jcommand.query(), _attribute_names(node, "partitionColumns"))
 

@@ -17,6 +17,7 @@ from headwater.model import names
 # More root paths than this under one leaf (a glob over single files) are named by their folders.
 MOST_PATHS = 64
 _ID = re.compile(r"#(\d+)")
+_BARE = re.compile(r"^\w+#\d+L?$")
 _SEPARATOR = "\x01"
 
 
@@ -178,10 +179,10 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
     symlink = catalog.symlink(identity)
     kind = str(relation.getClass().getSimpleName())
     if kind == "HadoopFsRelation":
-        if symlink:
-            where = names.from_location(str(leaf.catalogTable().get().location().toString()))
-            _remember(identity["table"], str(leaf.catalogTable().get().location().toString()))
-            return [Dataset(*where_pair(where), fields, str(relation.toString()), symlink)]
+        if symlink and identity:
+            place = str(leaf.catalogTable().get().location().toString())
+            _remember(str(identity["table"]), place)
+            return [Dataset(*where_pair(names.from_location(place)), fields, str(relation.toString()), symlink)]
         paths = str(relation.location().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
         if node.fields.get("isStreaming"):
             # A micro-batch lists its files; the dataset is the folder they arrive in.
@@ -242,7 +243,8 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
 
 def _expands(jplan: Any) -> list[Any]:
     """The Expand nodes of a JVM plan, preorder."""
-    found, waiting = [], [jplan]
+    found: list[Any] = []
+    waiting = [jplan]
     while waiting and len(found) < 50:
         node = waiting.pop()
         if str(node.nodeName()) == "Expand":
@@ -251,12 +253,15 @@ def _expands(jplan: Any) -> list[Any]:
     return found
 
 
-def _made_of(expand: Any) -> list[list[int]] | None:
-    """For each output column of an Expand, the ExprIds it is made of; None when its text cannot be read."""
+def _made_of(expand: Any) -> list[list[tuple[int, bool]]] | None:
+    """For each output column of an Expand, the ExprIds it is made of and whether bare; None when its text cannot be read."""
     rows = [split_row(line) for line in str(expand.projections().mkString(_SEPARATOR)).split(_SEPARATOR)]
     if not rows or len({len(row) for row in rows}) != 1:
         return None
-    return [sorted({int(i) for cell in column for i in _ID.findall(cell)}) for column in zip(*rows, strict=True)]
+    return [
+        sorted({(int(i), _BARE.match(cell) is not None) for cell in column for i in _ID.findall(cell)})
+        for column in zip(*rows, strict=True)
+    ]
 
 
 def split_row(text: str) -> list[str]:

@@ -22,7 +22,7 @@ Lookup = Callable[[int], Dependencies]
 Subquery = Callable[[Node], tuple[Dependencies, Dependencies]]
 
 _TRANSPARENT = frozenset(
-    {"Alias", "OuterReference", "PromotePrecision", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "NormalizeNaNAndZero"}
+    {"Alias", "PromotePrecision", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "NormalizeNaNAndZero"}
     | {"ToPrettyString", "TempResolvedColumn", "UnresolvedAlias", "PreciseTimestampConversion", "SortOrder", "LateralColumnAliasReference"}
 )  # fmt: skip
 _MASKING = frozenset(
@@ -46,6 +46,8 @@ class _Reader:
         kind = node.kind
         if kind == ATTRIBUTE:
             return self.lookup(node.expression_id)
+        if kind == "OuterReference":  # A column of the query around: Spark keeps it as a field, not as a child.
+            return self._all(node.trees("e") or node.children)
         if kind in _TRANSPARENT:
             return self._all(node.children)
         if kind == "Cast":
@@ -101,6 +103,10 @@ class _Reader:
         function, *filters = node.children or [node]
         below = self._all(function.children if node.kind == "AggregateExpression" else node.children)
         masking = function.kind in _MASKING
+        if function.kind == "PivotFirst" and len(function.children) == 2:
+            # The pivot column only chooses the rows whose value goes into this column.
+            chosen = deps.deciding(self.value(function.children[0]), deps.CONDITIONAL)
+            below = deps.merged([self.value(function.children[1]), chosen])
         condition = deps.deciding(self._all(filters), deps.CONDITIONAL) if node.kind == "AggregateExpression" else {}
         return deps.merged([deps.strengthened(below, deps.AGGREGATION, masking), condition])
 

@@ -1,0 +1,139 @@
+"""What capture costs a program: a loop of small queries with and without it, alternating in one session.
+
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 6] [--jar PATH]
+
+A round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with capture in
+the same JVM, so that the machine's moods hit both; the ratio is that of the medians. `--tasks` measures one job of 4,000 empty tasks the same
+way. `--jar` measures the OpenLineage jar: it cannot be switched off within a session, so a session with and one without take turns.
+"""
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Nowhere:
+    """An emitter that counts: the cost measured is that of capture, not of delivery."""
+
+    count = 0
+
+    def emit(self, event: dict[str, Any]) -> None:
+        self.count += 1
+
+    def flush(self, timeout: float) -> bool:
+        return True
+
+
+def session(jar: str | None, home: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("overhead").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", f"{home}/warehouse")
+    if jar:
+        builder = builder.config("spark.jars", jar)
+        builder = builder.config("spark.extraListeners", "io.openlineage.spark.agent.OpenLineageSparkListener")
+        builder = builder.config("spark.openlineage.transport.type", "file")
+        builder = builder.config("spark.openlineage.transport.location", f"{home}/jar-events.ndjson")
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def queries(spark: Any, home: str, count: int) -> float:
+    began = time.perf_counter()
+    for i in range(count):
+        frame = spark.read.schema("id long, kind long").parquet(f"{home}/source").where(f"id > {i}")
+        frame = frame.groupBy("kind").count()
+        if i % 5 == 0:
+            frame.write.mode("overwrite").parquet(f"{home}/out")
+        else:
+            frame.collect()
+    return time.perf_counter() - began
+
+
+def tasks(spark: Any) -> float:
+    began = time.perf_counter()
+    spark.range(0, 4000, 1, 4000).count()
+    return time.perf_counter() - began
+
+
+def alternating(arguments: argparse.Namespace, home: str) -> None:
+    from headwater.capture.spark import attach
+
+    spark = session(None, home)
+    spark.range(1000).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/source")
+    emitter = Nowhere()
+    for warm in range(2):  # the JVM compiles for a long while
+        attachment = attach(spark, emitter=emitter) if warm else None
+        queries(spark, home, arguments.queries // 2)
+        if attachment:
+            attachment.detach()
+    for name, work in (("queries", lambda: queries(spark, home, arguments.queries)), ("tasks", lambda: tasks(spark))):
+        took: dict[bool, list[float]] = {False: [], True: []}
+        for turn in range(arguments.rounds * 2):
+            on = turn % 4 in {1, 2}  # off on on off: a drift of the machine cancels out
+            attachment = attach(spark, emitter=emitter) if on else None
+            took[on].append(work())
+            if attachment:
+                attachment.detach()
+        without, with_it = statistics.median(took[False]), statistics.median(took[True])
+        ratio = (with_it / without - 1) * 100
+        print(f"{name}: without {without:.3f} s, with {with_it:.3f} s: {ratio:+.1f} % ({arguments.rounds} rounds each)")
+        print("   without", [round(t, 2) for t in took[False]], "with", [round(t, 2) for t in took[True]])
+    print(f"events: {emitter.count}")
+    spark.stop()
+
+
+def single(arguments: argparse.Namespace, home: str) -> None:
+    spark = session(arguments.jar, home)
+    spark.range(1000).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/source")
+    queries(spark, home, arguments.queries // 2)
+    print("SECONDS", queries(spark, home, arguments.queries), tasks(spark))
+    spark.stop()
+
+
+def jar_turns(arguments: argparse.Namespace) -> None:
+    took: dict[bool, list[list[float]]] = {False: [], True: []}
+    for turn in range(arguments.rounds):
+        for on in (False, True) if turn % 2 == 0 else (True, False):
+            command = [sys.executable, __file__, "--single", "--queries", str(arguments.queries)]
+            done = subprocess.run(
+                command + (["--jar", arguments.jar] if on else []), capture_output=True, text=True, check=True
+            )
+            line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
+            took[on].append([float(part) for part in line.split()[1:]])
+    for i, name in enumerate(("queries", "tasks")):
+        without = statistics.median(run[i] for run in took[False])
+        with_it = statistics.median(run[i] for run in took[True])
+        print(f"jar {name}: without {without:.3f} s, with {with_it:.3f} s: {(with_it / without - 1) * 100:+.1f} %")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--jar")
+    parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    home = tempfile.mkdtemp(prefix="headwater-overhead-")
+    try:
+        if arguments.single:
+            single(arguments, home)
+        elif arguments.jar:
+            if not Path(arguments.jar).exists():
+                parser.error(f"no such file: {arguments.jar}")
+            jar_turns(arguments)
+        else:
+            alternating(arguments, home)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""One Spark session for these tests, with capture attached to an emitter that keeps events in a list."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Kept:
+    """An emitter that delivers nowhere."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def emit(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
+
+    def flush(self, timeout: float) -> bool:
+        return True
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    home = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("capture")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture(scope="session")
+def attachment(spark: Any, kept: Kept) -> Any:
+    import os
+
+    from headwater.capture.spark import attach
+
+    for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
+        os.environ.pop(name, None)
+    return attach(spark, emitter=kept)
+
+
+@pytest.fixture(scope="session")
+def land(spark: Any, attachment: Any, kept: Kept, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data every case starts from: /people, /orders, /nested as Parquet, and the tables people and orders."""
+    root = tmp_path_factory.mktemp("land")
+    people = spark.createDataFrame(
+        [(1, "ann", "north", 30), (2, "bob", "south", 40)], "id int, name string, city string, age int"
+    )
+    orders = spark.createDataFrame(
+        [(1, 1, 9.5, "a"), (2, 1, 3.0, "b"), (3, 2, 1.0, "a")], "no int, person int, amount double, kind string"
+    )
+    people.write.parquet(str(root / "people"))
+    orders.write.parquet(str(root / "orders"))
+    people.selectExpr(
+        "id", "array(name, city) as words", "named_struct('x', age, 'deep', named_struct('y', name)) as info",
+        "array(named_struct('p', id, 'q', name)) as pairs",
+    ).write.parquet(str(root / "nested"))  # fmt: skip
+    people.write.saveAsTable("people")
+    orders.write.saveAsTable("orders")
+    attachment.flush()
+    return root

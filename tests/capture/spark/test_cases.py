@@ -1,0 +1,107 @@
+"""What a program does in Spark against what is expected to be said of it: tests/cases/spark/NAME.py|sql and NAME.expected.json.
+
+A case in SQL is a query whose rows are written to {root}/out as Parquet, or, when it starts with a command, is run as it is. A case in Python
+has `spark`, `root`, `F` and `Window`. In what is expected, datasets are named from the last folder; each column is a list of
+"dataset.field SUBTYPE[ masking]"; `dataset` is what decides about the rows.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASES = Path(__file__).parents[2] / "cases" / "spark"
+NAMES = sorted(path.name.removesuffix(".expected.json") for path in CASES.glob("*.expected.json"))
+pytestmark = [
+    pytest.mark.spark,
+    # pyspark leaves sockets of its gateway to the collector, and pandas speaks of its own future.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:pyspark"),
+    pytest.mark.filterwarnings("ignore::UserWarning:pyspark"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_case(name: str, spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path) -> None:
+    attachment.flush()
+    kept.events.clear()
+    attachment._application._reported.clear()  # or a read that an earlier case made would not be told again
+    run(name, spark, land, tmp_path)
+    assert attachment.flush(10)
+    actual = told(kept.events)
+    expected = json.loads((CASES / f"{name}.expected.json").read_text())
+    assert actual == expected["events"], json.dumps(actual, indent=1)
+
+
+def run(name: str, spark: Any, land: Path, out: Path) -> None:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    statement = CASES / f"{name}.sql"
+    if statement.exists():
+        text = statement.read_text().replace("{land}", str(land)).replace("{out}", str(out))
+        first = text.split(None, 1)[0].lower()
+        if first in {"select", "with", "from"}:
+            spark.sql(text).write.parquet(str(out / "out"))
+        else:
+            for part in text.split(";\n"):
+                if part.strip():
+                    spark.sql(part)
+        return
+    code = compile((CASES / f"{name}.py").read_text(), name, "exec")
+    exec(code, {"spark": spark, "land": str(land), "out": str(out), "F": F, "Window": Window})
+
+
+def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events in short: runs by their end, reads as they are."""
+    result = []
+    started: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event["eventType"] == "START":
+            started[event["run"]["runId"]] = event
+            continue
+        entry: dict[str, Any] = {"event": event["eventType"]}
+        if event["eventType"] == "RUNNING":
+            (lineage,) = event["job"]["facets"]["lineage"]["entries"]
+            assert lineage["type"] == "JOB"
+            entry["driver"] = [field(item) for item in lineage["inputs"]]
+        else:
+            start = started[event["run"]["runId"]]
+            assert start["job"]["name"] == event["job"]["name"]
+            assert named(start["inputs"]) == named(event["inputs"])
+            assert named(start["outputs"]) == named(event["outputs"])
+            assert "parent" in event["run"]["facets"]
+        entry["inputs"] = named(event["inputs"])
+        for output in event["outputs"]:
+            facets = output["facets"]
+            entry["output"] = short(output["name"])
+            entry["job"] = event["job"]["name"]
+            if "lifecycleStateChange" in facets:
+                entry["lifecycle"] = facets["lifecycleStateChange"]["lifecycleStateChange"]
+            lineage = facets.get("columnLineage", {})
+            for name, made in lineage.get("fields", {}).items():
+                entry.setdefault("fields", {})[name] = [field(item) for item in made["inputFields"]]
+            if lineage.get("dataset"):
+                entry["dataset"] = [field(item) for item in lineage["dataset"]]
+            statistics = output.get("outputFacets", {}).get("outputStatistics", {})
+            if "rowCount" in statistics:
+                entry["rows"] = statistics["rowCount"]
+        result.append(entry)
+    return result
+
+
+def named(datasets: list[dict[str, Any]]) -> list[str]:
+    return sorted(short(item["name"]) for item in datasets)
+
+
+def short(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def field(item: dict[str, Any]) -> str:
+    column = f"{short(item['name'])}.{item['field']}" if "field" in item else short(item["name"])
+    hows = [how["subtype"] + (" masking" if how.get("masking") else "") for how in item.get("transformations", [])]
+    return " ".join([column, *hows])

@@ -1,0 +1,8 @@
+people = spark.table("people")
+people.where("age > 1").select("name").toPandas()
+people.select("id").collect()
+people.count()
+list(people.select("city").toLocalIterator())
+people.select("age").show()
+people.select("age").take(1)
+spark.createDataFrame([(1,)], "a int").collect()

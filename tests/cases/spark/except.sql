@@ -1,0 +1,1 @@
+select id from people except select person from orders

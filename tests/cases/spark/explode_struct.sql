@@ -1,0 +1,1 @@
+select id, inline(pairs) from parquet.`{land}/nested`

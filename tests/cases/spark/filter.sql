@@ -1,0 +1,1 @@
+select id from people where age > 30 and city = 'north'

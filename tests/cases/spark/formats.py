@@ -1,0 +1,6 @@
+people = spark.table("people")
+people.write.csv(f"{out}/c", header=True)
+spark.read.csv(f"{out}/c", header=True, inferSchema=True).write.json(f"{out}/j")
+spark.read.json(f"{out}/j").select("name").write.text(f"{out}/t")
+spark.read.text(f"{out}/t").write.orc(f"{out}/o")
+spark.read.orc(f"{out}/o").write.parquet(f"{out}/out")

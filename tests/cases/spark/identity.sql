@@ -1,0 +1,1 @@
+select id, name as who, 1 as one from parquet.`{land}/people`

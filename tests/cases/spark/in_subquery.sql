@@ -1,0 +1,1 @@
+select name from people where id in (select person from orders where kind = "a")

@@ -1,0 +1,1 @@
+select id from people intersect select person from orders

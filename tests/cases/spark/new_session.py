@@ -1,0 +1,2 @@
+other = spark.newSession()
+other.read.parquet(f"{land}/people").select("id").write.parquet(f"{out}/out")

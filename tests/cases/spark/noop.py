@@ -1,0 +1,1 @@
+spark.table("people").write.format("noop").mode("overwrite").save()

@@ -1,0 +1,1 @@
+select kind, person, sum(amount) as total from orders group by rollup(kind, person)

@@ -1,0 +1,1 @@
+select distinct city from people order by city

@@ -1,0 +1,1 @@
+select info.x as x, info.deep.y as y, info.deep as deep from parquet.`{land}/nested`

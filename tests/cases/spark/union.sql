@@ -1,0 +1,1 @@
+select id, name from people union all select no, kind from orders

@@ -1,0 +1,1 @@
+select * from (select no, person, amount from orders) unpivot (value for what in (person, amount))
