@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.events import RUN, encoded, run_event
 
 from headwater.client.ask import ask
 from headwater.errors import HeadwaterError
-from tests.events import RUN, encoded, run_event
 
 HEADWATER = [sys.executable, "-m", "headwater"]
 
@@ -34,10 +34,17 @@ class Machine:
         self.home, self.port = home, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE_"))}
-        self.env = {**kept, "HEADWATER_HOME": str(home / "headwater"), "HEADWATER_SPOOL": str(home / "spool"), "HEADWATER_URL": self.url}
+        self.env = {
+            **kept,
+            "HEADWATER_HOME": str(home / "headwater"),
+            "HEADWATER_SPOOL": str(home / "spool"),
+            "HEADWATER_URL": self.url,
+        }
 
     def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*HEADWATER, *arguments], capture_output=True, text=True, env=self.env, timeout=120, check=False, **more)
+        return subprocess.run(
+            [*HEADWATER, *arguments], capture_output=True, text=True, env=self.env, timeout=120, check=False, **more
+        )
 
     def up(self) -> None:
         done = self.run("up", "--port", str(self.port))

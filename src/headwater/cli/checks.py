@@ -23,6 +23,7 @@ class Check(msgspec.Struct):
 
 def checks(url: str | None) -> list[Check]:
     """Every check in the order an event travels."""
+    server.use_local()
     found = [*_destination(), *_spool(), *_java()]
     try:
         answer = server.get(url, "/api/v2/status")

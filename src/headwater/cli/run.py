@@ -3,16 +3,16 @@
 Refuses to write to stdout while the child runs: that is the package's own.
 """
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
-from headwater.client.config import destination
-from headwater.errors import InvalidManifest
-from headwater.runner import Manifest, load
+if TYPE_CHECKING:
+    from headwater.runner import Manifest
 
 EXAMPLES = """
 Examples:
@@ -61,6 +61,13 @@ def run(
     ] = False,
 ) -> None:
     """Run the program that DIR/dk.yaml names, and report the run: START, RUNNING, then COMPLETE, FAIL or ABORT."""
+    import msgspec
+
+    from headwater.cli.server import use_local
+    from headwater.errors import InvalidManifest
+    from headwater.runner import load
+
+    use_local()
     if master and remote:
         raise typer.BadParameter("--master and --remote exclude each other")
     try:
@@ -109,6 +116,8 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
 
 
 def _shown(manifest: Manifest) -> str:
+    from headwater.client.config import destination
+
     program = manifest.program
     lines = [
         f"package    {manifest.namespace}/{manifest.name}" + (f" {manifest.version}" if manifest.version else ""),

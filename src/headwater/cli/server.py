@@ -23,6 +23,14 @@ def address(url: str | None) -> str:
     return found.base or config.DEFAULT_URL
 
 
+def use_local() -> None:
+    """Events of this process and its children go to the server that `up` started, where nothing else was said."""
+    from headwater.client import config
+
+    if config.destination().source == "default" and (running := local_address()):
+        os.environ["HEADWATER_URL"] = running
+
+
 def local_address() -> str | None:
     """Where `headwater up` says it serves."""
     from headwater.cli.process import read

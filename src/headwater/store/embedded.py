@@ -56,5 +56,10 @@ def _forget_the_dead(folder: Path, runtime: Path) -> None:
             return
     except psutil.NoSuchProcess:
         pass
-    for lock in [folder / "postmaster.pid", *folder.glob(".s.PGSQL.*"), *runtime.glob("*/*/.s.PGSQL.*"), *runtime.glob("*/.s.PGSQL.*")]:
+    for lock in [
+        folder / "postmaster.pid",
+        *folder.glob(".s.PGSQL.*"),
+        *runtime.glob("*/*/.s.PGSQL.*"),
+        *runtime.glob("*/.s.PGSQL.*"),
+    ]:
         lock.unlink(missing_ok=True)

@@ -86,7 +86,7 @@ def tree(flat: list[dict[str, Any]]) -> Node:
             open_nodes[-1][0].children.append(node)
         if wanted:
             open_nodes.append((node, wanted))
-    assert root is not None  # noqa: S101 - flat is not empty
+    assert root is not None
     return root
 
 
