@@ -143,7 +143,7 @@ export function GraphView(props: GraphViewProps) {
       const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
       const root = scene.index.get(scene.graph.root);
       // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < 0.5 && root !== undefined)
+      if (whole.k < 0.62 && root !== undefined)
         viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
       else viewport.go(whole);
     }

@@ -4,7 +4,7 @@ import type { Scene } from "./scene.ts";
 import type { View } from "./viewport.ts";
 
 export const MINIMAP = { width: 184, height: 116 };
-export const MINIMAP_ABOVE = 30;
+export const MINIMAP_ABOVE = 8;
 
 export function minimapScale(scene: Scene): { k: number; x: number; y: number } {
   const margin = 6;
