@@ -34,6 +34,7 @@ def session(jar: str | None, home: str) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("overhead").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", f"{home}/warehouse")
     if jar:
         builder = builder.config("spark.jars", jar)
@@ -63,6 +64,12 @@ def tasks(spark: Any) -> float:
     return time.perf_counter() - began
 
 
+def processor_seconds(spark: Any) -> float:
+    """What this program and its JVM have used: other programs on the machine do not disturb it as they do the clock."""
+    bean = spark._jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()
+    return time.process_time() + bean.getProcessCpuTime() / 1e9
+
+
 def alternating(arguments: argparse.Namespace, home: str) -> None:
     from headwater.capture.spark import attach
 
@@ -76,16 +83,25 @@ def alternating(arguments: argparse.Namespace, home: str) -> None:
             attachment.detach()
     for name, work in (("queries", lambda: queries(spark, home, arguments.queries)), ("tasks", lambda: tasks(spark))):
         took: dict[bool, list[float]] = {False: [], True: []}
+        used: dict[bool, list[float]] = {False: [], True: []}
         for turn in range(arguments.rounds * 2):
             on = turn % 4 in {1, 2}  # off on on off: a drift of the machine cancels out
             attachment = attach(spark, emitter=emitter) if on else None
+            before = processor_seconds(spark)
             took[on].append(work())
             if attachment:
+                attachment.flush()
+            used[on].append(processor_seconds(spark) - before)
+            if attachment:
                 attachment.detach()
-        without, with_it = statistics.median(took[False]), statistics.median(took[True])
-        ratio = (with_it / without - 1) * 100
-        print(f"{name}: without {without:.3f} s, with {with_it:.3f} s: {ratio:+.1f} % ({arguments.rounds} rounds each)")
-        print("   without", [round(t, 2) for t in took[False]], "with", [round(t, 2) for t in took[True]])
+        for what, seconds in (("wall", took), ("processor", used)):
+            without, with_it = statistics.median(seconds[False]), statistics.median(seconds[True])
+            least = min(seconds[True]) / min(seconds[False]) - 1
+            print(
+                f"{name} {what}: without {without:.3f} s, with {with_it:.3f} s: {(with_it / without - 1) * 100:+.1f} % "
+                f"(median of {arguments.rounds} rounds each; least {least * 100:+.1f} %)",
+                flush=True,
+            )
     print(f"events: {emitter.count}")
     spark.stop()
 

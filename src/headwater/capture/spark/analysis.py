@@ -32,9 +32,15 @@ class Analysis(msgspec.Struct):
 
 
 def analyse(
-    jquery: Any, query: Node, text: str, catalog: Catalog, known: Mapping[int, tuple[Dependencies, Leaves]]
+    jquery: Any,
+    query: Node,
+    text: str,
+    catalog: Catalog,
+    known: Mapping[int, tuple[Dependencies, Leaves]],
+    *,
+    output: bool = True,
 ) -> Analysis:
-    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId."""
+    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId; `output`: its schema too."""
     found = datasets.leaves(jquery, text, query, catalog)
     carried: dict[int, Dependencies] = {}
     if known and '.LogicalRDD"' in text:
@@ -45,7 +51,9 @@ def analyse(
                         carried[attribute.expression_id], sources = known[attribute.expression_id]
                         found.by_key = {**sources.by_key, **found.by_key}
                         found.ids = {**sources.ids, **found.ids}
-    result = Analysis(found, fields=schema.struct_fields(json.loads(str(jquery.schema().json()))))
+    result = Analysis(found)
+    if output:
+        result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
     try:
         relation = columns.resolve(query, carried)
         result.columns, result.rows = relation.columns, relation.rows

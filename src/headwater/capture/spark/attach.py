@@ -53,7 +53,7 @@ class Attachment:
             token, reached = f"token-{uuid.uuid4()}", threading.Event()
             self._reached[token] = reached
             self._inbox.mark(token)
-            told = self._wait(reached, timeout)
+            told = self._wait(reached, timeout) or not self._listening()
         except Exception:  # noqa: BLE001 - the JVM is gone
             told = False
         return bool(self.emitter.flush(timeout)) and told if self.emitter is not None else told
@@ -62,9 +62,13 @@ class Attachment:
         for _ in range(max(1, int(timeout * 20))):
             if reached.wait(0.05):
                 return True
-            if self._thread is None or not self._thread.is_alive():
-                return reached.is_set()
-        return False
+            if not self._listening():
+                break
+        return reached.is_set()
+
+    def _listening(self) -> bool:
+        """Whether the thread runs. It ends by itself, with everything told, when the application has."""
+        return self._thread is not None and self._thread.is_alive()
 
     def detach(self) -> None:
         """Stop listening. What was captured is told first."""

@@ -67,6 +67,8 @@ class Collector:
 
     def __init__(self, jvm: Any, application: Application, config: Config, details: dict[str, Any]) -> None:
         self.jvm = jvm
+        # Looked up once: py4j asks the JVM about each step of a dotted name.
+        self._executions = jvm.org.apache.spark.sql.execution.SQLExecution
         self.application = application
         self.config = config
         self.details = details
@@ -97,7 +99,7 @@ class Collector:
         execution = self._opened(number, happening)
         if execution.owner >= 0:
             return
-        jqe = self.jvm.org.apache.spark.sql.execution.SQLExecution.getQueryExecution(number)
+        jqe = self._executions.getQueryExecution(number)
         if jqe is None:
             return  # Over already: its end carries the plan.
         janalyzed = jqe.analyzed()
@@ -185,7 +187,7 @@ class Collector:
         root = plan.parse(text)
         execution.write = commands.write(janalyzed, root, catalog)
         if execution.write is None:
-            execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known)
+            execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known, output=False)
             return
         if execution.write.query is not None:
             jquery = execution.write.jquery
