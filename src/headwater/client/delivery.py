@@ -4,6 +4,7 @@ Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch
 to use a proxy. Imported by the sender's thread alone, so that nobody pays for `http.client` on import.
 """
 
+import encodings.idna  # noqa: F401 - sockets import it when first used, which a fork in that moment would cut in half
 import http.client
 import zlib
 from urllib.parse import urlsplit

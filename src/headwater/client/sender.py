@@ -29,6 +29,11 @@ _FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
 _MEMORY_EVENTS = 1000  # kept when the disk refuses
 _REJECTED_BYTES = 10 << 20
 
+# A child forked while this thread imports would inherit half a module for good: a fork waits until the import is whole.
+_importing = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
+
 
 class Sender:
     """Delivers one spool to one address. Made for one process; `wake`, `remember` and `wait` may be called from any thread."""
@@ -180,7 +185,8 @@ class Sender:
 
     def _send(self, records: list[bytes]) -> "Outcome":
         if self._transport is None:
-            from headwater.client.delivery import Http  # 15 ms of imports, paid in this thread and not by the host
+            with _importing:
+                from headwater.client.delivery import Http  # 15 ms of imports, paid in this thread and not by the host
 
             self._transport = Http(self._destination.url, self._destination.api_key)
         self._attempts += 1
