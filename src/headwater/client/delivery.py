@@ -116,13 +116,13 @@ class _Failed(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    failed_events: list[_Failed] = []
+    failed_events: list[_Failed] | None = None
 
 
 def _read_reply(reply: bytes, sent: int) -> Outcome:
     """A 2xx reply to a batch. One without a readable body accepted everything, which is what 204 and older servers say."""
     try:
-        failed = msgspec.json.decode(reply, type=_Reply).failed_events if reply.strip() else []
+        failed = msgspec.json.decode(reply, type=_Reply).failed_events or [] if reply.strip() else []
     except ValueError:
         failed = []
     outcome = Outcome()

@@ -8,7 +8,6 @@ import atexit
 import logging
 import os
 import time
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,6 +47,7 @@ class Emitter:
 
     _pid: int
     _closed: bool
+    _left: int  # undelivered when it was closed
     _spool: Spool
     _sender: Sender
 
@@ -60,7 +60,6 @@ class Emitter:
         self._said = False
         self._local = _local_transport(destination)
         self._begin()
-        _OPEN.add(self)
 
     def emit(self, event: dict[str, Any]) -> None:
         """Take one event. Never raises, never waits for a server: it costs one write to a local file."""
@@ -96,9 +95,9 @@ class Emitter:
         if self._sender.started and self._sender.wait(deadline, backlog=False, patient=False):
             self._sender.wait(min(deadline, time.monotonic() + _BACKLOG_GRACE), backlog=True, patient=False)
         self._sender.stop()
-        left = self._spool.count()
-        if left and not self._sender.said_outage:
-            log.warning("%d events are not delivered yet; they stay in %s", left, self._spool.folder)
+        self._left = self._spool.count()
+        if self._left and not self._sender.said_outage:
+            log.warning("%d events are not delivered yet; they stay in %s", self._left, self._spool.folder)
         if lost := len(self._sender.memory):
             self._lost += lost
             log.warning("%d events are lost: neither the disk nor the server took them", lost)
@@ -114,7 +113,7 @@ class Emitter:
             rejected=sender.rejected,
             dropped=self._lost + self._spool.dropped + sender.overflowed,
             torn=self._spool.torn,
-            pending=len(sender.memory) + self._spool.count(),
+            pending=self._left + (0 if self._closed else len(sender.memory) + self._spool.count()),
             failed_attempts=sender.failed_attempts,
             last_error=sender.last_error or self._last_error,
         )
@@ -123,6 +122,8 @@ class Emitter:
         """What belongs to one process: made anew in a forked child, which has no sender's thread and must not share files."""
         self._pid = os.getpid()
         self._closed = False
+        self._left = 0
+        _OPEN.add(self)
         segment_bytes, cap_bytes = self._limits
         self._spool = Spool(self.destination.spool, segment_bytes=segment_bytes, cap_bytes=cap_bytes)
         self._sender = Sender(self._spool, self.destination)
@@ -163,7 +164,8 @@ def _local_transport(destination: Destination) -> "Console | File | None":
     return None
 
 
-_OPEN: "weakref.WeakSet[Emitter]" = weakref.WeakSet()
+# Held here, not weakly: an emitter whose last name is gone still has events to deliver at exit.
+_OPEN: set[Emitter] = set()
 
 
 @atexit.register
