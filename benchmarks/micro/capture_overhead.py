@@ -8,6 +8,7 @@ way. `--jar` measures the OpenLineage jar: it cannot be switched off within a se
 """
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -66,8 +67,8 @@ def tasks(spark: Any) -> float:
 
 def processor_seconds(spark: Any) -> float:
     """What this program and its JVM have used: other programs on the machine do not disturb it as they do the clock."""
-    bean = spark._jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()
-    return time.process_time() + bean.getProcessCpuTime() / 1e9
+    fields = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def alternating(arguments: argparse.Namespace, home: str) -> None:
