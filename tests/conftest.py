@@ -1,3 +1,9 @@
 """Fixtures by subject; see tests/fixtures/."""
 
+import os
+import sys
+
 pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.app"]
+
+# Spark's Python workers are this interpreter, whatever `python3` the path has.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

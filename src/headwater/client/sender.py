@@ -32,7 +32,9 @@ _REJECTED_BYTES = 10 << 20
 # A child forked while this thread imports would inherit half a module for good: a fork waits until the import is whole.
 _importing = threading.Lock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
+    os.register_at_fork(
+        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+    )
 
 
 class Sender:

@@ -1,7 +1,7 @@
 """What a value depends on: source columns, and how. The algebra that `expressions` and `columns` compute with.
 
 A transformation is OpenLineage's (type, subtype, masking). Along a path: IDENTITY then TRANSFORMATION is TRANSFORMATION, anything then
-AGGREGATION is AGGREGATION, masking once is masking for good. An indirect dependency stays indirect; used in a condition, everything becomes it.
+AGGREGATION is AGGREGATION, masking once is masking for good. An indirect dependency stays indirect; used to decide about rows, everything becomes it.
 """
 
 from collections.abc import Iterable
@@ -63,10 +63,14 @@ def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False
     }
 
 
-def deciding(dependencies: Dependencies, subtype: str) -> Dependencies:
-    """Used to decide (a predicate, a key, an order): all of it becomes INDIRECT `subtype`."""
+def deciding(dependencies: Dependencies, subtype: str, *, keep_indirect: bool = False) -> Dependencies:
+    """Used to decide (a predicate, a key, an order): all of it becomes INDIRECT `subtype`.
+
+    `keep_indirect`: what was indirect before keeps its own subtype, as inside one column's expression.
+    """
     return {
-        source: frozenset(How(False, subtype, how.masking) for how in hows) for source, hows in dependencies.items()
+        source: frozenset(how if keep_indirect and not how.direct else How(False, subtype, how.masking) for how in hows)
+        for source, hows in dependencies.items()
     }
 
 

@@ -3,7 +3,8 @@
 Rules, where OpenLineage leaves a choice:
 - a bare column, an alias of one, or a cast that changes nothing is IDENTITY; any other function of it is TRANSFORMATION (a cast too);
 - CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
-- COALESCE and its kin: every argument is a value branch, and every one but the last also decides (CONDITIONAL);
+- COALESCE is a value: every argument is TRANSFORMATION; where a first argument decides between others (NVL2, NULLIF) it is CONDITIONAL too;
+- what is already indirect inside a predicate (the partition of a window) keeps its kind; rank() and its kin pass no value on;
 - an aggregate's arguments are AGGREGATION, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
 - a window's partition and order are WINDOW of that column alone;
 - hashes and `mask` are TRANSFORMATION with masking;
@@ -28,7 +29,9 @@ _TRANSPARENT = frozenset(
 _MASKING = frozenset(
     {"Sha1", "Sha2", "Md5", "XxHash64", "Murmur3Hash", "HiveHash", "Crc32", "Mask", "CollationAwareMurmur3Hash"}
 )
-_COALESCING = frozenset({"Coalesce", "Nvl", "IfNull", "Nvl2", "NullIf", "NaNvl"})
+_DECIDING = frozenset({"Nvl2", "NullIf", "NaNvl"})
+# Their children are the window's order: the value is a place in it, not one of the columns.
+_RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "RowNumber"})
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
 
 
@@ -60,7 +63,7 @@ class _Reader:
             # Children come flattened: when, then, when, then, …, else.
             pairs = len(node.children) // 2 * 2
             return self._branches(node.children[:pairs:2], node.children[1:pairs:2] + node.children[pairs:])
-        if kind in _COALESCING and len(node.children) > 1:
+        if kind in _DECIDING and len(node.children) > 1:
             return self._branches(node.children[:-1], node.children)
         if kind in _AGGREGATES:
             return self._aggregate(node)
@@ -79,7 +82,7 @@ class _Reader:
         return self.value(nodes[0]) if len(nodes) == 1 else deps.merged(self.value(node) for node in nodes)
 
     def _branches(self, predicates: list[Node], values: list[Node]) -> Dependencies:
-        deciding = deps.deciding(self._all(predicates), deps.CONDITIONAL)
+        deciding = deps.deciding(self._all(predicates), deps.CONDITIONAL, keep_indirect=True)
         return deps.merged([deps.strengthened(self._all(values), deps.TRANSFORMATION), deciding])
 
     def _cast(self, node: Node) -> Dependencies:
@@ -112,7 +115,10 @@ class _Reader:
 
     def _window(self, node: Node) -> Dependencies:
         function, *specification = node.children
-        own = self._all(function.children) if function.kind not in _AGGREGATES else self.value(function)
+        if function.kind in _RANKS:
+            own: Dependencies = {}
+        else:
+            own = self._all(function.children) if function.kind not in _AGGREGATES else self.value(function)
         own = deps.strengthened(own, deps.TRANSFORMATION)
         return deps.merged([own, deps.deciding(self._all(specification), deps.WINDOW)])
 
