@@ -89,8 +89,8 @@ class Attachment:
             "deployMode": str(sc.getConf().get("spark.submit.deployMode", "client")),
         }
         self._application = Application(self.emitter, config.namespace, str(sc.appName), str(sc.version), details)
-        self._collector = Collector(sc._jvm, self._application, config, details)
         self._inbox = Inbox(sc, config.queue)
+        self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
         self.active = True
         self._thread = threading.Thread(
             target=self._listen, args=(self._collector,), name="headwater-spark", daemon=True
@@ -106,18 +106,16 @@ class Attachment:
         running = True
         while self.active or running:
             try:
-                item = inbox.take(2000)
+                items = inbox.take(2000)
             except Exception:  # noqa: BLE001 - the JVM is gone: nothing more will come
                 break
-            if item is None:
-                if not self.active:
-                    break
-            elif isinstance(item, str):
-                if reached := self._reached.pop(item, None):
-                    reached.set()
-            elif not collector.take(item):
-                running = False
-            if not running and not self._reached and item is None:
+            for kind, item in items:
+                if not kind:
+                    if reached := self._reached.pop(item, None):
+                        reached.set()
+                elif not collector.take(kind, item):
+                    running = False
+            if not items and (not self.active or (not running and not self._reached)):
                 break
 
     def _finish(self) -> None:

@@ -16,6 +16,7 @@ from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
+from headwater.capture.spark.crossing import Quiet
 from headwater.capture.spark.datasets import Catalog, Leaves
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.statistics import Metrics
@@ -65,10 +66,12 @@ class Execution(msgspec.Struct):
 class Collector:
     """The executions of one SparkContext."""
 
-    def __init__(self, jvm: Any, application: Application, config: Config, details: dict[str, Any]) -> None:
+    def __init__(
+        self, jvm: Any, quiet: Quiet, application: Application, config: Config, details: dict[str, Any]
+    ) -> None:
         self.jvm = jvm
         # Looked up once: py4j asks the JVM about each step of a dotted name.
-        self._executions = jvm.org.apache.spark.sql.execution.SQLExecution
+        self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
         self.application = application
         self.config = config
         self.details = details
@@ -77,10 +80,9 @@ class Collector:
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
         self._said: set[str] = set()
 
-    def take(self, happening: Any) -> bool:
-        """One event of Spark's listener bus. False when it was the end of the application."""
+    def take(self, kind: str, happening: Any) -> bool:
+        """One event of Spark's listener bus, of the class `kind`. False when it was the end of the application."""
         try:
-            kind = str(happening.getClass().getSimpleName())
             if kind == START:
                 self._start(happening)
             elif kind == END:

@@ -2,15 +2,25 @@
 
 A `SparkListenerInterface` implemented in Python pays a crossing for each task event. So the listener is made of the JDK's own parts instead:
 `java.beans.EventHandler` proxies the interface in Java, ignores every method but one, and puts that method's event into a
-`LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread. No callback server, no Python on Spark's
-threads, and the listener can be removed again. Where the JVM lacks `java.desktop`, the Python proxy is used after all.
+`LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread, and has the JVM throw out of it what it does
+not want (an adaptive query sends five such events). No callback server, no Python on Spark's threads, and the listener can be removed again. Where the JVM lacks `java.desktop`, the Python proxy is used after all.
 """
 
+import time
 from typing import Any
+
+from headwater.capture.spark.crossing import Quiet
 
 _INTERFACE = "org.apache.spark.scheduler.SparkListenerInterface"
 # SQL executions arrive as "other events"; the end of the application is its own method.
 _METHODS = ("onOtherEvent", "onApplicationEnd")
+_NOISE = (
+    "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate",
+    "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates",
+    "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates",
+)
+# After a first event, others follow within moments: taken together they cost fewer crossings.
+_GATHER_SECONDS = 0.1
 
 
 class Inbox:
@@ -19,13 +29,16 @@ class Inbox:
     def __init__(self, sc: Any, capacity: int) -> None:
         self._jvm = sc._jvm
         self._jsc = sc._jsc.sc()
-        self._queue = self._jvm.java.util.concurrent.LinkedBlockingQueue(capacity)
+        self.quiet = Quiet(sc)
+        self._queue = self.quiet.adopt(self._jvm.java.util.concurrent.LinkedBlockingQueue(capacity))
+        self._kinds = self.quiet.adopt(self._jvm.org.apache.spark.util.Utils)
         self._unit = self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS
         self._listeners: list[Any] = []
         try:
             self._listeners = [self._in_java(method) for method in _METHODS]
         except Exception:  # noqa: BLE001 - a JVM without java.desktop; py4j raises its own kinds
             self._listeners = [_in_python(sc, self._queue)]
+        self._noise = self._filter()
         for listener in self._listeners:
             self._jsc.addSparkListener(listener)
 
@@ -34,9 +47,33 @@ class Inbox:
         interface = self._jvm.java.lang.Class.forName(_INTERFACE, True, loader)
         return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
 
-    def take(self, milliseconds: int) -> Any:
-        """The next event (a JVM object) or token (a str), or None after `milliseconds`."""
-        return self._queue.poll(milliseconds, self._unit)
+    def _filter(self) -> Any:
+        """A Predicate of the JVM's own: whether an event is of a class that nobody asked for."""
+        loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        noise = self._jvm.java.util.HashSet()
+        for name in _NOISE:
+            noise.add(self._jvm.java.lang.Class.forName(name, True, loader))
+        predicate = self._jvm.java.lang.Class.forName("java.util.function.Predicate", True, loader)
+        return self._jvm.java.beans.EventHandler.create(predicate, noise, "contains", "class", "test")
+
+    def take(self, milliseconds: int) -> list[tuple[str, Any]]:
+        """What has come, as (class name, event of the JVM) or ("", token); nothing after `milliseconds` without any."""
+        first = self._queue.poll(milliseconds, self._unit)
+        if first is None:
+            self.quiet.release(1)
+            return []
+        if isinstance(first, str):
+            return [("", first)]
+        time.sleep(_GATHER_SECONDS)
+        self._queue.removeIf(self._noise)
+        found = [first]
+        while (following := self._queue.poll()) is not None:
+            found.append(following)
+        self.quiet.release()
+        return [
+            ("", item) if isinstance(item, str) else (str(self._kinds.getFormattedClassName(item)), item)
+            for item in found
+        ]
 
     def mark(self, token: str) -> None:
         """Put a token behind all that is in the queue."""
