@@ -3,7 +3,8 @@
 A `SparkListenerInterface` implemented in Python pays a crossing for each task event. So the listener is made of the JDK's own parts instead:
 `java.beans.EventHandler` proxies the interface in Java, ignores every method but one, and puts that method's event into a
 `LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread, and has the JVM throw out of it what it does
-not want (an adaptive query sends five such events). No callback server, no Python on Spark's threads, and the listener can be removed again. Where the JVM lacks `java.desktop`, the Python proxy is used after all.
+not want (an adaptive query sends five such events). No callback server, no Python on Spark's threads, and the listener can be removed again.
+Where the JVM lacks `java.desktop`, the Python proxy is used after all, and nothing is thrown out early.
 """
 
 import time
@@ -34,11 +35,12 @@ class Inbox:
         self._kinds = self.quiet.adopt(self._jvm.org.apache.spark.util.Utils)
         self._unit = self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS
         self._listeners: list[Any] = []
+        self._noise: Any = None
         try:
             self._listeners = [self._in_java(method) for method in _METHODS]
+            self._noise = self._filter()
         except Exception:  # noqa: BLE001 - a JVM without java.desktop; py4j raises its own kinds
             self._listeners = [_in_python(sc, self._queue)]
-        self._noise = self._filter()
         for listener in self._listeners:
             self._jsc.addSparkListener(listener)
 
@@ -65,7 +67,8 @@ class Inbox:
         if isinstance(first, str):
             return [("", first)]
         time.sleep(_GATHER_SECONDS)
-        self._queue.removeIf(self._noise)
+        if self._noise is not None:
+            self._queue.removeIf(self._noise)
         found = [first]
         while (following := self._queue.poll()) is not None:
             found.append(following)
