@@ -161,3 +161,20 @@ def test_the_log_holds_the_bytes_as_they_came(database: Database, run: Any) -> N
 
     assert run(stored()) == body
     assert encoded({}) == b"{}"
+
+
+def test_observed_once_is_observed(database: Database, run: Any) -> None:
+    """Whether the declaration comes before or after."""
+    seen = run_event("RUNNING", 1, "one", ["/a"], at="2026-01-01T00:00:01Z")
+    declared = run_event(
+        "COMPLETE", 1, "one", [dataset("/a", headwater_declared=facet(name="a"))], at="2026-01-01T00:00:02Z"
+    )
+
+    async def flags() -> Any:
+        async with database.connection() as connection:
+            return await (await connection.execute("select declared from report_datasets")).fetchall()
+
+    for order in ([seen, declared], [declared, seen]):
+        run(empty(database))
+        run(_send(database, [[event] for event in order]))
+        assert run(flags()) == [(False,)]
