@@ -7,6 +7,7 @@
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
     ├── PortInUse                  port_in_use          something else listens where Headwater should
+    ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
@@ -53,6 +54,10 @@ class Ambiguous(HeadwaterError):
 
 class PortInUse(HeadwaterError):
     code = "port_in_use"
+
+
+class NotInstalled(HeadwaterError):
+    code = "not_installed"
 
 
 class TooLarge(HeadwaterError):

@@ -172,3 +172,16 @@ def test_help_has_examples_and_is_quick_to_import(machine: Machine) -> None:
     for command in ("lineage", "runs", "datasets", "rebuild", "doctor", "up"):
         told = machine.run(command, "--help")
         assert (told.returncode, "Examples:" in told.stdout) == (0, True), command
+
+
+def test_missing_parts_are_said_with_what_installs_them(machine: Machine, tmp_path: Path) -> None:
+    """As after `pip install headwater` without extras: the parts' names lead nowhere."""
+    hide = "import sys; [sys.modules.__setitem__(n, None) for n in ('litestar', 'psycopg')]; import importlib.util as u; f = u.find_spec\n"
+    hide += "u.find_spec = lambda name, *a: None if name in ('litestar', 'psycopg') else f(name, *a)\n"
+    hide += "from headwater.cli import main; sys.argv = ['headwater', 'up']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", hide], capture_output=True, text=True, env=machine.env, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'headwater[server]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli import output, process, server
+from headwater.cli.extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ def up(
     running = process.read()
     began = time.monotonic()
     if running is None:
+        need("server", "`headwater up`")
         settings = Settings()
         listen = port or settings.server.port
         _free(settings.server.host, listen)
@@ -163,6 +165,7 @@ def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None
 
 def serve() -> None:
     """Serve in the foreground (what `up` starts)."""
+    need("server", "`headwater serve`")
     from headwater.api.app import serve as serve_api
     from headwater.settings import Settings
 

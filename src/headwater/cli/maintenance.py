@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import output, process, server
+from headwater.cli.extras import need
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -25,6 +26,7 @@ def rebuild(
 
       headwater rebuild --check --json
     """
+    need("server", "`headwater rebuild`")
     import asyncio
 
     import msgspec

