@@ -12,7 +12,7 @@ NODE_PATH := $(CURDIR)/$(VENV)/bin
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
+$(STAMP): scripts/setup scripts/java-shim requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
 	@scripts/setup $(PYTHON)
 	@touch $@
 
