@@ -59,8 +59,6 @@ def test_an_event_without_a_time_sent_twice_is_one(client: Any) -> None:
         (b"[]", "not a JSON object"),
         (b'{"a": 1', "not a JSON object"),
         (b"\xff\xfe{}", "not a JSON object"),
-        (b'{"job": {"namespace": "n", "name": "\xff"}}', "namespace and a name"),
-        (b'{"job": {"namespace": "n", "name": "\\ud800"}}', "not a JSON object"),
         (b"{}", "nothing to attach"),
         (b'{"run": {"runId": "x"}}', "job.namespace and job.name"),
         (b'{"run": {}, "job": {"namespace": "n", "name": "j"}}', "run.runId"),
@@ -98,6 +96,7 @@ def test_without_identity_it_is_refused_with_the_reason(client: Any, body: bytes
             "facet_not_understood",
         ),
         ({"job": {"namespace": "n", "name": "a\0b"}}, "null_character"),
+        ({"job": {"namespace": "n", "name": "half \ud83d"}}, "broken_text"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -108,6 +107,20 @@ def test_what_is_odd_is_kept_with_a_warning(client: Any, change: dict[str, Any],
     assert client.get("/api/v2/status").json()["events"]["total"] == 1
     counted = client.get("/api/v2/producers").json()["producers"]
     assert code in [warning["code"] for producer in counted for warning in producer["warnings"]]
+
+
+@pytest.mark.parametrize("broken", [b"caf\xe9", b"half \\ud83d an emoji", b"\\ude00"])
+def test_broken_text_costs_neither_the_event_nor_the_batch_nor_the_search(client: Any, broken: bytes) -> None:
+    event = encoded(run_event("START", 1, "job", [dataset("/in", documentation=facet(description="BROKEN"))])).replace(
+        b"BROKEN", broken
+    )
+    kept = client.post(BATCH, b"[" + event + b"," + encoded(run_event("START", 2, "job")) + b"]").json()
+    assert kept["status"] == "success"
+    told = client.post(LINEAGE, event).json()
+    assert [warning["code"] for warning in told["warnings"]] == ["broken_text"]
+    assert "�" in client.get("/api/v2/datasets/file/%2Fin").json()["description"]
+    assert client.get("/api/v2/search", q="anything").status_code == 200
+    assert client.get("/api/v1/events/lineage").status_code == 200
 
 
 def test_odd_but_harmless_is_kept_without_a_word(client: Any) -> None:

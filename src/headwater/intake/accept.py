@@ -13,7 +13,7 @@ import msgspec
 from headwater.errors import InvalidEvent
 from headwater.intake.project import Changes, project
 from headwater.model import version
-from headwater.model.event import Event, Warning, read
+from headwater.model.event import Event, Warning, read, repaired
 from headwater.store import events, projections
 from headwater.store.database import Connection, Database
 
@@ -57,7 +57,7 @@ class Intake:
     async def batch(self, body: bytes) -> Accepted:
         """Accept a JSON array of events; each stands alone. Raises InvalidEvent only when the body is not an array."""
         try:
-            items = _array.decode(body)
+            items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
         good: list[tuple[int, Event, bytes]] = []

@@ -6,6 +6,7 @@ Kinds are told by the keys (OpenLineage §1.1): `run` is a RunEvent, else `datas
 """
 
 import datetime as dt
+import re
 import uuid
 from typing import Any, Literal
 
@@ -20,6 +21,11 @@ Facets = dict[str, msgspec.Raw]
 # Facet keys that real producers misspell (Prefect, Airflow before 2).
 _FACET_ALIASES = {"parentRun": "parent", "processingEngine": "processing_engine"}
 _EVENT_TYPES = frozenset({"START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"})
+
+# Every escape in JSON text; the group is half a surrogate pair without its other half.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
 
 _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
@@ -137,15 +143,32 @@ class _Reader:
             return None
 
 
+def repaired(body: bytes) -> bytes:
+    """The body with what no JSON text may hold replaced by U+FFFD: bytes that are not UTF-8, and lone surrogates.
+
+    Producers that cut a text by its length halve the last emoji; that must not cost the event.
+    """
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        body = body.decode("utf-8", "replace").encode()
+    if b"\\ud" not in body and b"\\uD" not in body:
+        return body
+    return _ESCAPE.sub(lambda match: b"\\ufffd" if match[1] else match[0], body)
+
+
 def read(body: bytes | msgspec.Raw) -> Event:
     """Read one event. Raises InvalidEvent (permanent) when it has no identity; `detail.where` says which part."""
+    reader = _Reader()
+    readable = repaired(bytes(body))
+    if readable != bytes(body):
+        reader.warn("broken_text", "$", "text that is not UTF-8, or half a surrogate pair; replaced where it stood")
     try:
-        top = _objects.decode(body)
+        top = _objects.decode(readable)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidEvent(f"not a JSON object: {error}", where="$") from error
     except RecursionError as error:
         raise InvalidEvent("JSON nested too deeply", where="$") from error
-    reader = _Reader()
     run = reader.part(top.get("run"), _objects, "run", "an object")
     job = reader.part(top.get("job"), _objects, "job", "an object")
     dataset = reader.part(top.get("dataset"), _objects, "dataset", "an object")
