@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.capture.spark import config as configuration
 from headwater.capture.spark.application import Application
-from headwater.capture.spark.collector import Collector
+from headwater.capture.spark.collector import END, Collector
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.emission import Emitter
 from headwater.capture.spark.listener import Inbox
@@ -109,11 +109,12 @@ class Attachment:
                 items = inbox.take(2000)
             except Exception:  # noqa: BLE001 - the JVM is gone: nothing more will come
                 break
-            for kind, item in items:
+            for place, (kind, item) in enumerate(items):
+                following = items[place + 1][0] if place + 1 < len(items) else ""
                 if not kind:
                     if reached := self._reached.pop(item, None):
                         reached.set()
-                elif not collector.take(kind, item):
+                elif not collector.take(kind, item, over=following == END):
                     running = False
             if not items and (not self.active or (not running and not self._reached)):
                 break

@@ -80,11 +80,14 @@ class Collector:
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
         self._said: set[str] = set()
 
-    def take(self, kind: str, happening: Any) -> bool:
-        """One event of Spark's listener bus, of the class `kind`. False when it was the end of the application."""
+    def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:
+        """One event of Spark's listener bus, of the class `kind`. False when it was the end of the application.
+
+        `over`: an execution's end follows at once, so that its start is not worth a look of its own.
+        """
         try:
             if kind == START:
-                self._start(happening)
+                self._start(happening, over)
             elif kind == END:
                 self._end(happening)
             elif kind == "SparkListenerApplicationEnd":
@@ -96,10 +99,10 @@ class Collector:
 
     # --- the two ends of an execution
 
-    def _start(self, happening: Any) -> None:
+    def _start(self, happening: Any, over: bool) -> None:
         number = int(happening.executionId())
         execution = self._opened(number, happening)
-        if execution.owner >= 0:
+        if execution.owner >= 0 or over:
             return
         jqe = self._executions.getQueryExecution(number)
         if jqe is None:
@@ -111,8 +114,7 @@ class Collector:
 
     def _opened(self, number: int, happening: Any) -> Execution:
         execution = Execution(number, str(happening.description()), int(happening.time()))
-        root = happening.rootExecutionId()
-        root_id = int(root.get()) if root.isDefined() else number
+        root_id = int(_text(happening.rootExecutionId()) or number)
         if "\nrunId = " in execution.description:
             execution.stream = root_id
         if root_id != number:
@@ -180,7 +182,7 @@ class Collector:
 
     def _examine(self, execution: Execution, jqe: Any, janalyzed: Any) -> None:
         execution.examined = True
-        catalog = Catalog(jqe.sparkSession())
+        catalog = Catalog(jqe)
         size = len(str(janalyzed.toString()))
         if size > self.config.largest_plan:
             self._examine_large(execution, janalyzed, catalog, size)
@@ -289,8 +291,9 @@ class Collector:
 
 
 def _text(option: Any) -> str:
-    """An Option of text, or empty."""
-    return str(option.get()) if option is not None and option.isDefined() else ""
+    """An Option of something as text, or empty. One question, not two: its text is `Some(…)` or `None`."""
+    text = str(option.toString()) if option is not None else "None"
+    return text[5:-1] if text.startswith("Some(") else ""
 
 
 def _sql(jplan: Any) -> str:

@@ -6,6 +6,7 @@ Nothing here raises for a relation it does not know: a leaf without a dataset is
 
 import contextlib
 import re
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -53,9 +54,14 @@ class Leaves(msgspec.Struct):
 class Catalog:
     """Tables of a session's catalog: their identity and where they are. Remembers locations, since a dropped table cannot be asked."""
 
-    def __init__(self, jsession: Any) -> None:
-        self.jsession = jsession
+    def __init__(self, jqe: Any) -> None:
+        self._jqe = jqe
         self._namespace = ""
+
+    @cached_property
+    def jsession(self) -> Any:
+        """The session of the query; most queries never ask for it."""
+        return self._jqe.sparkSession()
 
     @property
     def namespace(self) -> str:
