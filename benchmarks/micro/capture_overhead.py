@@ -65,10 +65,10 @@ def tasks(spark: Any) -> float:
     return time.perf_counter() - began
 
 
-def processor_seconds(spark: Any) -> float:
-    """What this program and its JVM have used: other programs on the machine do not disturb it as they do the clock."""
+def jvm_seconds(spark: Any) -> float:
+    """What the JVM has used: other programs on the machine do not disturb it as they do the clock."""
     fields = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def alternating(arguments: argparse.Namespace, home: str) -> None:
@@ -83,24 +83,25 @@ def alternating(arguments: argparse.Namespace, home: str) -> None:
         if attachment:
             attachment.detach()
     for name, work in (("queries", lambda: queries(spark, home, arguments.queries)), ("tasks", lambda: tasks(spark))):
-        took: dict[bool, list[float]] = {False: [], True: []}
-        used: dict[bool, list[float]] = {False: [], True: []}
+        figures: dict[str, dict[bool, list[float]]] = {
+            what: {False: [], True: []} for what in ("wall", "Python's processor", "JVM's processor")
+        }
         for turn in range(arguments.rounds * 2):
             on = turn % 4 in {1, 2}  # off on on off: a drift of the machine cancels out
             attachment = attach(spark, emitter=emitter) if on else None
-            before = processor_seconds(spark)
-            took[on].append(work())
+            python, jvm = time.process_time(), jvm_seconds(spark)
+            figures["wall"][on].append(work())
             if attachment:
                 attachment.flush()
-            used[on].append(processor_seconds(spark) - before)
+            figures["Python's processor"][on].append(time.process_time() - python)
+            figures["JVM's processor"][on].append(jvm_seconds(spark) - jvm)
             if attachment:
                 attachment.detach()
-        for what, seconds in (("wall", took), ("processor", used)):
+        for what, seconds in figures.items():
             without, with_it = statistics.median(seconds[False]), statistics.median(seconds[True])
-            least = min(seconds[True]) / min(seconds[False]) - 1
+            change = f"{(with_it / without - 1) * 100:+.1f} %" if without > 0.05 else ""
             print(
-                f"{name} {what}: without {without:.3f} s, with {with_it:.3f} s: {(with_it / without - 1) * 100:+.1f} % "
-                f"(median of {arguments.rounds} rounds each; least {least * 100:+.1f} %)",
+                f"{name}, {what}: without {without:.3f} s, with {with_it:.3f} s {change} (median of {arguments.rounds} rounds each)",
                 flush=True,
             )
     print(f"events: {emitter.count}")
