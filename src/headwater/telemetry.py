@@ -21,7 +21,6 @@ class LogEvent(msgspec.Struct, frozen=True):
 
 class ServerReady(LogEvent, frozen=True):
     url: str
-    database: str
     seconds: float
 
 
@@ -29,21 +28,10 @@ class MigrationApplied(LogEvent, frozen=True):
     name: str
 
 
-class EventsRefused(LogEvent, frozen=True):
-    level = logging.WARNING
-    count: int
-    first_reason: str
-
-
 class RequestFailed(LogEvent, frozen=True):
     level = logging.ERROR
     path: str
     error: str
-
-
-class RebuildFinished(LogEvent, frozen=True):
-    events: int
-    seconds: float
 
 
 def say(event: LogEvent) -> None:

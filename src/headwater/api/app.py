@@ -41,7 +41,6 @@ def create_app(settings: Settings) -> Any:
             telemetry.say(
                 telemetry.ServerReady(
                     f"http://{settings.server.host}:{settings.server.port}",
-                    "embedded or given",
                     round(time.monotonic() - began, 3),
                 )
             )

@@ -25,16 +25,6 @@ class LogEntry(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class StoredEvent(msgspec.Struct, frozen=True):
-    event_time: dt.datetime
-    kind: str
-    event_type: str | None
-    run_id: uuid.UUID | None
-    producer: str
-    received_at: dt.datetime
-    body: bytes
-
-
 class Partitions:
     """Remembers which month partitions exist, so that a batch asks the database only for a month it has not met."""
 
@@ -74,11 +64,6 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
     """Event times of events that are already in the log."""
     return dict(await sqlfile.load("events")["time_of"].many(connection, digests=list(digests)))
-
-
-async def by_digest(connection: Connection, digest: bytes) -> StoredEvent | None:
-    row = await sqlfile.load("events")["by_digest"].maybe(connection, digest=digest)
-    return StoredEvent(*row) if row else None
 
 
 async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[dt.datetime, bytes, bytes]]]:

@@ -107,7 +107,10 @@ class Attachment:
         while self.active or running:
             try:
                 items = inbox.take(2000)
-            except Exception:  # noqa: BLE001 - the JVM is gone: nothing more will come
+            except Exception as error:  # noqa: BLE001 - capture never harms its host
+                # A JVM that is gone is the ordinary end; anything else would stop capture in silence.
+                if not isinstance(error, OSError) and type(error).__name__ != "Py4JNetworkError":
+                    log.warning("headwater capture: stopped: %s: %s", type(error).__name__, str(error)[:300])
                 break
             for place, (kind, item) in enumerate(items):
                 following = items[place + 1][0] if place + 1 < len(items) else ""

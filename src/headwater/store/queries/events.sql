@@ -17,10 +17,6 @@ on conflict do nothing
 -- When the log first got these events: an event without a time of its own keeps the time of its first arrival.
 select digest, min(event_time) from events where digest = any(%(digests)b) group by digest
 
--- name: by_digest :maybe
--- One event of the log.
-select event_time, kind, event_type, run_id, producer, received_at, body from events where digest = %(digest)b order by event_time limit 1
-
 -- name: page_after :many
 -- The log in order of identity, a page at a time: for replay, where order does not matter.
 select event_time, digest, body from events
