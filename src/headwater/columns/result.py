@@ -1,0 +1,110 @@
+"""What analysing a text gives: one `Statement` for each statement in it, plain frozen values that pickle and encode.
+
+Names are tuples of parts, outermost first, folded as the dialect folds them: `("db", "schema", "table")`.
+"""
+
+import enum
+
+import msgspec
+
+from headwater.columns import kinds
+from headwater.model.lineage import Transformation
+
+TableName = tuple[str, ...]
+
+
+class Level(enum.StrEnum):
+    """How much of a statement was understood."""
+
+    FULL = "full"
+    """Every construct was understood; unresolved names, if any, are listed."""
+    PARTIAL = "partial"
+    """Some construct was not understood (a warning says which); what is given is still right."""
+    TABLES = "tables"
+    """The statement could not be parsed: tables were read off its tokens, without columns."""
+    NOTHING = "nothing"
+    """Nothing could be said."""
+
+
+class Input(msgspec.Struct, frozen=True, order=True):
+    """A column of a table that feeds, or decides about, an output. `field` "*": every column of a table whose schema is unknown.
+
+    `kinds` are the bits of `columns.kinds`. `path`: where inside the column (struct field, JSON path), dotted, when all of its uses agree.
+    """
+
+    table: TableName
+    field: str
+    kinds: int
+    path: str = ""
+
+    @property
+    def transformations(self) -> tuple[Transformation, ...]:
+        return kinds.transformations(self.kinds)
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A column of what a statement makes, in its place, and what it depends on. `name` "*": columns that only a schema can tell."""
+
+    name: str
+    inputs: tuple[Input, ...]
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """What a statement puts into one target. A query's own result has `target` None.
+
+    `action`: SELECT, CREATE, OVERWRITE, APPEND, MERGE, UPDATE, DELETE, EXPORT. `rows`: what decides about all of its rows and so about every
+    column (JOIN, FILTER, GROUP_BY, SORT), said once. `reads`: the tables this flow needs, also those of which it takes no column.
+    """
+
+    target: TableName | None
+    action: str
+    columns: tuple[Output, ...]
+    rows: tuple[Input, ...]
+    reads: tuple[TableName, ...]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE. `other`: the second table of it."""
+
+    action: str
+    table: TableName
+    other: TableName | None = None
+
+
+class Unresolved(msgspec.Struct, frozen=True):
+    """A name that could not be placed with what is known, and where it may belong.
+
+    `outputs`: the columns it feeds with their kinds, as (flow index, output index or -1 for its rows, kinds).
+    `confidence`: 0 to 1, of the first candidate.
+    """
+
+    name: str
+    candidates: tuple[Input, ...]
+    reason: str
+    confidence: float
+    outputs: tuple[tuple[int, int, int], ...]
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement. `start`, `end`: characters of the text; `line` counts from 1. `kind`: SELECT, INSERT, CREATE TABLE, MERGE, …
+
+    `within`: the procedure, function or block the statement stands in, or empty.
+    `form`: the internal form, which `resolve` reads again when more schemas are known, without parsing; None when there is none.
+    """
+
+    index: int
+    start: int
+    end: int
+    line: int
+    kind: str
+    level: Level
+    reads: tuple[TableName, ...] = ()
+    writes: tuple[TableName, ...] = ()
+    flows: tuple[Flow, ...] = ()
+    changes: tuple[Change, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+    warnings: tuple[str, ...] = ()
+    within: str = ""
+    fingerprint: str = ""
+    normalised: str = ""
+    form: object | None = None
