@@ -101,6 +101,7 @@ class Unpivoted(_Node):
     values: list[tuple[str, list[str]]]
     names: list[str]
     values_first: bool = False
+    keeps_nulls: bool = False
 
 
 class Described(_Node):
