@@ -93,8 +93,7 @@ class FromClause(ABC):
             scope.set_mode(NEVER)
             self.into(own, item.on, scope)
         if hidden:
-            del scope.relations[place]
-            scope.add("", (), Relation([]))
+            scope.hide(item.alias, place)
 
     def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """Joins in parentheses without an alias: the names inside are names outside."""
