@@ -3,13 +3,12 @@
 Nothing is executed: the plan is parsed and analysed, commands too. What `toJSON` leaves out (an Expand's projections) is asked for.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from headwater.capture.spark import columns, dependencies
 from headwater.capture.spark import plan as plans
-from headwater.capture.spark.columns import Column, Relation
+from headwater.capture.spark.columns import Relation
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.plan import Node
 from tests.oracle.edges import Edges, Inputs, column_of, kinds

@@ -46,7 +46,7 @@ class _Reader:
         self.lookup = lookup
         self.subquery = subquery
 
-    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911 - one line per kind of expression
+    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911, PLR0912 - one line per kind of expression
         kind = node.kind
         if kind == ATTRIBUTE:
             return self.lookup(node.expression_id)
