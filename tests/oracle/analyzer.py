@@ -8,11 +8,13 @@ from typing import Any
 
 from headwater.capture.spark import columns, dependencies
 from headwater.capture.spark import plan as plans
-from headwater.capture.spark.columns import Relation
+from headwater.capture.spark.columns import Column, Relation
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.plan import Node
 from tests.oracle.edges import Edges, Inputs, column_of, kinds
 
+_CHANGES = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
+_ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 Schemas = Mapping[str, Mapping[str, str]]
 
 
@@ -122,8 +124,45 @@ def _tables(root: Node) -> dict[str, str]:
 
 
 def _relation(root: Node) -> Relation:
-    query = root.nested("query") if not root.children else None
-    return columns.resolve(query or root)
+    """What a query makes; what a command puts into its target, by name."""
+    if root.kind in _CHANGES:
+        return _changed(root)
+    return columns.resolve(root.nested("query") if not root.children and root.nested("query") else root)
+
+
+def _changed(root: Node) -> Relation:
+    """MERGE, UPDATE, DELETE: each assigned column is made of its values; ON joins, every other condition filters.
+
+    One plan for all of them: a Project of the values over the join, and a Filter for each condition.
+    """
+    plan = root.children[0]
+    if len(root.children) == 2:
+        plan = _node("Join", plan, root.children[1], condition=root.fields["mergeCondition"])
+    actions = [tree for field in _ACTIONS for tree in root.trees(field)] or [root]
+    values: list[tuple[str, Node]] = []
+    for action in actions:
+        condition = action.fields.get("condition")
+        if isinstance(condition, list) and condition:
+            plan = _node("Filter", plan, condition=condition)
+        below = root.trees("assignments") if action is root else action.children
+        values += [(one.children[0].name, one.children[1]) for one in below if one.kind == "Assignment"]
+    said = [
+        [{"class": "Alias", "num-children": 1, "name": name, "exprId": {"id": -position}}, *_flat(value)]
+        for position, (name, value) in enumerate(values, 2)
+    ]
+    relation = columns.resolve(_node("Project", plan, projectList=said))
+    merged: dict[str, Dependencies] = {}
+    for column in relation.columns:
+        merged[column.name] = dependencies.merged([merged.get(column.name, {}), column.depends])
+    return Relation([Column(-1, name, depends) for name, depends in merged.items()], relation.rows)
+
+
+def _flat(node: Node) -> list[dict[str, Any]]:
+    return [node.fields, *(item for child in node.children for item in _flat(child))]
+
+
+def _node(kind: str, *children: Node, **fields: Any) -> Node:
+    return Node(kind, fields, list(children))
 
 
 def _inputs(depends: Dependencies, tables: Mapping[str, str]) -> Inputs:
