@@ -148,7 +148,9 @@ class Generator:
         text += f" when not matched{condition} then insert ({', '.join(names)}) values ({values})"
         if self.chance(0.2):
             only = Scope([target])
-            text += f" when not matched by source then update set amount = {self.value(NUMBER, only, 1, subqueries=False)}"
+            text += (
+                f" when not matched by source then update set amount = {self.value(NUMBER, only, 1, subqueries=False)}"
+            )
         return text
 
     def _update(self) -> str:
@@ -183,7 +185,7 @@ class Generator:
                 self.ctes[-1][name] = columns
                 parts.append(f"{name}{listed} as ({inner})")
             text = f"with {', '.join(parts)} "
-        if depth > 1 and self.chance(0.2):
+        if depth > 1 and self.chance(0.28):
             body, columns = self._set_operation(depth, outer)
         else:
             body, columns = self._select(depth, outer, distinct_names=distinct_names)
@@ -201,13 +203,17 @@ class Generator:
 
     def _set_operation(self, depth: int, outer: Scope | None) -> tuple[str, Columns]:
         kinds = [self.dice.choice([NUMBER, TEXT]) for _ in range(self.dice.randint(1, 3))]
-        words = ["union all", "union", "except", "intersect"] + (["except all", "intersect all", "minus"] if self.spark else [])
+        words = ["union all", "union", "except", "intersect"] + (
+            ["except all", "intersect all", "minus"] if self.spark else []
+        )
         parts: list[str] = []
         columns: Columns = []
         for position in range(self.dice.randint(2, 3)):
             scope, source = self._from(depth - 1, outer)
             names = self._names(kinds)
-            items = ", ".join(f"{self.value(kind, scope, 1)} as {name}" for kind, name in zip(kinds, names, strict=True))
+            items = ", ".join(
+                f"{self.value(kind, scope, 1)} as {name}" for kind, name in zip(kinds, names, strict=True)
+            )
             part = f"select {items} from {source}{self._where(scope, depth - 1)}"
             if position:
                 word = self.dice.choice(words)
@@ -289,7 +295,9 @@ class Generator:
         made = Relation(self.alias(), columns)
         shown = f"{source} {self._as()}{made.alias}"
         common = [
-            name for name in made.columns if name in scope.merged or sum(name in other.columns for other in relations) == 1
+            name
+            for name in made.columns
+            if name in scope.merged or sum(name in other.columns for other in relations) == 1
         ]
         ambiguous = [
             name for name in made.columns if name not in common and any(name in other.columns for other in relations)
@@ -371,9 +379,7 @@ class Generator:
         self.windows = before
         return text, columns
 
-    def _plain(
-        self, scope: Scope, source: str, where: str, depth: int, *, distinct_names: bool
-    ) -> tuple[str, Columns]:
+    def _plain(self, scope: Scope, source: str, where: str, depth: int, *, distinct_names: bool) -> tuple[str, Columns]:
         named = self.alias("w") if self.chance(0.2) else ""
         clause = ""
         if named:
@@ -391,7 +397,9 @@ class Generator:
                     continue
             kind = self.dice.choice([NUMBER, NUMBER, TEXT])
             pool = [n for n in (NUMBERS if kind == NUMBER else TEXTS) if not distinct_names or n not in columns]
-            written = [w for w in scope.written(kind, self.dice) if not distinct_names or w.split(".")[-1] not in columns]
+            written = [
+                w for w in scope.written(kind, self.dice) if not distinct_names or w.split(".")[-1] not in columns
+            ]
             if written and self.chance(0.35):
                 items.append(self.dice.choice(written))
                 columns.append(items[-1].split(".")[-1])
@@ -415,9 +423,8 @@ class Generator:
         scope.aliases = {}
         if self.chance(0.1) and not distinct:
             condition = f"{self.dice.choice(['rank', 'dense_rank'])}() over ({self._specification(scope)}) < 3"
-            text = (
-                f"select {', '.join(items)} from {source}{where}"
-                + (f"{clause} qualify {condition}" if not self.spark else f" qualify {condition}{clause}")
+            text = f"select {', '.join(items)} from {source}{where}" + (
+                f"{clause} qualify {condition}" if not self.spark else f" qualify {condition}{clause}"
             )
         elif not self.spark:
             text += clause
@@ -455,7 +462,9 @@ class Generator:
                 keys.append(str(self.dice.randint(1, len(columns))))
             elif choice < 0.7 and singles:
                 name = self.dice.choice(singles)
-                keys.append(f"{name} + 1" if TYPES[name] == NUMBER else f"upper({name})" if TYPES[name] == TEXT else name)
+                keys.append(
+                    f"{name} + 1" if TYPES[name] == NUMBER else f"upper({name})" if TYPES[name] == TEXT else name
+                )
             elif free:
                 keys.append(self.value(NUMBER, scope, 1, subqueries=False))
         keys = [key + self.dice.choice(["", "", " desc", " nulls last"]) for key in keys]
@@ -479,7 +488,14 @@ class Generator:
         for key, kind in keys:
             bare = key.split(".")[-1]
             shown = self.chance(0.8)
-            if shown and bare.isidentifier() and key.count(".") < 2 and bare in TYPES and self.chance(0.4) and bare not in columns:
+            if (
+                shown
+                and bare.isidentifier()
+                and key.count(".") < 2
+                and bare in TYPES
+                and self.chance(0.4)
+                and bare not in columns
+            ):
                 items.append(key)
                 columns.append(bare)
             elif shown:
@@ -511,11 +527,11 @@ class Generator:
             items.append(f"{value} as {columns[-1]}")
         text = f"select {', '.join(items)} from {source}{where}"
         form = self.dice.random()
-        if by and form < 0.12:
+        if by and form < 0.18:
             text += f" group by {self.dice.choice(['rollup', 'cube'])} ({', '.join(scope_keys)})"
-        elif len(by) > 1 and form < 0.2:
+        elif len(by) > 1 and form < 0.32:
             text += f" group by grouping sets (({', '.join(scope_keys)}), ({scope_keys[0]}), ())"
-        elif by and form < 0.25 and len(items) >= len(by):
+        elif by and form < 0.4 and len(items) >= len(by):
             text += " group by all"
         elif by:
             text += f" group by {', '.join(by)}"
@@ -594,7 +610,7 @@ class Generator:
                 lambda: f"nvl({n()}, {n()})",
                 lambda: f"nvl2({n()}, {n()}, {n()})",
                 lambda: f"crc32({s()})",
-                lambda: f"{n()}::bigint",
+                lambda: f"{n()}::int",
             ]
         return self.one(*choices)
 
@@ -745,7 +761,9 @@ class Generator:
         number = self.value(NUMBER, scope, 1, subqueries=False)
         text = self.value(TEXT, scope, 1, subqueries=False)
         if kind == TEXT:
-            calls = [f"max({text})", f"min({text})"] + ([f"first_value({text})", f"lag({text}, 1, 'a')"] if self.spark else [])
+            calls = [f"max({text})", f"min({text})"] + (
+                [f"first_value({text})", f"lag({text}, 1, 'a')"] if self.spark else []
+            )
         else:
             calls = [f"sum({number})", f"max({number})", "rank()", "dense_rank()", f"count({text})"]
             if self.spark:

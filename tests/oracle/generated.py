@@ -13,7 +13,6 @@ import msgspec
 
 from tests.oracle.analyzer import Analyzer, Refused
 from tests.oracle.edges import Edges, differences
-from tests.oracle.engine import edges
 from tests.oracle.generate import SCHEMAS, Generator
 from tests.oracle.session import start
 from tests.oracle.tpc import written
@@ -43,6 +42,8 @@ def statements(first: int, analyzer: Analyzer) -> Iterator[tuple[str, Edges]]:
 
 def differing(first: int, count: int, analyzer: Analyzer) -> list[tuple[str, list[str]]]:
     """What the engine says otherwise about `count` statements."""
+    from tests.oracle.engine import edges
+
     found = []
     for (text, expected), _ in zip(statements(first, analyzer), range(count), strict=False):
         if lines := differences(expected, edges(text, SCHEMAS, "spark")):

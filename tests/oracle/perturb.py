@@ -28,15 +28,17 @@ class Land:
         self.connection = duckdb.connect(config={"threads": 1})
         for table, fields in SCHEMAS.items():
             said = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in fields.items())
-            self.connection.execute(f"create table {table} (place integer, {said})")
+            self.connection.execute(f"create table {table}_kept (place integer, {said})")
             places = ", ".join("?" for _ in range(len(fields) + 1))
             rows = [[place, *(self._value(kind) for kind in fields.values())] for place in range(ROWS)]
-            self.connection.executemany(f"insert into {table} values ({places})", rows)
-            # The tables of the statements have no `place`.
-            self.connection.execute(f"create view {table}_shown as select * exclude (place) from {table}")
+            self.connection.executemany(f"insert into {table}_kept values ({places})", rows)
+            self.connection.execute(f"create view {table} as select * exclude (place) from {table}_kept")
 
     def _value(self, kind: str) -> Any:
-        number, text = self.dice.choice([None, 0, 1, 1, 2, 2, 3, 4, 5, 6]), self.dice.choice([None, "a", "a", "ab", "b", "bab"])
+        number, text = (
+            self.dice.choice([None, 0, 1, 1, 2, 2, 3, 4, 5, 6]),
+            self.dice.choice([None, "a", "a", "ab", "b", "bab"]),
+        )
         if kind == NUMBER:
             return number
         if kind == TEXT:
@@ -63,7 +65,9 @@ class Land:
                 for _ in range(times):
                     self.connection.execute("begin")
                     for place in range(ROWS):
-                        self.connection.execute(f"update {table} set {name} = ? where place = {place}", [self._value(kind)])
+                        self.connection.execute(
+                            f"update {table}_kept set {name} = ? where place = {place}", [self._value(kind)]
+                        )
                     after = self.answer(text)
                     self.connection.execute("rollback")
                     for position, (was, now) in enumerate(zip(before, after, strict=True)):

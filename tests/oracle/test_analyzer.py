@@ -1,0 +1,37 @@
+"""Spark's analyzer, asked again: the kept TPC edges are still what it says, and the engine agrees about fresh statements."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.oracle import generated, tpc
+from tests.oracle.analyzer import Analyzer
+from tests.oracle.generate import SCHEMAS
+from tests.oracle.session import start
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
+]
+FIRST, COUNT = 1_000_000, 300
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    spark = start(tmp_path_factory.mktemp("oracle"))
+    yield spark
+    spark.stop()
+
+
+@pytest.mark.parametrize("suite", tpc.SUITES)
+def test_the_kept_edges_are_what_the_analyzer_says(suite: str, session: Any) -> None:
+    analyzer = Analyzer(session, tpc.schemas(suite), suite.replace("-", ""))
+    assert {name: analyzer.edges(text) for name, text in tpc.texts(suite).items()} == tpc.expected(suite)
+
+
+def test_the_engine_and_the_analyzer_agree_about_statements_nobody_wrote(session: Any) -> None:
+    analyzer = Analyzer(session, SCHEMAS, "generated")
+    assert generated.differing(FIRST, COUNT, analyzer) == []
