@@ -1,1 +1,12 @@
-"""SQL text and known schemas to column edges. Pure; the only user of the SQL parser. Built by a later step: nothing lives here yet."""
+"""SQL text and known schemas to exact column edges: pure, linear, never raising.
+
+`analyse` is the door: text → tokens → statements → the parser's tree → the internal form → flows between columns. The parser is used for its tokens
+and its tree only; what a name means is decided here, in one walk over the tree and one over the form.
+"""
+
+from headwater.columns.analyse import analyse, resolve
+from headwater.columns.catalog import Catalog
+from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
+from headwater.columns.session import Session
+
+__all__ = ["Catalog", "Change", "Flow", "Input", "Level", "Output", "Session", "Statement", "Unresolved", "analyse", "resolve"]

@@ -1,0 +1,104 @@
+"""The schemas an analysis may use: which columns a table has, as of the time the caller chose. Plain values, built once and shared.
+
+Names are matched without case where the dialect does so, and by their last parts when one side has fewer of them and only one table fits.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from headwater.columns.dialect import rules
+from headwater.columns.result import TableName
+
+
+class Schema:
+    """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them."""
+
+    __slots__ = ("columns", "keys", "name", "positions")
+
+    def __init__(self, name: TableName, columns: Iterable[str], dialect: str) -> None:
+        rule = rules(dialect)
+        self.name = name
+        self.columns = tuple(columns)
+        upper = rule.fold == "upper" and not rule.insensitive
+        same = rule.fold == "same" and not rule.insensitive
+        self.keys = self.columns if same else tuple(one.upper() if upper else one.lower() for one in self.columns)
+        self.positions = {key: place for place, key in enumerate(self.keys)}
+        if not rule.insensitive and not same:
+            for place, column in enumerate(self.columns):
+                self.positions.setdefault(column, place)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self.name, self.columns, self.keys, self.positions)
+
+
+def _restore(name: TableName, columns: tuple[str, ...], keys: tuple[str, ...], positions: dict[str, int]) -> Schema:
+    found = Schema.__new__(Schema)
+    found.name, found.columns, found.keys, found.positions = name, columns, keys, positions
+    return found
+
+
+class Catalog:
+    """Tables to their columns in order. Keys are names: `"db.schema.table"` (quotes keep a dot) or tuples of parts.
+
+    A table with no columns given is as good as unknown.
+    """
+
+    def __init__(self, tables: Mapping[str | TableName, Iterable[str]] | None = None, dialect: str = "") -> None:
+        self.dialect = dialect
+        self._exact: dict[TableName, Schema] = {}
+        self._by_last: dict[str, list[Schema]] = {}
+        for name, columns in (tables or {}).items():
+            parts = split_name(name) if isinstance(name, str) else tuple(name)
+            listed = tuple(columns)
+            if not parts or not listed:
+                continue
+            schema = Schema(parts, listed, dialect)
+            self._exact[_key(parts)] = schema
+            self._by_last.setdefault(parts[-1].lower(), []).append(schema)
+
+    def __len__(self) -> int:
+        return len(self._exact)
+
+    def find(self, name: TableName) -> Schema | None:
+        """The schema of a table, or None when it is unknown or several would fit."""
+        if not self._exact:
+            return None
+        key = _key(name)
+        found = self._exact.get(key)
+        if found is not None:
+            return found
+        fitting = []
+        for one in self._by_last.get(key[-1], ()):
+            other = _key(one.name)
+            shorter = min(len(key), len(other))
+            if len(key) != len(other) and key[-shorter:] == other[-shorter:]:
+                fitting.append(one)
+        return fitting[0] if len(fitting) == 1 else None
+
+
+def _key(parts: TableName) -> TableName:
+    return tuple(part.lower() for part in parts)
+
+
+def split_name(text: str) -> TableName:
+    """The parts of a dotted name; a part in double quotes, backticks or brackets may hold dots."""
+    parts: list[str] = []
+    current: list[str] = []
+    closing = ""
+    for character in text:
+        if closing:
+            if character == closing:
+                closing = ""
+            else:
+                current.append(character)
+        elif character in _QUOTES:
+            closing = _QUOTES[character]
+        elif character == ".":
+            parts.append("".join(current))
+            current = []
+        else:
+            current.append(character)
+    parts.append("".join(current))
+    return tuple(part for part in parts if part)
+
+
+_QUOTES = {'"': '"', "`": "`", "[": "]"}

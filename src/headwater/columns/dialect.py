@@ -1,0 +1,105 @@
+"""What differs between dialects in what names mean: how they fold, what an alias hides, which names are no columns.
+
+The parser knows how a dialect is written; this module knows how its names resolve. Sources: each product's manual, chapter "identifiers".
+"""
+
+import functools
+
+import msgspec
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """The rules of one dialect. `parser`: the parser's name for it.
+
+    `fold`: what an unquoted name becomes ("lower", "upper", "same"). `quoted_folds`: quoting does not keep a name's case apart.
+    `insensitive`: names that differ only in case are one name, whatever is displayed. `tables_sensitive`: but those of tables are not.
+    `alias_first`: an output's alias hides a column of the same name in GROUP BY. `alias_in_where`: WHERE and the other outputs may name an alias.
+    """
+
+    parser: str
+    fold: str = "same"
+    quoted_folds: bool = False
+    insensitive: bool = False
+    tables_sensitive: bool = False
+    alias_first: bool = False
+    alias_in_where: bool = False
+
+
+_LOWER = {"fold": "lower", "quoted_folds": True, "insensitive": True}
+_RULES = {
+    "": Rules("", insensitive=True),
+    "athena": Rules("athena", **_LOWER),
+    "bigquery": Rules("bigquery", insensitive=True, tables_sensitive=True),
+    "clickhouse": Rules("clickhouse", alias_first=True, alias_in_where=True),
+    "databricks": Rules("databricks", insensitive=True, alias_in_where=True),
+    "doris": Rules("doris", insensitive=True),
+    "drill": Rules("drill", insensitive=True),
+    "druid": Rules("druid"),
+    "duckdb": Rules("duckdb", insensitive=True, alias_in_where=True),
+    "hive": Rules("hive", insensitive=True),
+    "materialize": Rules("materialize", fold="lower"),
+    "mysql": Rules("mysql", insensitive=True),
+    "oracle": Rules("oracle", fold="upper"),
+    "postgres": Rules("postgres", fold="lower"),
+    "presto": Rules("presto", **_LOWER),
+    "redshift": Rules("redshift", alias_in_where=True, **_LOWER),
+    "risingwave": Rules("risingwave", fold="lower"),
+    "snowflake": Rules("snowflake", fold="upper", alias_in_where=True),
+    "spark": Rules("spark", insensitive=True, alias_in_where=True),
+    "spark2": Rules("spark2", insensitive=True),
+    "sqlite": Rules("sqlite", insensitive=True),
+    "starrocks": Rules("starrocks", insensitive=True),
+    "teradata": Rules("teradata", insensitive=True, alias_in_where=True),
+    "trino": Rules("trino", **_LOWER),
+    "tsql": Rules("tsql", insensitive=True),
+}
+_ALIASES = {
+    "ansi": "",
+    "generic": "",
+    "mariadb": "mysql",
+    "mssql": "tsql",
+    "postgresql": "postgres",
+    "spark3": "spark",
+    "sparksql": "spark",
+    "sqlserver": "tsql",
+    "synapse": "tsql",
+    "fabric": "tsql",
+    "greenplum": "postgres",
+    "vertica": "postgres",
+    "impala": "hive",
+    "exasol": "oracle",
+}
+NAMES = tuple(sorted(name for name in _RULES if name))
+"""Dialects by name; `rules` takes some other spellings too."""
+
+
+@functools.cache
+def rules(dialect: str) -> Rules:
+    """The rules of `dialect` (any case; "" is standard SQL). Raises ValueError, naming the dialects there are."""
+    name = dialect.strip().lower()
+    name = _ALIASES.get(name, name)
+    found = _RULES.get(name)
+    if found is None:
+        raise ValueError(f"no dialect is called {dialect!r}; there are {', '.join(NAMES)}")
+    return found
+
+
+def fold(text: str, quoted: bool, rule: Rules) -> str:
+    """The key of a name: equal keys are the same name."""
+    if rule.insensitive:
+        return text.lower()
+    if rule.fold == "same" or (quoted and not rule.quoted_folds):
+        return text
+    return text.upper() if rule.fold == "upper" else text.lower()
+
+
+# Words that stand where a column could and are none.
+PSEUDO = frozenset(
+    "current_date current_time current_timestamp current_user session_user user sysdate systimestamp sysdatetime rownum level nextval currval localtime "
+    "localtimestamp getdate true false null default rowid connect_by_isleaf connect_by_iscycle current_role uid today now".split()
+)
+DATE_PARTS = frozenset(
+    "year years yy yyyy y yr quarter qtr q qq month months mon mm m week weeks wk ww w isoweek day days dd d dayofyear doy dy dow dayofweek weekday dw "
+    "hour hours hh h minute minutes min mi n second seconds ss s sec millisecond milliseconds ms microsecond microseconds us mcs nanosecond ns epoch "
+    "isoyear isodow decade century millennium epoch_second epoch_millisecond timezone_hour timezone_minute date time".split()
+)

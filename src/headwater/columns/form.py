@@ -1,0 +1,262 @@
+"""The internal form: what a statement says about columns, whatever the dialect, with the parser's tree boiled down to what matters.
+
+Lowering (`expression`, `query`, `statement`) writes it once; resolving (`resolve`, `flows`) reads it as often as schemas change. It holds names as
+keys (`dialect.fold`), never schemas, so it can be stored, sent and cached: plain structs that pickle and that msgspec encodes (`encode`, `decode`).
+"""
+
+from typing import Literal
+
+import msgspec
+
+Parts = tuple[str, ...]
+Reference = tuple[Parts, int, str]
+"""A name as written, outermost part first (`("t", "*")`: the whole row), how it is used (`kinds.Use`), and the path into it."""
+
+SCALAR, EXISTS, MEMBERS, WHOLE = 0, 1, 2, 3
+"""How a subquery stands in an expression: its first column's value, whether it has rows, IN its rows, all of its columns."""
+
+
+class _Node(msgspec.Struct, array_like=True, tag=True, gc=False):
+    pass
+
+
+class Expression(msgspec.Struct, array_like=True, gc=False):
+    """What an expression takes its value from: references, and subqueries as (query, use, how it stands)."""
+
+    references: list[Reference] = []
+    subqueries: list[tuple["Query", int, int]] = []
+
+
+class Star(msgspec.Struct, array_like=True, gc=False):
+    """`*` or `qualifier.*`, what it leaves out, puts in the place of and renames; `like` is a pattern names must match."""
+
+    qualifier: Parts
+    excluded: list[str]
+    replaced: list[tuple[str, Expression]]
+    renamed: list[tuple[str, str]]
+    like: str
+
+
+class Projection(msgspec.Struct, array_like=True, gc=False):
+    """An output: its name, its value; or a star."""
+
+    name: str
+    value: Expression
+    star: Star | None = None
+
+
+class Cte(msgspec.Struct, array_like=True, gc=False):
+    """`recursive`: the query may name itself."""
+
+    name: str
+    columns: list[str]
+    query: "Query"
+    recursive: bool = False
+
+
+class TableSource(_Node):
+    """A table, view, CTE, path or stage by name."""
+
+    name: Parts
+    is_path: bool = False
+
+
+class Derived(_Node):
+    query: "Query"
+
+
+class Nested(_Node):
+    """Joins in parentheses."""
+
+    items: list["Item"]
+
+
+class Generated(_Node):
+    """Rows made of values: UNNEST, explode, FLATTEN, a table function. Every column is made of all of the arguments.
+
+    `columns`: their names where known, each made of `each` at its place if that is given; `open_ended`: others may exist.
+    """
+
+    value: Expression
+    columns: list[str]
+    open_ended: bool
+    each: list[Expression] = []
+
+
+class Pivoted(_Node):
+    """PIVOT: `columns`: output names with the place of the aggregate each is made of (none when only the data tells the names);
+    `chooser`: the columns after FOR. What is left of the source groups the rows and stays, unless `group` says what does."""
+
+    source: "Source"
+    aggregates: list[Expression]
+    chooser: Expression
+    columns: list[tuple[str, int]]
+    group: list[tuple[str, Expression]] | None = None
+
+
+class Unpivoted(_Node):
+    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names."""
+
+    source: "Source"
+    values: list[tuple[str, list[str]]]
+    names: list[str]
+    values_first: bool = False
+
+
+class Described(_Node):
+    """MATCH_RECOGNIZE and its like: projections over a source whose rows are decided by `deciding`; `keeps`: the source's columns stay too."""
+
+    source: "Source"
+    projections: list[Projection]
+    deciding: list[Expression]
+    keeps: bool
+
+
+Source = TableSource | Derived | Nested | Generated | Pivoted | Unpivoted | Described
+
+
+class Item(msgspec.Struct, array_like=True, gc=False):
+    """One source in FROM. `join`: "", "left", "right", "full", "semi", "anti". `lateral`: it sees the items before it.
+
+    `natural`: joined on all names both sides share.
+    """
+
+    source: Source
+    alias: str = ""
+    columns: list[str] = []
+    join: str = ""
+    on: Expression | None = None
+    using: list[str] = []
+    natural: bool = False
+    lateral: bool = False
+
+
+class Select(_Node):
+    """One SELECT. `group` and `order` hold an ordinal (from 1) where the text does. `views`: Hive's lateral views, after WHERE's table list."""
+
+    projections: list[Projection]
+    items: list[Item] = []
+    ctes: list[Cte] = []
+    where: list[Expression] = []
+    group: list[int | Expression] = []
+    group_all: bool = False
+    having: Expression | None = None
+    qualify: Expression | None = None
+    order: list[int | Expression] = []
+    order_all: bool = False
+    distinct: bool = False
+    distinct_on: list[int | Expression] = []
+
+
+class SetOperation(_Node):
+    """Branches in order; `operations[i]` joins branch i + 1 to what stands before it: (operator, distinct, by name)."""
+
+    branches: list["Query"]
+    operations: list[tuple[Literal["union", "except", "intersect"], bool, bool]]
+    ctes: list[Cte] = []
+    order: list[int | Expression] = []
+
+
+class Values(_Node):
+    rows: list[list[Expression]]
+    ctes: list[Cte] = []
+
+
+Query = Select | SetOperation | Values
+
+
+class Target(msgspec.Struct, array_like=True, gc=False):
+    """What a statement writes: a table, or a path. `partition`: columns with a constant value in PARTITION (…), which the query does not give."""
+
+    name: Parts
+    columns: list[str] = []
+    partition: list[str] = []
+    dynamic: list[str] = []
+    is_path: bool = False
+
+
+class QueryForm(_Node):
+    query: Query
+
+
+class WriteForm(_Node):
+    """CREATE … AS, INSERT … query, COPY. `declares`: columns the target gets with the statement, by its own column list."""
+
+    target: Target
+    action: str
+    query: Query
+    by_name: bool = False
+    temporary: bool = False
+    creates: bool = False
+
+
+class SetClause(msgspec.Struct, array_like=True, gc=False):
+    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition."""
+
+    assignments: list[tuple[str, Expression]]
+    star: bool
+    deciding: list[Expression]
+    by_position: list[Expression] = []
+
+
+class UpdateForm(_Node):
+    """UPDATE, MERGE and DELETE: rows of the target meet those of `items`. `target_item`: the target as a readable relation, first in scope."""
+
+    target: Target
+    action: str
+    target_item: Item
+    items: list[Item]
+    clauses: list[SetClause]
+    where: list[Expression]
+    on: Expression | None = None
+    ctes: list[Cte] = []
+
+
+class SeveralForm(_Node):
+    """Several forms in one statement: multi-insert. `shared`: the source they read, by name."""
+
+    forms: list["Form"]
+    ctes: list[Cte] = []
+
+
+class ChangeForm(_Node):
+    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares; `likes`: takes those of `other`."""
+
+    changes: list[tuple[str, Parts, Parts]]
+    columns: list[str] | None = None
+    temporary: bool = False
+    reads: list[Query] = []
+
+
+class SessionForm(_Node):
+    """USE, SET search_path, SET variable."""
+
+    what: str
+    values: Parts
+
+
+Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionForm
+
+
+class Lowered(msgspec.Struct, array_like=True, gc=False):
+    """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables."""
+
+    kind: str
+    form: Form | None
+    dialect: str
+    spelling: dict[str, str] = {}
+    warnings: list[str] = []
+    variables: list[str] = []
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Lowered)
+
+
+def encode(lowered: Lowered) -> bytes:
+    return _ENCODER.encode(lowered)
+
+
+def decode(data: bytes) -> Lowered:
+    """Raises msgspec.ValidationError when `data` is no form."""
+    return _DECODER.decode(data)

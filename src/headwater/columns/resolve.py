@@ -1,0 +1,530 @@
+"""Queries of the internal form to relations: what each output depends on, given what schemas are known. No parser here.
+
+A CTE is resolved once and shared. Recursion goes as deep as queries nest, and no deeper; chains are walked.
+"""
+
+import re
+
+from headwater.columns import form
+from headwater.columns.catalog import Catalog
+from headwater.columns.dialect import Rules
+from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, SORT
+from headwater.columns.relation import (
+    NOTHING,
+    Column,
+    Dependencies,
+    Leaves,
+    Open,
+    OpenUnion,
+    OpenValue,
+    Relation,
+    Rows,
+    TableRelation,
+    add,
+    union,
+    used,
+)
+from headwater.columns.result import TableName
+from headwater.columns.scope import AFTER, FIRST, NEVER, Scope
+from headwater.columns.session import Session
+
+_ROUNDS = 50
+LIMIT = 4_000_000
+
+
+class TooMuch(Exception):
+    """The statement has more dependencies than are worth having."""
+
+
+class Resolver:
+    """Resolves the queries of one statement. `reads`: the tables met so far, in order. `spellings`: how keys are displayed."""
+
+    def __init__(
+        self, rule: Rules, catalog: Catalog, session: Session, spellings: dict[str, str], variables: frozenset[str]
+    ) -> None:
+        self.rule = rule
+        self.catalog = catalog
+        self.session = session
+        self.spellings = spellings
+        self.variables = variables
+        self.leaves = Leaves()
+        self.reads: dict[TableName, None] = {}
+        self.spent = 0
+        self.lateral = AFTER if rule.alias_in_where else NEVER
+        no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
+        self.ordering = FIRST
+        self.having = NEVER if no_alias_in_keys and rule.parser != "redshift" else FIRST
+        self.grouping = FIRST if rule.alias_first else AFTER
+
+    # --- queries
+
+    def query(self, query: form.Query, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
+        if isinstance(query, form.Select):
+            return self._select(query, ctes, outer)
+        if isinstance(query, form.SetOperation):
+            return self._set_operation(query, ctes, outer)
+        return self._values(query, ctes, outer)
+
+    def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
+        return Scope(self.leaves, outer, ctes, self.variables)
+
+    def with_ctes(self, definitions: list[form.Cte], ctes: dict[str, Relation], outer: Scope | None) -> dict[str, Relation]:
+        if not definitions:
+            return ctes
+        known = dict(ctes)
+        for one in definitions:
+            if one.recursive and isinstance(one.query, form.SetOperation):
+                known[one.name] = self._recursive(one, one.query, known, outer)
+            else:
+                known[one.name] = self._renamed(self.query(one.query, known, outer), one.columns)
+        return known
+
+    def _recursive(
+        self, definition: form.Cte, query: form.SetOperation, ctes: dict[str, Relation], outer: Scope | None
+    ) -> Relation:
+        """The anchor first; then the whole with the name bound to what is known so far, until nothing new comes."""
+        anchor = query.branches[0]
+        known = self._renamed(self.query(anchor, self.with_ctes(query.ctes, ctes, outer), outer), definition.columns)
+        for _ in range(_ROUNDS):
+            bound = Relation(known.columns(), known.rows)
+            result = self._renamed(self.query(query, {**ctes, definition.name: bound}, outer), definition.columns)
+            if not bound.touched or _same(result.columns(), known.columns()):
+                # The rows were said with the name bound to the last round: nothing is missing, and no graph may bite its tail.
+                return Relation(result.columns(), Rows(result.rows.flat(), []) if result.rows else None)
+            known = Relation(result.columns(), Rows(result.rows.flat(), []) if result.rows else None)
+        return known
+
+    def _set_operation(self, query: form.SetOperation, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
+        ctes = self.with_ctes(query.ctes, ctes, outer)
+        result = self.query(query.branches[0], ctes, outer)
+        below = [result.rows] if result.rows else []
+        own: Dependencies = {}
+        position, operations = 0, query.operations
+        while position < len(operations):
+            operator, _, by_name = operations[position]
+            run = position
+            while run < len(operations) and operations[run][0] == operator and operations[run][2] == by_name:
+                run += 1
+            rights = [self.query(branch, ctes, outer) for branch in query.branches[position + 1 : run + 1]]
+            below += [right.rows for right in rights if right.rows]
+            if operator == "union":
+                distinct = [place for place in range(position, run) if operations[place][1]]
+                until = distinct[-1] - position + 1 if distinct else 0
+                if until:
+                    result = self._united(result, rights[:until], by_name)
+                    for value in result.first_values():
+                        add(own, used(value, GROUP_BY))
+                result = self._united(result, rights[until:], by_name)
+            else:
+                for right in rights:
+                    for value in right.first_values():
+                        add(own, used(value, FILTER))
+            position = run
+        if query.order:
+            scope = self.scope(ctes, outer)
+            scope.add("", (), result)
+            self._keys(query.order, scope, result.columns(), FIRST, SORT, own)
+        return Relation(result.columns(), Rows(own, below))
+
+    def _united(self, first: Relation, others: list[Relation], by_name: bool) -> Relation:
+        if not others:
+            return first
+        if first.opens or any(other.opens for other in others):
+            return self._united_open(first, others, by_name)
+        names = [name for name, _ in first.columns()]
+        values: list[Dependencies] = [dict(value) for value in first.first_values()]
+        if by_name:
+            places = {name: place for place, name in reversed(list(enumerate(names)))}
+            for other in others:
+                for name, value in other.columns():
+                    if name not in places:
+                        places[name] = len(names)
+                        names.append(name)
+                        values.append({})
+                    add(values[places[name]], value.star() if isinstance(value, Open) else value)
+        else:
+            for other in others:
+                for mine, theirs in zip(values, other.first_values(), strict=False):
+                    add(mine, theirs)
+        self._spend(sum(map(len, values)))
+        return Relation(list(zip(names, values, strict=True)))
+
+    def _united_open(self, first: Relation, others: list[Relation], by_name: bool) -> Relation:
+        """By place as far as both sides are known from the left, then by name, as a guess."""
+        columns: list[Column] = []
+        sure = True
+        for place, (name, value) in enumerate(first.columns()):
+            if isinstance(value, Open):
+                sure = False
+                columns.append((name, OpenUnion(self.leaves, value, others)))
+                continue
+            merged = dict(value)
+            for other in others:
+                listed = other.columns()
+                in_place = sure and not any(isinstance(one, Open) for _, one in listed[: place + 1])
+                if in_place and place < len(listed) and not by_name:
+                    add(merged, listed[place][1])  # type: ignore[arg-type]
+                elif found := other.any(name):
+                    if by_name and len(found) == 1:
+                        add(merged, found[0])
+                    else:
+                        add(merged, self.leaves.guess(name, found, "set operations go by place, and a table's columns are unknown", 0.9))
+            columns.append((name, merged))
+        return Relation(columns)
+
+    def _values(self, query: form.Values, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
+        scope = self.scope(self.with_ctes(query.ctes, ctes, outer), outer)
+        width = max((len(row) for row in query.rows), default=0)
+        columns: list[Dependencies] = [{} for _ in range(width)]
+        for row in query.rows:
+            for place, one in enumerate(row):
+                if one.references or one.subqueries:
+                    add(columns[place], self.value(one, scope))
+        return Relation([(self._values_name(place), value) for place, value in enumerate(columns)])
+
+    def _values_name(self, place: int) -> str:
+        parser = self.rule.parser
+        if parser == "duckdb":
+            return f"col{place}"
+        if parser in {"spark", "databricks", "spark2", "hive"}:
+            return f"col{place + 1}"
+        return ("COLUMN%d" if self.rule.fold == "upper" else "column%d") % (place + 1)
+
+    # --- SELECT
+
+    def _select(self, query: form.Select, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
+        ctes = self.with_ctes(query.ctes, ctes, outer)
+        scope = self.scope(ctes, outer)
+        own: Dependencies = {}
+        below: list[Rows] = []
+        for item in query.items:
+            self.item(item, scope, own, below)
+        columns = self.projections(query.projections, scope)
+        scope.set_mode(self.lateral)
+        for condition in query.where:
+            add(own, self.value(condition, scope))
+        if query.group:
+            self._keys(query.group, scope, columns, self.grouping, GROUP_BY, own)
+        if query.group_all:
+            for projection, (_, value) in zip(query.projections, columns, strict=False):
+                if not isinstance(value, Open) and not _aggregates(projection):
+                    add(own, used(value, GROUP_BY))
+        if query.having is not None:
+            scope.set_mode(self.having)
+            add(own, self.value(query.having, scope))
+        if query.qualify is not None:
+            scope.set_mode(AFTER)
+            add(own, self.value(query.qualify, scope))
+        if query.distinct:
+            for _, value in columns:
+                add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
+        if query.distinct_on:
+            self._keys(query.distinct_on, scope, columns, FIRST, GROUP_BY, own)
+        if query.order:
+            self._keys(query.order, scope, columns, self.ordering, SORT, own)
+        if query.order_all:
+            for _, value in columns:
+                add(own, used(value.star() if isinstance(value, Open) else value, SORT))
+        self._spend(len(own))
+        return Relation(columns, Rows(own, below) if own or below else None)
+
+    def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
+        scope.set_mode(self.lateral)
+        columns: list[Column] = []
+        for one in projections:
+            if one.star is None:
+                value = self.value(one.value, scope)
+                columns.append((one.name, value))
+                scope.define(one.name, value)
+            else:
+                columns += self._star(one.star, scope)
+        return columns
+
+    def _star(self, star: form.Star, scope: Scope) -> list[Column]:
+        found = scope.star(star.qualifier)
+        if star.like:
+            matches = _pattern(star.like)
+            found = [one for one in found if isinstance(one[1], Open) or matches(one[0])]
+        if not (star.excluded or star.replaced or star.renamed):
+            return found
+        replaced = {name: self.value(value, scope) for name, value in star.replaced}
+        excluded, renamed = set(star.excluded), dict(star.renamed)
+        result: list[Column] = []
+        met: set[str] = set()
+        for name, value in found:
+            if isinstance(value, Open):
+                new_to_old = {new: old for old, new in star.renamed}
+                result.append((name, value.without([*excluded, *replaced, *renamed], new_to_old)))
+            elif name in replaced:
+                met.add(name)
+                result.append((name, replaced[name]))
+            elif name not in excluded:
+                result.append((renamed.get(name, name), value))
+        result += [(name, value) for name, value in replaced.items() if name not in met]
+        return result
+
+    def _keys(
+        self, keys: list[int | form.Expression], scope: Scope, columns: list[Column], mode: int, use: int, own: Dependencies
+    ) -> None:
+        """Keys of GROUP BY, ORDER BY, DISTINCT ON: ordinals, names of outputs, expressions."""
+        for key in keys:
+            if isinstance(key, int):
+                if 0 < key <= len(columns) and not any(isinstance(value, Open) for _, value in columns[:key]):
+                    add(own, used(columns[key - 1][1], use))  # type: ignore[arg-type]
+                elif any(isinstance(value, Open) for _, value in columns):
+                    opened = union(value.star() for _, value in columns if isinstance(value, Open))
+                    add(own, used(self.leaves.guess(str(key), [opened], "the place of a column behind a star of unknown columns"), use))
+                continue
+            bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
+            scope.set_mode(mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER)
+            add(own, self.value(key, scope))
+
+    # --- expressions
+
+    def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
+        """What an expression depends on."""
+        references = expression.references
+        if len(references) == 1 and not expression.subqueries:
+            parts, use, path = references[0]
+            found = scope.column(parts, path)
+            return found if use == 0 else used(found, use)
+        result: Dependencies = {}
+        for parts, use, path in references:
+            add(result, used(scope.column(parts, path), use))
+        for query, use, standing in expression.subqueries:
+            add(result, used(self._subquery(query, scope, standing), use))
+        return result
+
+    def _subquery(self, query: form.Query, scope: Scope, standing: int) -> Dependencies:
+        relation = self.query(query, scope.ctes, scope)
+        rows = relation.rows.flat() if relation.rows else NOTHING
+        if standing == form.EXISTS:
+            return rows
+        result = dict(rows)
+        for place, value in enumerate(relation.first_values()):
+            if place and standing == form.SCALAR:
+                break
+            add(result, value)
+        return result
+
+    # --- sources
+
+    def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
+        """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
+        if isinstance(item.source, form.Nested) and not item.alias and not item.columns and item.join not in _HIDING and not item.using:
+            self._open_parentheses(item, scope, own, below)
+            return
+        relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
+        if item.columns:
+            relation = self._renamed(relation, item.columns)
+        if relation.rows is not None:
+            below.append(relation.rows)
+        names = item.using
+        if item.natural:
+            names = self._shared_names(scope, relation)
+        if names:
+            add(own, used(scope.join_columns(names, relation, item.join), JOIN))
+        hidden = item.join in _HIDING
+        place = len(scope.relations)
+        scope.add(item.alias, name, relation)
+        if item.on is not None:
+            scope.set_mode(NEVER)
+            add(own, self.value(item.on, scope))
+        if hidden:
+            del scope.relations[place]
+            scope.add("", (), Relation([]))
+
+    def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
+        """Joins in parentheses without an alias: the names inside are names outside."""
+        assert isinstance(item.source, form.Nested)
+        inner = self.scope(scope.ctes, scope.outer)
+        for one in item.source.items:
+            self.item(one, inner, own, below)
+        for alias, name, relation in inner.relations:
+            scope.add(alias, name, relation)
+        scope.merged = {**inner.merged, **scope.merged}
+        if item.on is not None:
+            scope.set_mode(NEVER)
+            add(own, self.value(item.on, scope))
+
+    def _shared_names(self, scope: Scope, relation: Relation) -> list[str]:
+        mine = {name for name, value in scope.star(()) if not isinstance(value, Open)}
+        shared = [name for name, _ in relation.columns() if name in mine]
+        if relation.opens or any(isinstance(value, Open) for _, value in scope.star(())):
+            self.leaves.guess("NATURAL JOIN", [], "the columns both sides share are unknown")
+        return shared
+
+    def source(
+        self, source: form.Source, outer: Scope | None, scope: Scope, below: list[Rows]
+    ) -> tuple[Relation, TableName]:
+        """The relation of a source and the name of the table it is, if it is one."""
+        if isinstance(source, form.TableSource):
+            return self.table(source, scope.ctes)
+        if isinstance(source, form.Derived):
+            return self.query(source.query, scope.ctes, outer), ()
+        if isinstance(source, form.Generated):
+            return self._generated(source, scope), ()
+        if isinstance(source, form.Nested):
+            return self._nested(source, outer, scope), ()
+        inner, name = self.source(source.source, outer, scope, below)
+        within = self.scope(scope.ctes, outer)
+        within.add("", name, inner)
+        if isinstance(source, form.Pivoted):
+            return self._pivoted(source, inner, within), ()
+        if isinstance(source, form.Unpivoted):
+            return self._unpivoted(source, inner), ()
+        own = union(used(self.value(one, within), FILTER) for one in source.deciding)
+        columns = self.projections(source.projections, within)
+        if source.keeps:
+            columns = [*inner.columns(), *columns]
+        return Relation(columns, Rows(own, [inner.rows] if inner.rows else [])), ()
+
+    def table(self, source: form.TableSource, ctes: dict[str, Relation]) -> tuple[Relation, TableName]:
+        parts = source.name
+        if not source.is_path:
+            found = ctes.get(parts[0].lower() if self.rule.insensitive else parts[0]) if len(parts) == 1 else None
+            if found is not None:
+                found.touched = True
+                return found, parts
+            parts = self.session.qualified(parts, self.catalog)
+        schema = self.session.find(parts)
+        if schema is not None:
+            shown = schema.name
+        else:
+            schema = self.catalog.find(parts)
+            shown = self.shown(parts)
+            if schema is not None and len(schema.name) >= len(parts):
+                shown = schema.name
+        self.reads[shown] = None
+        if schema is None:
+            return Relation([("*", Open(self.leaves, shown))]), shown
+        return TableRelation(schema, shown, self.leaves), shown
+
+    def shown(self, name: TableName) -> TableName:
+        """A name as it is displayed: as the text spells it, where the dialect does not fold."""
+        spellings = self.spellings
+        return tuple(spellings.get(part, part) for part in name) if spellings else name
+
+    def _generated(self, source: form.Generated, scope: Scope) -> Relation:
+        value = self.value(source.value, scope)
+        columns: list[Column] = [(name, value) for name in source.columns]
+        for place, one in enumerate(source.each[: len(columns)]):
+            columns[place] = (columns[place][0], self.value(one, scope))
+        if source.open_ended:
+            opened = OpenValue(self.leaves, value, within=True)
+            # A name that is no column is a field of what the function makes; but the star of it is its columns, if they are known.
+            relation = Relation(columns or [("*", opened)])
+            relation.opens = [opened] if not columns else []
+            return _Row(columns, opened) if columns else relation
+        return Relation(columns)
+
+    def _nested(self, source: form.Nested, outer: Scope | None, scope: Scope) -> Relation:
+        inner = self.scope(scope.ctes, outer)
+        own: Dependencies = {}
+        below: list[Rows] = []
+        for item in source.items:
+            self.item(item, inner, own, below)
+        return Relation(inner.star(()), Rows(own, below))
+
+    def _pivoted(self, source: form.Pivoted, inner: Relation, scope: Scope) -> Relation:
+        chooser = self.value(source.chooser, scope)
+        values = [self.value(one, scope) for one in source.aggregates]
+        taken = {
+            reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references
+        }
+        own: Dependencies = {}
+        columns: list[Column] = []
+        if source.group is not None:
+            for name, expression in source.group:
+                columns.append((name, self.value(expression, scope)))
+        else:
+            for name, value in inner.columns():
+                if isinstance(value, Open):
+                    columns.append((name, value.without(taken, {})))
+                elif name not in taken:
+                    columns.append((name, value))
+        for _, value in columns:
+            if not isinstance(value, Open):
+                add(own, used(value, GROUP_BY))
+        made = [union([value, chooser]) for value in values]
+        if source.columns:
+            columns += [(name, made[place]) for name, place in source.columns]
+        else:
+            columns.append(("*", OpenValue(self.leaves, union([chooser, *values]))))
+        return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
+
+    def _unpivoted(self, source: form.Unpivoted, inner: Relation) -> Relation:
+        taken = {name for _, fed in source.values for name in fed}
+        columns: list[Column] = []
+        for name, value in inner.columns():
+            if isinstance(value, Open):
+                columns.append((name, value.without(taken, {})))
+            elif name not in taken:
+                columns.append((name, value))
+        named: list[Column] = [(name, NOTHING) for name in source.names]
+        values: list[Column] = [
+            (name, union(found for one in fed for found in inner.any(one)[:1])) for name, fed in source.values
+        ]
+        columns += [*values, *named] if source.values_first else [*named, *values]
+        return Relation(columns, inner.rows)
+
+    def _renamed(self, relation: Relation, names: list[str]) -> Relation:
+        """The relation under the column names of an alias."""
+        if not names:
+            return relation
+        columns: list[Column] = []
+        listed = relation.columns()
+        for place, name in enumerate(names):
+            if place < len(listed) and not any(isinstance(value, Open) for _, value in listed[: place + 1]):
+                columns.append((name, listed[place][1]))
+            elif relation.opens:
+                star = union(one.star() for one in relation.opens)
+                columns.append((name, self.leaves.guess(name, [star], "renamed by place, and a table's columns are unknown")))
+        if len(names) < len(listed):
+            columns += listed[len(names) :]
+        return Relation(columns, relation.rows)
+
+    def _spend(self, amount: int) -> None:
+        self.spent += amount
+        if self.spent > LIMIT:
+            raise TooMuch
+
+
+class _Row(Relation):
+    """What a function makes: known columns; any other name is a field of the one value."""
+
+    __slots__ = ("inside",)
+
+    def __init__(self, columns: list[Column], inside: OpenValue) -> None:
+        super().__init__(columns)
+        self.inside = inside
+
+    def any(self, name: str) -> list[Dependencies]:
+        known = self.get(name)
+        found = known if known is not None else self.inside.field(name)
+        return [found] if found is not None else []
+
+
+def _same(some: list[Column], others: list[Column]) -> bool:
+    return [one[1] for one in some if not isinstance(one[1], Open)] == [
+        one[1] for one in others if not isinstance(one[1], Open)
+    ]
+
+
+def _aggregates(projection: form.Projection) -> bool:
+    """Whether an output is an aggregate or made of one: GROUP BY ALL leaves it out."""
+    return any(use & 1023 == 2 for _, use, _ in projection.value.references)
+
+
+def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]
+    if like.startswith("ilike:"):
+        text = "".join(".*" if one == "%" else "." if one == "_" else re.escape(one) for one in like[6:])
+        return re.compile(text, re.IGNORECASE).fullmatch
+    try:
+        return re.compile(like).fullmatch
+    except re.error:
+        return re.compile(re.escape(like)).fullmatch
+
+
+_HIDING = frozenset({"semi", "anti"})
+_INPUT_IN_KEYS = frozenset({"postgres", "tsql", "oracle", "redshift"})

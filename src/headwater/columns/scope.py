@@ -1,0 +1,267 @@
+"""Names to columns: what a name means where it stands.
+
+The innermost query that has the name wins; a name that tables of unknown schema could own too is a guess with its candidates, never a pick.
+"""
+
+from headwater.columns import form
+from headwater.columns.dialect import PSEUDO
+from headwater.columns.relation import (
+    NOTHING,
+    Dependencies,
+    Leaves,
+    Open,
+    OpenValue,
+    Relation,
+    add,
+    union,
+)
+from headwater.columns.result import TableName
+
+NEVER, AFTER, FIRST = 0, 1, 2
+"""Whether an output's alias is a name here: not at all, where no column has it, before any column."""
+
+
+class Scope:
+    """The relations a query's expressions see, and those of the queries around it.
+
+    `merged`: the columns USING and NATURAL made one of. `aliases`: outputs by name, as far as they are known.
+    """
+
+    def __init__(self, leaves: Leaves, outer: "Scope | None", ctes: dict[str, Relation], variables: frozenset[str]) -> None:
+        self.leaves = leaves
+        self.outer = outer
+        self.ctes = ctes
+        self.variables = variables
+        self.relations: list[tuple[str, TableName, Relation]] = []
+        self.merged: dict[str, Dependencies] = {}
+        self.aliases: dict[str, Dependencies] = {}
+        self.mode = NEVER
+        self._known: dict[form.Parts, Dependencies] = {}
+
+    def add(self, alias: str, name: TableName, relation: Relation) -> None:
+        self.relations.append((alias, name, relation))
+        if self._known:
+            self._known = {}
+
+    def set_mode(self, mode: int) -> None:
+        if mode != self.mode:
+            self.mode = mode
+            self._known = {}
+
+    def define(self, name: str, value: Dependencies) -> None:
+        """An output got its value; in some dialects those after it may name it. The first of a name stays."""
+        if name and name not in self.aliases:
+            self.aliases[name] = value
+            if self.mode:
+                self._known.pop((name,), None)
+
+    def column(self, parts: form.Parts, path: str) -> Dependencies:
+        found = self._known.get(parts)
+        if found is None:
+            found = self._plain(parts[0]) if len(parts) == 1 else self._qualified(parts)
+            self._known[parts] = found
+        return self.leaves.deeper(found, path) if path else found
+
+    # --- one name
+
+    def _plain(self, name: str) -> Dependencies:
+        if name == "*":
+            return self._everything()
+        found, candidates = self._search(name)
+        if found is not None:
+            return found
+        if name.lower() in self.variables:
+            return NOTHING
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            return self.leaves.guess(name, candidates, "more than one table of unknown schema may have it")
+        row = self._row(name)
+        if row is not None:
+            return row
+        if name.lower() in PSEUDO:
+            return NOTHING
+        return self._missing(name)
+
+    def _search(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:
+        """The column that certainly has the name, or those that may."""
+        candidates: list[Dependencies] = []
+        level: Scope | None = self
+        while level is not None:
+            hit = level._hit(name, candidates)
+            if hit is not None:
+                if not candidates:
+                    return hit, []
+                candidates.append(hit)
+                break
+            level = level.outer
+        return None, candidates
+
+    def _hit(self, name: str, candidates: list[Dependencies]) -> Dependencies | None:
+        mode = self.mode
+        if mode == FIRST:
+            found = self.aliases.get(name)
+            if found is not None:
+                return found
+        found = self.merged.get(name)
+        if found is not None:
+            return found
+        is_open = False
+        for _, _, relation in self.relations:
+            found = relation.get(name)
+            if found is not None:
+                return found
+            is_open = is_open or bool(relation.opens)
+        alias = self.aliases.get(name) if mode == AFTER else None
+        if alias is not None and not (is_open and self._is_made_of(alias, name)):
+            return alias
+        if is_open and (name.lower() in self.variables or (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS)):
+            return NOTHING
+        if is_open:
+            for _, _, relation in self.relations:
+                for one in relation.opens:
+                    value = one.field(name)
+                    if value is not None:
+                        candidates.append(value)
+        return None
+
+    def _is_made_of(self, value: Dependencies, name: str) -> bool:
+        """Whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
+        for leaf in value:
+            entry = self.leaves.entries[leaf]
+            if (entry[1] if isinstance(entry, tuple) else entry.name) == name:
+                return True
+        return False
+
+    # --- names of several parts
+
+    def _qualified(self, parts: form.Parts) -> Dependencies:
+        level: Scope | None = self
+        while level is not None:
+            for alias, name, relation in level.relations:
+                for length in range(1, len(parts)):
+                    qualifier = parts[:length]
+                    if not (qualifier[0] == alias if length == 1 else _is_suffix(qualifier, name)):
+                        continue
+                    found = self._of(relation, parts[length:])
+                    if found is not None:
+                        return found
+            level = level.outer
+        # No relation is called that: the first part may be a struct.
+        found, candidates = self._search(parts[0])
+        if found is None and len(candidates) == 1:
+            found = candidates[0]
+        if found is not None:
+            return self.leaves.deeper(found, ".".join(part for part in parts[1:] if part != "*"))
+        if parts[0].lower() in self.variables or parts[0] in _CONTEXT_ROWS or parts[-1].lower() in {"nextval", "currval"}:
+            return NOTHING
+        name = ".".join(parts)
+        if candidates:
+            path = ".".join(parts[1:])
+            deeper = [self.leaves.deeper(one, path) for one in candidates]
+            return self.leaves.guess(name, deeper, f"no table here is called {parts[0]}; it may be a column with fields")
+        return self.leaves.guess(name, [], f"nothing here is called {parts[0]}")
+
+    def _of(self, relation: Relation, rest: form.Parts) -> Dependencies | None:
+        name = rest[0]
+        if name == "*":
+            return union(relation.first_values())
+        found = relation.any(name)
+        if not found:
+            return None
+        value = found[0] if len(found) == 1 else self.leaves.guess(name, found, "more than one table of unknown schema may have it")
+        return self.leaves.deeper(value, ".".join(rest[1:])) if len(rest) > 1 else value
+
+    # --- names that are no columns
+
+    def _row(self, name: str) -> Dependencies | None:
+        """A relation's own name: its whole row."""
+        level: Scope | None = self
+        while level is not None:
+            for alias, _, relation in level.relations:
+                if alias == name:
+                    return union(relation.first_values())
+            level = level.outer
+        return None
+
+    def _everything(self) -> Dependencies:
+        return union(value for _, _, relation in self.relations for value in relation.first_values())
+
+    def _missing(self, name: str) -> Dependencies:
+        tables = [relation for _, _, relation in self.relations]
+        if not tables:
+            return self.leaves.guess(name, [], "there is no table here to have it")
+        return self.leaves.guess(name, [], "no table here has it")
+
+    # --- stars
+
+    def relation_named(self, qualifier: form.Parts) -> Relation | None:
+        level: Scope | None = self
+        while level is not None:
+            for alias, name, relation in level.relations:
+                if (len(qualifier) == 1 and qualifier[0] == alias) or (len(qualifier) > 1 and _is_suffix(qualifier, name)):
+                    return relation
+            level = level.outer
+        return None
+
+    def star(self, qualifier: form.Parts) -> list[tuple[str, Dependencies | Open]]:
+        """The columns of `*` or `qualifier.*`."""
+        if qualifier:
+            relation = self.relation_named(qualifier)
+            if relation is not None:
+                return list(relation.columns())
+            return [("*", OpenValue(self.leaves, self.column(qualifier, ""), within=True))]
+        if not self.merged:
+            return [column for _, _, relation in self.relations for column in relation.columns()]
+        result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
+        for _, _, relation in self.relations:
+            for name, value in relation.columns():
+                if isinstance(value, Open):
+                    result.append((name, value.without(self.merged, {})))
+                elif name not in self.merged:
+                    result.append((name, value))
+        return result
+
+    def join_columns(self, names: list[str], relation: Relation, join: str) -> Dependencies:
+        """USING: each name is one column from here on. Returns what decides: both sides of each."""
+        deciding: Dependencies = {}
+        merged: dict[str, Dependencies] = {}
+        for name in names:
+            found, candidates = self._search_here(name)
+            left = found if found is not None else self._one_of(name, candidates)
+            right = self._one_of(name, relation.any(name))
+            add(deciding, left)
+            add(deciding, right)
+            if join == "right":
+                merged[name] = right
+            elif join == "full":
+                merged[name] = {leaf: bits | 2 if bits & 1 else bits for leaf, bits in union([left, right]).items()}
+            else:
+                merged[name] = left
+        if join not in {"semi", "anti"}:
+            self.merged = {**merged, **{name: value for name, value in self.merged.items() if name not in merged}}
+            self._known = {}
+        return deciding
+
+    def _search_here(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:
+        candidates: list[Dependencies] = []
+        return self._hit(name, candidates), candidates
+
+    def _one_of(self, name: str, candidates: list[Dependencies]) -> Dependencies:
+        if len(candidates) == 1:
+            return candidates[0]
+        return self.leaves.guess(name, candidates, "a name in USING that more or fewer than one table may have")
+
+
+def _is_suffix(qualifier: form.Parts, name: TableName) -> bool:
+    return len(qualifier) <= len(name) and _folded(name[-len(qualifier) :]) == _folded(qualifier)
+
+
+def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in parts)
+
+
+# Rows that a trigger or an upsert gives names to.
+_CONTEXT_ROWS = frozenset({"new", "old", "NEW", "OLD", "inserted", "deleted", "INSERTED", "DELETED"})
+# Words of PSEUDO that are column names at least as often.
+_MAYBE_COLUMNS = frozenset({"level", "user", "today", "now", "uid", "default", "current_role"})
