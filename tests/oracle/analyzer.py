@@ -56,8 +56,15 @@ class Analyzer:
         )
 
     def _complete(self, jplan: Any, root: Node) -> None:
-        """Every Expand, wherever it stands, gets what its output columns are made of."""
-        waiting = [node for node in _everything(root) if node.kind == "Expand"]
+        """Every Expand, wherever it stands, gets what its output columns are made of.
+
+        And every cast counts: capture calls one that changes nothing IDENTITY, but a text does not tell types.
+        """
+        nodes = _everything(root)
+        for node in nodes:
+            if node.kind == "Cast":
+                node.fields["dataType"] = "as the text says"
+        waiting = [node for node in nodes if node.kind == "Expand"]
         if not waiting:
             return
         made: dict[tuple[int, ...], list[list[tuple[int, bool]]]] = {}

@@ -52,8 +52,13 @@ def of_inputs(inputs: Iterable[Any]) -> Inputs:
     return {column: kinds(said) for column, said in sorted(found.items())}
 
 
+def by_name(found: Edges) -> Edges:
+    """Of a write: its columns in the order of their names, those nothing feeds left out (a column that is not written, or a constant)."""
+    return Edges(sorted((name, inputs) for name, inputs in found.columns if inputs), found.rows)
+
+
 def differences(expected: Edges, actual: Edges, *, names: bool = False) -> list[str]:
-    """What `actual` says otherwise, one line each."""
+    """What `actual` says otherwise, one line each. `names`: they must be called the same."""
     lines = []
     if len(expected.columns) != len(actual.columns):
         lines.append(f"{len(actual.columns)} columns, not {len(expected.columns)}")

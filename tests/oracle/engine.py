@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headwater.columns import Catalog, analyse
-from tests.oracle.edges import Edges, of_flow
+from tests.oracle.edges import Edges, by_name, differences, of_flow
 
 
 def edges(text: str, schemas: Mapping[str, Mapping[str, str]], dialect: str) -> Edges:
@@ -18,3 +18,11 @@ def edges(text: str, schemas: Mapping[str, Mapping[str, str]], dialect: str) -> 
 
 def catalog(schemas: Mapping[str, Mapping[str, str]]) -> Catalog:
     return Catalog({table: list(fields) for table, fields in schemas.items()})
+
+
+def disagreements(text: str, expected: Edges, schemas: Mapping[str, Mapping[str, str]], dialect: str) -> list[str]:
+    """What the engine says otherwise of a statement: a query's columns go by place, a write's by name."""
+    said = edges(text, schemas, dialect)
+    if text.startswith(("insert", "merge", "update", "delete", "create")):
+        return differences(by_name(expected), by_name(said), names=True)
+    return differences(expected, said)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from tests.oracle.analyzer import Analyzer, Refused
-from tests.oracle.edges import Edges, differences
+from tests.oracle.edges import Edges
 from tests.oracle.generate import SCHEMAS, Generator
 from tests.oracle.session import start
 from tests.oracle.tpc import written
@@ -42,11 +42,11 @@ def statements(first: int, analyzer: Analyzer) -> Iterator[tuple[str, Edges]]:
 
 def differing(first: int, count: int, analyzer: Analyzer) -> list[tuple[str, list[str]]]:
     """What the engine says otherwise about `count` statements."""
-    from tests.oracle.engine import edges
+    from tests.oracle.engine import disagreements
 
     found = []
     for (text, expected), _ in zip(statements(first, analyzer), range(count), strict=False):
-        if lines := differences(expected, edges(text, SCHEMAS, "spark")):
+        if lines := disagreements(text, expected, SCHEMAS, "spark"):
             found.append((text, lines))
     return sorted(found, key=lambda pair: len(pair[0]))
 

@@ -2,8 +2,7 @@
 
 import pytest
 from tests.oracle import generated
-from tests.oracle.edges import differences
-from tests.oracle.engine import edges
+from tests.oracle.engine import disagreements
 from tests.oracle.generate import SCHEMAS
 
 CASES = generated.kept()
@@ -11,4 +10,4 @@ CASES = generated.kept()
 
 @pytest.mark.parametrize("text", CASES, ids=range(len(CASES)))
 def test_the_engine_says_what_spark_says(text: str) -> None:
-    assert differences(CASES[text], edges(text, SCHEMAS, "spark")) == []
+    assert disagreements(text, CASES[text], SCHEMAS, "spark") == []
