@@ -4,7 +4,7 @@
 and its tree only; what a name means is decided here, in one walk over the tree and one over the form.
 """
 
-from headwater.columns.analyse import analyse, resolve
+from headwater.columns.analysis import analyse, resolve
 from headwater.columns.catalog import Catalog
 from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
 from headwater.columns.session import Session

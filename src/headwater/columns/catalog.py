@@ -9,6 +9,9 @@ from headwater.columns.dialect import rules
 from headwater.columns.result import TableName
 
 
+_REMEMBERED = 100_000
+
+
 class Schema:
     """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them."""
 
@@ -46,6 +49,7 @@ class Catalog:
         self.dialect = dialect
         self._exact: dict[TableName, Schema] = {}
         self._by_last: dict[str, list[Schema]] = {}
+        self._found: dict[TableName, Schema | None] = {}
         for name, columns in (tables or {}).items():
             parts = split_name(name) if isinstance(name, str) else tuple(name)
             listed = tuple(columns)
@@ -62,6 +66,14 @@ class Catalog:
         """The schema of a table, or None when it is unknown or several would fit."""
         if not self._exact:
             return None
+        if name in self._found:
+            return self._found[name]
+        found = self._find(name)
+        if len(self._found) < _REMEMBERED:
+            self._found[name] = found
+        return found
+
+    def _find(self, name: TableName) -> Schema | None:
         key = _key(name)
         found = self._exact.get(key)
         if found is not None:

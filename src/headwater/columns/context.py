@@ -23,6 +23,7 @@ class Context:
         lower_changing: Callable[["Context", Any], tuple[form.Query, form.Form]],
     ) -> None:
         self.rule = rule
+        self._insensitive = rule.insensitive
         self.spelling: dict[str, str] = {}
         self.warnings: list[str] = []
         self.windows: dict[str, Any] = {}
@@ -50,7 +51,7 @@ class Context:
         return found
 
     def output_name(self, node: Any) -> str:
-        """The name of an output that has no alias: the column's or field's own, else the text of the expression."""
+        """The name of an output that has no alias: the column's or field's own, else what the product calls it; empty when that is its text."""
         kind = type(node)
         if kind is exp.Column:
             return self.column(node)[-1]
@@ -65,18 +66,13 @@ class Context:
             return self.output_name(node.this)
         if kind is exp.Literal:
             return str(node.name)
-        if not self.naming:
-            return ""
-        if self.rule.parser in _NAMED_BY_FUNCTION:
+        if self.naming and self.rule.parser in _NAMED_BY_FUNCTION:
             if isinstance(node, exp.Cast):
                 return self.output_name(node.this)
             if isinstance(node, exp.Func) and not isinstance(node, exp.Case):
                 return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
             return "case" if isinstance(node, exp.Case) else "?column?"
-        try:
-            return str(node.sql(dialect=self.rule.parser or None, comments=False))
-        except Exception:  # noqa: BLE001 - the parser's printer may refuse what its reader took; a name is not worth the statement
-            return ""
+        return ""
 
     def warn(self, words: str) -> None:
         if words not in self.warnings:
@@ -88,17 +84,15 @@ class Context:
             return self.fold(name, False)
         args = name.args
         text = args.get("this")
-        if text.__class__ is not str:
-            return self.fold(name.name, True)
-        if args.get("quoted"):
-            return self.fold(text, True)
+        if args.get("quoted") or text.__class__ is not str:
+            return self.fold(text if text.__class__ is str else name.name, True)
         known = self._keys.get(text)
         if known is None:
             known = self._keys[text] = self.fold(text, False)
         return known
 
     def fold(self, text: str, quoted: bool) -> str:
-        key = fold(text, quoted, self.rule)
+        key = text.lower() if self._insensitive else fold(text, quoted, self.rule)
         if key != text and self.rule.fold == "same":
             self.spelling.setdefault(key, text)
         return key
@@ -107,7 +101,12 @@ class Context:
         """The parts of a column as written: `("t", "c")`; `("t", "*")` for the whole row."""
         args = node.args
         name = args["this"]
-        last = "*" if name.__class__ is exp.Star else self.key(name)
+        if name.__class__ is exp.Star:
+            last = "*"
+        else:
+            inner = name.args
+            known = None if inner.get("quoted") else self._keys.get(inner["this"])
+            last = known if known is not None else self.key(name)
         table = args.get("table")
         if table is None:
             return (last,)

@@ -17,7 +17,7 @@ from headwater.columns.relation import (
     add,
     union,
 )
-from headwater.columns.resolve import Resolver, TooMuch
+from headwater.columns.resolver import Resolver, TooMuch
 from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved
 from headwater.columns.session import Session
 

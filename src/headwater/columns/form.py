@@ -1,6 +1,6 @@
 """The internal form: what a statement says about columns, whatever the dialect, with the parser's tree boiled down to what matters.
 
-Lowering (`expression`, `query`, `statement`) writes it once; resolving (`resolve`, `flows`) reads it as often as schemas change. It holds names as
+Lowering (`expression`, `query`, `statement`) writes it once; resolving (`resolver`, `flows`) reads it as often as schemas change. It holds names as
 keys (`dialect.fold`), never schemas, so it can be stored, sent and cached: plain structs that pickle and that msgspec encodes (`encode`, `decode`).
 """
 

@@ -4,7 +4,7 @@ Dependencies are shared and never changed once made. A relation may be open: som
 unknown (`Open`), and are made when somebody names them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from headwater.columns import kinds
 from headwater.columns.catalog import Schema
@@ -199,11 +199,13 @@ Column = tuple[str, Dependencies | Open]
 class Relation:
     """Columns in order and what decides about the rows. The first of equal names is the one that is found by name."""
 
-    __slots__ = ("_columns", "_index", "opens", "rows", "touched")
+    __slots__ = ("_columns", "_index", "names", "opens", "rows", "touched")
 
     def __init__(self, columns: list[Column], rows: Rows | None = None) -> None:
         self._columns = columns
         self._index: dict[str, Dependencies] = {}
+        self.names: Mapping[str, object] = self._index
+        """What `get` finds, by name."""
         self.opens: list[Open] = []
         self.rows = rows
         self.touched = False
@@ -243,6 +245,7 @@ class TableRelation(Relation):
         super().__init__([])
         self.schema, self.leaves = schema, leaves
         self._name = name
+        self.names = schema.positions
 
     def get(self, name: str) -> Dependencies | None:
         found = self._index.get(name)

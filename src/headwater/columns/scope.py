@@ -36,30 +36,30 @@ class Scope:
         self.merged: dict[str, Dependencies] = {}
         self.aliases: dict[str, Dependencies] = {}
         self.mode = NEVER
-        self._known: dict[form.Parts, Dependencies] = {}
+        self.known: dict[form.Parts, Dependencies] = {}
 
     def add(self, alias: str, name: TableName, relation: Relation) -> None:
         self.relations.append((alias, name, relation))
-        if self._known:
-            self._known = {}
+        if self.known:
+            self.known = {}
 
     def set_mode(self, mode: int) -> None:
         if mode != self.mode:
             self.mode = mode
-            self._known = {}
+            self.known = {}
 
     def define(self, name: str, value: Dependencies) -> None:
         """An output got its value; in some dialects those after it may name it. The first of a name stays."""
         if name and name not in self.aliases:
             self.aliases[name] = value
             if self.mode:
-                self._known.pop((name,), None)
+                self.known.pop((name,), None)
 
     def column(self, parts: form.Parts, path: str) -> Dependencies:
-        found = self._known.get(parts)
+        found = self.known.get(parts)
         if found is None:
             found = self._plain(parts[0]) if len(parts) == 1 else self._qualified(parts)
-            self._known[parts] = found
+            self.known[parts] = found
         return self.leaves.deeper(found, path) if path else found
 
     # --- one name
@@ -99,19 +99,16 @@ class Scope:
 
     def _hit(self, name: str, candidates: list[Dependencies]) -> Dependencies | None:
         mode = self.mode
-        if mode == FIRST:
-            found = self.aliases.get(name)
-            if found is not None:
-                return found
-        found = self.merged.get(name)
-        if found is not None:
-            return found
+        if mode == FIRST and name in self.aliases:
+            return self.aliases[name]
+        if name in self.merged:
+            return self.merged[name]
         is_open = False
         for _, _, relation in self.relations:
-            found = relation.get(name)
-            if found is not None:
-                return found
-            is_open = is_open or bool(relation.opens)
+            if name in relation.names:
+                return relation.get(name)
+            if relation.opens:
+                is_open = True
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._is_made_of(alias, name)):
             return alias
@@ -240,7 +237,7 @@ class Scope:
                 merged[name] = left
         if join not in {"semi", "anti"}:
             self.merged = {**merged, **{name: value for name, value in self.merged.items() if name not in merged}}
-            self._known = {}
+            self.known = {}
         return deciding
 
     def _search_here(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:

@@ -15,6 +15,7 @@ _READERS = frozenset(
     "s3 gcs hdfs file url azureblobstorage read_xlsx st_read".split()
 )
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
+_SIMPLE = frozenset({"this", "alias"})
 _EXPLODED = {
     exp.Explode: ["col"],
     exp.ExplodeOuter: ["col"],
@@ -76,6 +77,15 @@ def _array_join(context: Context, node: Any) -> list[form.Item]:
 def item(context: Context, node: Any) -> form.Item:
     """One source with its alias, pivots around it."""
     args = node.args
+    this = args.get("this")
+    if node.__class__ is exp.Table and this.__class__ is exp.Identifier and _SIMPLE.issuperset(args):
+        # Nearly all of them: a name, perhaps with an alias.
+        inner = this.args
+        if not inner.get("quoted") and not inner.get("temporary") and not inner.get("global_"):
+            key, alias = context.table_key(this), args.get("alias")
+            own = alias.args.get("this") if alias is not None else this
+            if own is not None and not (alias is not None and alias.args.get("columns")):
+                return form.Item(form.TableSource((key,)), context.key(own))
     alias = args.get("alias")
     name, columns = "", []
     if isinstance(alias, exp.TableAlias):

@@ -3,6 +3,7 @@
 One bad statement never spoils the others. What is parsed once need not be again: `resolve` reads a statement's form with newer schemas.
 """
 
+import gc
 import logging
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
@@ -36,7 +38,7 @@ def analyse(text: str, dialect: str = "", catalog: Catalog | None = None, sessio
     tokens = parser.tokenize(text)
     chunk: list[Any] = []
     for token in tokens:
-        if token.token_type.name == "SEMICOLON":
+        if token.token_type is TokenType.SEMICOLON:
             if chunk:
                 found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
             chunk = []

@@ -8,7 +8,7 @@ import re
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules
-from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, SORT
+from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, MASKED, MASKING_USE, SORT, step
 from headwater.columns.relation import (
     NOTHING,
     Column,
@@ -28,6 +28,7 @@ from headwater.columns.result import TableName
 from headwater.columns.scope import AFTER, FIRST, NEVER, Scope
 from headwater.columns.session import Session
 
+_PLAIN = 1 << MASKED
 _ROUNDS = 50
 LIMIT = 4_000_000
 
@@ -202,7 +203,7 @@ class Resolver:
         columns = self.projections(query.projections, scope)
         scope.set_mode(self.lateral)
         for condition in query.where:
-            add(own, self.value(condition, scope))
+            self.into(own, condition, scope)
         if query.group:
             self._keys(query.group, scope, columns, self.grouping, GROUP_BY, own)
         if query.group_all:
@@ -211,10 +212,10 @@ class Resolver:
                     add(own, used(value, GROUP_BY))
         if query.having is not None:
             scope.set_mode(self.having)
-            add(own, self.value(query.having, scope))
+            self.into(own, query.having, scope)
         if query.qualify is not None:
             scope.set_mode(AFTER)
-            add(own, self.value(query.qualify, scope))
+            self.into(own, query.qualify, scope)
         if query.distinct:
             for _, value in columns:
                 add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
@@ -277,7 +278,7 @@ class Resolver:
                 continue
             bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
             scope.set_mode(mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER)
-            add(own, self.value(key, scope))
+            self.into(own, key, scope)
 
     # --- expressions
 
@@ -289,11 +290,24 @@ class Resolver:
             found = scope.column(parts, path)
             return found if use == 0 else used(found, use)
         result: Dependencies = {}
-        for parts, use, path in references:
-            add(result, used(scope.column(parts, path), use))
+        self.into(result, expression, scope)
+        return result
+
+    def into(self, result: Dependencies, expression: form.Expression, scope: Scope) -> None:
+        """Adds what an expression depends on to `result`."""
+        get, known = result.get, scope.known
+        for parts, use, path in expression.references:
+            found = None if path else known.get(parts)
+            if found is None:
+                found = scope.column(parts, path)
+                known = scope.known
+            if 8 <= use < MASKING_USE:
+                for leaf, bits in found.items():
+                    result[leaf] = get(leaf, 0) | (use if bits < _PLAIN else step(bits, use))
+            else:
+                add(result, used(found, use))
         for query, use, standing in expression.subqueries:
             add(result, used(self._subquery(query, scope, standing), use))
-        return result
 
     def _subquery(self, query: form.Query, scope: Scope, standing: int) -> Dependencies:
         relation = self.query(query, scope.ctes, scope)
@@ -329,7 +343,7 @@ class Resolver:
         scope.add(item.alias, name, relation)
         if item.on is not None:
             scope.set_mode(NEVER)
-            add(own, self.value(item.on, scope))
+            self.into(own, item.on, scope)
         if hidden:
             del scope.relations[place]
             scope.add("", (), Relation([]))
@@ -345,7 +359,7 @@ class Resolver:
         scope.merged = {**inner.merged, **scope.merged}
         if item.on is not None:
             scope.set_mode(NEVER)
-            add(own, self.value(item.on, scope))
+            self.into(own, item.on, scope)
 
     def _shared_names(self, scope: Scope, relation: Relation) -> list[str]:
         mine = {name for name, value in scope.star(()) if not isinstance(value, Open)}
