@@ -52,7 +52,7 @@ def _step(bits: int, use: Use) -> int:
 
 STEPS: dict[Use, tuple[int, ...]] = {
     use: tuple(_step(bits, use) for bits in range(_ALL + 1))
-    for use in (AS_IS, TRANSFORMED, AGGREGATED, BRANCHED, JOIN, FILTER, GROUP_BY, SORT, WINDOW)
+    for use in (AS_IS, TRANSFORMED, AGGREGATED, BRANCHED, JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL)
 }
 """`STEPS[use][bits]` for unmasked bits."""
 
