@@ -117,8 +117,8 @@ class Resolver:
                         add(own, used(value, GROUP_BY))
                 result = self._united(result, rights[until:], by_name)
             else:
-                for right in rights:
-                    for value in right.first_values():
+                for side in [result, *rights]:  # a row stays for what both sides are
+                    for value in side.first_values():
                         add(own, used(value, FILTER))
             position = run
         if query.order:
