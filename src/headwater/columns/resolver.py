@@ -480,7 +480,10 @@ class Resolver:
             (name, union(found for one in fed for found in inner.any(one)[:1])) for name, fed in source.values
         ]
         columns += [*values, *named] if source.values_first else [*named, *values]
-        return Relation(columns, inner.rows)
+        if source.keeps_nulls:
+            return Relation(columns, inner.rows)
+        own = union(used(value, FILTER) for _, value in values)  # type: ignore[arg-type]
+        return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
 
     def _renamed(self, relation: Relation, names: list[str]) -> Relation:
         """The relation under the column names of an alias."""
