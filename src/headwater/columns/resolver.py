@@ -446,7 +446,7 @@ class Resolver:
         taken = {
             reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references
         }
-        own: Dependencies = {}
+        own: Dependencies = dict(used(chooser, GROUP_BY))  # rows are grouped by it before they are spread
         columns: list[Column] = []
         if source.group is not None:
             for name, expression in source.group:
