@@ -1,7 +1,7 @@
 """A logical plan to the column lineage of its output. Pure: a tree of nodes in, dependencies out.
 
 What decides about rows (JOIN, FILTER, GROUP_BY, SORT) is gathered once for the whole output; what feeds or decides about one column stays with it.
-Choices: UNION goes by position; the right side of EXCEPT and INTERSECT only decides which rows stay (FILTER); DISTINCT and dropDuplicates group by
+Choices: UNION goes by position; both sides of EXCEPT and INTERSECT decide which rows stay (FILTER); DISTINCT and dropDuplicates group by
 their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot see into (pandas functions, typed maps, scripts) is
 TRANSFORMATION of all it is given. Refuses to guess where a leaf's data is: leaves are keys, resolved by `datasets`.
 """
@@ -185,7 +185,7 @@ class _Walk:
 
     def _set_difference(self, node: Node, outer: _Scope | None) -> Relation:
         left, right = (self.relation(child, outer) for child in node.children)
-        decided = deps.deciding(deps.merged(column.depends for column in right.columns), deps.FILTER)
+        decided = deps.deciding(deps.merged(column.depends for column in left.columns + right.columns), deps.FILTER)
         return Relation(left.columns, deps.merged([left.rows, right.rows, decided]))
 
     def _sort(self, node: Node, outer: _Scope | None) -> Relation:
@@ -207,7 +207,8 @@ class _Walk:
         made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
-        return Relation(below.columns + added, below.rows)
+        # How many rows come of a row is what the list holds.
+        return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
     def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
         *definitions, plan = node.children

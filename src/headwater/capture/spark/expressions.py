@@ -3,12 +3,13 @@
 Rules, where OpenLineage leaves a choice:
 - a bare column, an alias of one, or a cast that changes nothing is IDENTITY; any other function of it is TRANSFORMATION (a cast too);
 - CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
-- COALESCE is a value: every argument is TRANSFORMATION; where a first argument decides between others (NVL2, NULLIF) it is CONDITIONAL too;
+- COALESCE is a value: every argument is TRANSFORMATION; NVL2 and NULLIF are the CASE they stand for; NANVL's first argument is CONDITIONAL too;
 - what is already indirect inside a predicate (the partition of a window) keeps its kind; rank() and its kin pass no value on;
 - an aggregate's arguments are AGGREGATION, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
 - a window's partition and order are WINDOW of that column alone;
 - hashes and `mask` are TRANSFORMATION with masking;
-- a scalar subquery is the value of its first column; what decides inside it decides about this column.
+- a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the query around
+  is what it is where it stands inside: Spark's list of outer attributes says nothing more.
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
@@ -29,7 +30,7 @@ _TRANSPARENT = frozenset(
 _MASKING = frozenset(
     {"Sha1", "Sha2", "Md5", "XxHash64", "Murmur3Hash", "HiveHash", "Crc32", "Mask", "CollationAwareMurmur3Hash"}
 )
-_DECIDING = frozenset({"Nvl2", "NullIf", "NaNvl"})
+_DECIDING = frozenset({"NaNvl"})
 # Their children are the window's order: the value is a place in it, not one of the columns.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "RowNumber"})
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
@@ -45,7 +46,7 @@ class _Reader:
         self.lookup = lookup
         self.subquery = subquery
 
-    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911 - one line per kind of expression
+    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911, PLR0912 - one line per kind of expression
         kind = node.kind
         if kind == ATTRIBUTE:
             return self.lookup(node.expression_id)
@@ -63,6 +64,11 @@ class _Reader:
             # Children come flattened: when, then, when, then, …, else.
             pairs = len(node.children) // 2 * 2
             return self._branches(node.children[:pairs:2], node.children[1:pairs:2] + node.children[pairs:])
+        if kind == "NullIf" and node.fields.get(
+            "left"
+        ):  # Its child is a rewriting whose references have lost their ids.
+            compared = node.trees("left")
+            return self._branches(compared + node.trees("right"), compared)
         if kind in _DECIDING and len(node.children) > 1:
             return self._branches(node.children[:-1], node.children)
         if kind in _AGGREGATES:
@@ -70,8 +76,7 @@ class _Reader:
         if kind == "WindowExpression":
             return self._window(node)
         if kind in {"ScalarSubquery", "LateralSubquery"}:
-            first, deciding = self._inner(node)
-            return deps.merged([first, deciding, deps.deciding(self._all(node.children), deps.CONDITIONAL)])
+            return deps.merged(self._inner(node))
         if kind in {"Exists", "ListQuery"}:
             first, deciding = self._inner(node)
             return deps.merged([first if kind == "ListQuery" else {}, deciding])
