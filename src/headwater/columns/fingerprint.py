@@ -40,35 +40,30 @@ _ITEM = r"\s?(?:[-+]?\s?\?|(?:null|true|false|default)\b|(?:date|time|timestamp)
 _ROW = re.compile(rf"\s?,?\s?\({_ITEM}(?:,{_ITEM})*+\)", re.IGNORECASE)
 _VALUES = re.compile(r"\bvalues(?=\s?\()", re.IGNORECASE)
 
-_PREFIXED = re.compile(r"\?(?<=\w\?)")
+_DOUBTFUL = re.compile(r"\?(?<=[\w.:]\?)")
+"""A literal after a character that may be part of it, or that may make it none."""
+_KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
 _BLANK_FOR = {"-": " ", "/": " ", "#": " "}
 
-_BY = re.compile(rb"by|distincton")
-_STEP = re.compile(rb"[()?]")
-_STEPS_AT_MOST = 2000
-_GROUPINGS = (b"rollup", b"cube", b"sets", b"by", b"on")
-_BEFORE_ORDINALS = frozenset({"by", ",", "("})
-_NAME_ENDS = frozenset(_WORDS.replace(b" ", b'"'))
-_EDGES = re.compile(r"/\*|\*/")
-_GROUPING_WORDS = frozenset({"rollup", "cube", "sets", "by", "on"})
-_CLAUSES = frozenset(
-    {
-        "having",
-        "order",
-        "limit",
-        "union",
-        "intersect",
-        "except",
-        "minus",
-        "qualify",
-        "window",
-        "rows",
-        "range",
-        "groups",
-    }
-    | {"where", "select", "from", "offset", "fetch", "for", "into", "set"}
+_NESTED = rb"\([^()]*+\)"
+for _ in range(5):
+    _NESTED = rb"\((?:[^()]++|" + _NESTED + rb")*+\)"
+_REGION = re.compile(
+    rb"by(?:[^()?]++|\?(?<![,y]\?)|\([^()?]*+\)|(?<![,(])(?<!rollup)(?<!cube)(?<!sets)(?<!by)(?<!on)"
+    + _NESTED
+    + rb")*+([?(])?"
 )
+"""What follows BY to the end of its parenthesis; group 1 if a literal is found there after a comma, or a parenthesis that may hold an ordinal."""
+_SPENT_AT_MOST = 50_000
+_BEFORE_ORDINAL = frozenset({"by", ",", "("})
+_EDGES = re.compile(r"/\*|\*/")
+_CLAUSE = re.compile(
+    r"\b(?:having|order|limit|union|intersect|except|minus|qualify|window|rows|range|groups|where|select|from|offset|fetch|for|into|set)\b",
+    re.IGNORECASE,
+)
+"""What ends a list of GROUP BY or ORDER BY."""
+_BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
 
 
 def fingerprint(text: str, dialect: str) -> str:
@@ -126,10 +121,10 @@ def _sides(masked: str, fold_case: bool = True, fold_lists: bool = True) -> tupl
         masked = masked.lower() if fold_case else masked
     data = masked.encode("utf-8", "surrogatepass")
     code = data.translate(_LOWER if fold_case else None, _BLANKS).strip(b";")
-    if fold_lists and (b"?," in code or b"-?" in code or b"+?" in code):
+    if fold_lists:
         lists, tuples = (_LIST, _TUPLES) if fold_case else (_CASED_LIST, _CASED_TUPLES)
         code = lists.sub(b"in(?)", code)
-        if b"((?" in code or b"((-?" in code or b"((+?" in code:
+        if b"((" in code:
             code = tuples.sub(_one_tuple, code)
     return code, data.translate(_LOWER_WORDS if fold_case else _WORDS).split()
 
@@ -155,12 +150,7 @@ def _plain(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[
         ]
         del pieces[2::3]
     masked = "".join(pieces)
-    if (
-        ".?" in masked
-        or _PREFIXED.search(masked)
-        or ("/" in masked and "/*" in masked)
-        or (":" in masked and ":?" in masked)
-    ):
+    if _DOUBTFUL.search(masked) or ("/" in masked and "/*" in masked):
         return None
     if parameters:
         for sign in known.signs:
@@ -168,37 +158,20 @@ def _plain(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[
                 masked = known.parameter.sub("?", masked)
                 break
     code, words = _sides(masked)
-    if b"as?" in code or b"do?" in code or b"values(" in code or _has_ordinals(code):
+    if _KEPT.search(code) or b"values(" in code or _has_ordinals(code):
         return None
     return masked, code, words
 
 
 def _has_ordinals(code: bytes) -> bool:
     """Whether a literal may stand where an ordinal does. It may say so of one that is none."""
-    steps = 0
-    for by in _BY.finditer(code):
-        depth = ignored = 0
-        before = by.end()
-        for step in _STEP.finditer(code, before):
-            steps += 1
-            at = step.start()
-            sign = code[at]
-            if sign == 40:  # (
-                depth += 1
-                name = code[at - 1]
-                if not ignored and (name in _NAME_ENDS and not code.endswith(_GROUPINGS, 0, at)):
-                    ignored = depth
-            elif sign == 41:  # )
-                if depth == ignored:
-                    ignored = 0
-                depth -= 1
-                if depth < 0:
-                    break
-            elif not ignored and (code[at - 1] in b",(" or at == before):
-                return True
-            if steps > _STEPS_AT_MOST:
-                return True
-    return False
+    position = spent = 0
+    while (region := _REGION.search(code, position)) is not None:
+        if region[1] or spent > _SPENT_AT_MOST:
+            return True
+        position = region.start() + 2
+        spent += region.end() - position
+    return b"distincton(" in code
 
 
 def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]]:
@@ -215,42 +188,43 @@ def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]
     position = 0
     while position >= 0:
         for token in known.scan.finditer(text, position):
-            kind, piece = token.lastgroup, token.group()
-            if kind in ("space", "comment"):
+            kind = token.lastgroup
+            if kind == "words":
+                before = token.group()
+                out.append(before)
+                if listing[-1] and _CLAUSE.search(before):
+                    listing[-1] = False
+                continue
+            if kind == "space" or kind == "comment":  # noqa: PLR1714 (twice as fast)
                 out.append(" ")
                 continue
             if kind == "open":
                 out.append(" ")
-                position = _after_comment(text, token.end())
+                position = _after_comment(text, token.end(kind))
                 break
-            now = piece
+            now = piece = token[kind]
             if kind == "word":
                 now = piece.lower()
-                if now == "by" or (now == "on" and before == "distinct"):
+                if now == "by" or (now == "on" and before.rstrip().lower().endswith("distinct")):
                     listing[-1] = True
-                elif now in _CLAUSES:
-                    listing[-1] = False
             elif kind == "name" or (kind == "text" and before in ("as", "do")):
-                now, piece = "word", _hidden(piece)
+                now, piece = "", _hidden(piece)
             elif kind in ("text", "number") or (kind == "parameter" and parameters):
-                ordinal = kind == "number" and piece.isdecimal() and listing[-1] and before in _BEFORE_ORDINALS
-                if not ordinal:
+                if not (kind == "number" and listing[-1] and before in _BEFORE_ORDINAL and piece.isdecimal()):
                     literals.append(piece)
                     now = piece = "?"
             elif piece == "(":
-                listing.append(
-                    listing[-1] and (before in _GROUPING_WORDS or not (before[-1:].isalnum() or before[-1:] == "_"))
-                )
+                listing.append(listing[-1] and before in _BEFORE_LIST)
             elif piece == ")":
                 if len(listing) > 1:
                     listing.pop()
             elif piece == "?":
                 literals.append(piece)
-            out.append(piece)
+            out.append(piece if token.end(kind) == token.end() else piece + " ")
             before = now
         else:
             position = -1
-    return "".join(out), literals
+    return " ".join("".join(out).split()), literals
 
 
 def _after_comment(text: str, position: int) -> int:

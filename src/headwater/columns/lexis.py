@@ -37,6 +37,8 @@ class Rules(NamedTuple):
     """Unquoted names that differ in case may be different things."""
 
 
+_TELLING = ("as", "by", "cube", "do", "on", "rollup", "sets")
+
 _SPARK = Rules("'\"", "`", True, raw="plain", digit_names=True, suffixes=True)
 _MYSQL = Rules("'\"", "`", True, line="#", nested=False, digit_names=True, at=True, case_sensitive=True)
 _POSTGRES = Rules(dollar="tag", binds="[0-9]++")
@@ -83,7 +85,8 @@ RULES: dict[str, Rules] = {
 class Lexis(NamedTuple):
     """`split`: what a plain text is cut at; group 1 is its first character, group 2 the quoted name after it.
 
-    `scan`: every token of any text, its kind the name of the group ("open": a comment begins that holds others; "mark": anything else).
+    `scan`: every token of any text with the blanks after it, its kind the name of the group. "words": some that tell nothing, with commas;
+    "word": one of `_TELLING`, or one before a quote; "open": a comment begins that holds others; "mark": anything else.
     `parameter`: parameters, in a text whose strings and names are out of the way; `signs`: characters of which one stands in each of them.
     `odd`: what a text may hold that `split` does not see.
     """
@@ -149,7 +152,7 @@ def _strings(rules: Rules) -> str:
 
 
 def _parameter(rules: Rules) -> str:
-    found = [r":\w++", r"%(?:\(\w++\)s|s(?!\w))"]
+    found = [r":\w++", r"%(?:\(\w++\))?s(?!\w)"]
     if rules.at:
         found.append(r"@\w++(?!@)")
     if rules.binds:
@@ -165,12 +168,14 @@ def lexis(dialect: str) -> Lexis:
     texts = "|".join(f"(?<={quote}){_quoted(quote, rules.backslash)}" for quote in rules.strings)
     after = "|".join(f"(?<={re.escape(q)}){_quoted(q, rules.name_backslash)}" for q in rules.names)
     first = "".join(re.escape(char) for char in rules.strings + rules.names + starts)
-    split = rf"([0-9{first}])(?:(?<=[0-9])(?<![\w$@#][0-9]){number}|{texts}|({after})|{comments})"
+    split = rf"([0-9{first}])(?:(?<=\b[0-9])(?<![$@#][0-9]){number}|{texts}|({after})|{comments})"
     names = "|".join(f"{re.escape(q)}{_quoted(q, rules.name_backslash)}" for q in rules.names)
+    telling = "|".join("".join(f"[{char}{char.upper()}]" for char in word) for word in _TELLING)
+    word = rf"(?!(?:{telling})\b)[^\W0-9]\w*+(?![{rules.strings}])"
     scan = (
-        rf"(?P<space>[\s\ufeff]++)|(?P<comment>[{starts}](?:{comments}))|(?P<open>/\*)|(?P<text>{_strings(rules)})"
+        rf"(?P<words>(?:{word}\s*+(?:[.,=]\s*+(?=[^\W0-9]))?)++)|(?:(?P<space>[\s\ufeff]++)|(?P<comment>[{starts}](?:{comments}))|(?P<open>/\*)|(?P<text>{_strings(rules)})"
         rf"|(?P<name>{names})|(?P<parameter>{parameter})|(?P<word>[^\W0-9]\w*+)"
-        rf"|(?P<number>(?<![\w$@#.])[0-9]{number}|(?<!{_OPERAND})\.[0-9]{number})|(?P<mark>\w++|[\s\S])"
+        rf"|(?P<number>(?<![\w$@#.])[0-9]{number}|(?<!{_OPERAND})\.[0-9]{number})|(?P<mark>\w++|[\s\S]))\s*+"
     )
     odd = []
     if rules.dollar:
