@@ -40,7 +40,7 @@ _ITEM = r"\s?(?:[-+]?\s?\?|(?:null|true|false|default)\b|(?:date|time|timestamp)
 _ROW = re.compile(rf"\s?,?\s?\({_ITEM}(?:,{_ITEM})*+\)", re.IGNORECASE)
 _VALUES = re.compile(r"\bvalues(?=\s?\()", re.IGNORECASE)
 
-_DOUBTFUL = re.compile(r"\?(?<=[\w.:]\?)")
+_DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _NAME = re.compile(r'"x([0-9a-f]*)"')

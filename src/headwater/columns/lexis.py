@@ -171,7 +171,7 @@ def lexis(dialect: str) -> Lexis:
     split = rf"([0-9{first}])(?:(?<=\b[0-9])(?<![$@#][0-9]){number}|{texts}|({after})|{comments})"
     names = "|".join(f"{re.escape(q)}{_quoted(q, rules.name_backslash)}" for q in rules.names)
     telling = "|".join("".join(f"[{char}{char.upper()}]" for char in word) for word in _TELLING)
-    word = rf"(?!(?:{telling})\b)[^\W0-9]\w*+(?![{rules.strings}])"
+    word = rf"(?!(?:{telling})\b)[^\W0-9]\w*+(?!&?[{rules.strings}])"
     scan = (
         rf"(?P<words>(?:{word}\s*+(?:[.,=]\s*+(?=[^\W0-9]))?)++)|(?:(?P<space>[\s\ufeff]++)|(?P<comment>[{starts}](?:{comments}))|(?P<open>/\*)|(?P<text>{_strings(rules)})"
         rf"|(?P<name>{names})|(?P<parameter>{parameter})|(?P<word>[^\W0-9]\w*+)"
