@@ -11,7 +11,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.columns import fingerprint as fingerprints
 from headwater.columns.fingerprint import cache_key, fingerprint, normalised, shape
 from headwater.columns.lexis import RULES, lexis
 
@@ -59,83 +58,26 @@ def test_a_shape_pickles() -> None:
     assert pickle.loads(pickle.dumps(fingerprint)) is fingerprint
 
 
-ATOMS = (
-    [
-        "'",
-        "''",
-        '"',
-        "`",
-        "[",
-        "]",
-        "\\",
-        "--",
-        "/*",
-        "*/",
-        "#",
-        "//",
-        "$$",
-        "$a$",
-        "$1",
-        ":x",
-        "@p",
-        "%s",
-        "%(x)s",
-        "?",
-    ]
-    + [
-        "1",
-        ".5",
-        "1.",
-        "1e-5",
-        "0xFF",
-        "1_000",
-        "2x",
-        "a",
-        "b.c",
-        "x",
-        "n'",
-        "e'",
-        "r'",
-        "q'[",
-        "q'",
-        "]'",
-        "'''",
+ATOMS = [
+    *"""' '' " ` [ ] \\ -- /* */ # // $$ $a$ $1 :x @p %s %(x)s ? 1 .5 1. 1e-5 0xFF 1_000 2x a b.c x n' e' r' U& q'[ q' ]' null""".split(),
+    *"as do in by groupby orderby rollup values limit having over from ( ) , ; - + = :: : . { } % $ @ é İ".split(),
+    *(
         '"""',
-    ]
-    + [
-        "as",
+        "'''",
         "AS ",
         "by ",
         "group by ",
-        "order by",
         "distinct on ",
-        "in ",
         "IN (",
-        "values ",
-        "null",
-        "limit ",
-        "rollup",
-    ]
-    + [
-        "do ",
-        "union all select",
-        "having",
-        "over",
-        "from",
-        "select ",
-        "(",
-        ")",
-        ",",
-        ";",
+        "values (",
+        "union all select ",
         " ",
         "\n",
         "\t",
-        "-",
-        "+",
-        "=",
-    ]
-    + ["::", ":", ".", "{", "}", "%", "$", "@", "é", "\u00a0", "\ufeff", "İ", "\x00", "\x1c", "\ud800", "\r\n"]
-)
+        "\r\n",
+    ),
+    *("\u00a0", "\ufeff", "\x00", "\x1c", "\ud800"),
+]
 TEXTS = st.lists(st.sampled_from(ATOMS), max_size=14).map("".join) | st.text(st.characters(), max_size=20)
 DIALECTS = st.sampled_from(sorted(RULES))
 
