@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from headwater.columns.lexis import Lexis, lexis
-from headwater.columns.mattering import Matter, kept, matter
+from headwater.columns.mattering import Matter, kept, matter, may_hold_path, places
 
 
 class Shape(NamedTuple):
@@ -47,10 +47,10 @@ _NAME = re.compile(r'"x([0-9a-f]*)"')
 _BLANK_FOR = {"-": " ", "/": " ", "#": " "}
 
 _NESTED = rb"\([^()]*+\)"
-for _ in range(5):
+for _ in range(9):
     _NESTED = rb"\((?:[^()]++|" + _NESTED + rb")*+\)"
 _REGION = re.compile(
-    rb"by(?:[^()?]++|\?(?<![,y]\?)|\([^()?]*+\)|(?<![,(])(?<!rollup)(?<!cube)(?<!sets)(?<!by)(?<!on)"
+    rb"by(?:[^()?u]++|u(?!nionallselect)|\?(?<![,y]\?)|\([^()?]*+\)|(?<![,(])(?<!rollup)(?<!cube)(?<!sets)(?<!by)(?<!on)"
     + _NESTED
     + rb")*+([?(])?"
 )
@@ -63,6 +63,11 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """What ends a list of GROUP BY or ORDER BY."""
+_ORDINAL = re.compile(r"[0-9]++(?![\w.])")
+_SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b[^()?'\"`\[/#-]*+")
+_SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
+_FENCE = "\x01"
+"""Before an ordinal it keeps it from being a literal."""
 _BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
 
 
@@ -99,7 +104,7 @@ def cache_key(text: str, dialect: str) -> bytes:
         found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return found.digest()
     literals: list[tuple[int, str]] = []
-    if how is not Matter.NOTHING:
+    if how is Matter.STRINGS or (how is Matter.NAMES and (may_hold_path(text) or places(masked))):
         careful, every = _careful(text, known, False)
         if literals := kept(careful, every, how):
             code, words = _sides(careful, fold_case=folding, fold_lists=False)
@@ -138,12 +143,14 @@ def _hidden(name: str) -> str:
     return f'"x{name.encode("utf-8", "surrogatepass").hex()}"'
 
 
-def _plain(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]] | None:
+def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> tuple[str, bytes, list[bytes]] | None:
     """The masked text and its sides by one pattern, or None where that cannot be trusted."""
     if known.odd is not None and known.odd.search(text):
         return None
     pieces = known.split.split(text)
     if len(pieces) > 1:
+        if fenced and any(_FENCE in name for name in pieces[2::3] if name):
+            return None
         pieces[1::3] = [
             _BLANK_FOR.get(first, "?") if name is None else _hidden(first + name)
             for first, name in zip(pieces[1::3], pieces[2::3], strict=True)
@@ -152,15 +159,26 @@ def _plain(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[
     masked = "".join(pieces)
     if _DOUBTFUL.search(masked) or ("/" in masked and "/*" in masked):
         return None
+    if fenced:
+        masked = masked.replace(_FENCE, "")
     if parameters:
         for sign in known.signs:
             if sign in masked:
                 masked = known.parameter.sub("?", masked)
                 break
     code, words = _sides(masked)
-    if _KEPT.search(code) or b"values(" in code or _has_ordinals(code):
+    if _KEPT.search(code) or b"values(" in code:
         return None
+    if _has_ordinals(code):
+        return None if fenced or _FENCE in text else _plain(_SIMPLE_LIST.sub(_fenced, text), known, parameters, True)
     return masked, code, words
+
+
+def _fenced(found: re.Match[str]) -> str:
+    """A list after BY that has no parenthesis, its ordinals fenced."""
+    listed = found[0]
+    end = clause.start() if (clause := _CLAUSE.search(listed)) else len(listed)
+    return _SIMPLE_ORDINAL.sub(rf"\1{_FENCE}\2", listed[:end]) + listed[end:]
 
 
 def _has_ordinals(code: bytes) -> bool:
@@ -188,7 +206,7 @@ def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]
     position = 0
     while position >= 0:
         for token in known.scan.finditer(text, position):
-            kind = token.lastgroup
+            kind = token.lastgroup or ""
             if kind == "words":
                 before = token.group()
                 out.append(before)
@@ -210,7 +228,12 @@ def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]
             elif kind == "name" or (kind == "text" and before in ("as", "do")):
                 now, piece = "", _hidden(piece)
             elif kind in ("text", "number") or (kind == "parameter" and parameters):
-                if not (kind == "number" and listing[-1] and before in _BEFORE_ORDINAL and piece.isdecimal()):
+                if not (
+                    kind == "number"
+                    and listing[-1]
+                    and before in _BEFORE_ORDINAL
+                    and _ORDINAL.match(text, token.start())
+                ):
                     literals.append(piece)
                     now = piece = "?"
             elif piece == "(":

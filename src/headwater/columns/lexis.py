@@ -168,14 +168,14 @@ def lexis(dialect: str) -> Lexis:
     texts = "|".join(f"(?<={quote}){_quoted(quote, rules.backslash)}" for quote in rules.strings)
     after = "|".join(f"(?<={re.escape(q)}){_quoted(q, rules.name_backslash)}" for q in rules.names)
     first = "".join(re.escape(char) for char in rules.strings + rules.names + starts)
-    split = rf"([0-9{first}])(?:(?<=\b[0-9])(?<![$@#][0-9]){number}|{texts}|({after})|{comments})"
+    split = rf"([0-9{first}])(?:(?<=\b[0-9])(?<![$@#\x01][0-9]){number}|{texts}|({after})|{comments})"
     names = "|".join(f"{re.escape(q)}{_quoted(q, rules.name_backslash)}" for q in rules.names)
     telling = "|".join("".join(f"[{char}{char.upper()}]" for char in word) for word in _TELLING)
     word = rf"(?!(?:{telling})\b)[^\W0-9]\w*+(?!&?[{rules.strings}])"
     scan = (
         rf"(?P<words>(?:{word}\s*+(?:[.,=]\s*+(?=[^\W0-9]))?)++)|(?:(?P<space>[\s\ufeff]++)|(?P<comment>[{starts}](?:{comments}))|(?P<open>/\*)|(?P<text>{_strings(rules)})"
         rf"|(?P<name>{names})|(?P<parameter>{parameter})|(?P<word>[^\W0-9]\w*+)"
-        rf"|(?P<number>(?<![\w$@#.])[0-9]{number}|(?<!{_OPERAND})\.[0-9]{number})|(?P<mark>\w++|[\s\S]))\s*+"
+        rf"|(?P<number>(?<![\w$@#.\x01])[0-9]{number}|(?<!{_OPERAND})\.[0-9]{number})|(?P<mark>\w++|[\s\S]))\s*+"
     )
     odd = []
     if rules.dollar:

@@ -19,7 +19,7 @@ class Matter(enum.IntEnum):
 
 
 _FIRST_WORDS = frozenset(
-    b"select with insert update delete merge create replace upsert explain from truncate drop values".split()
+    b"with select insert update delete merge create replace upsert explain from truncate drop values".split()
 )
 _ALL_WORDS = frozenset(
     b"pivot unpivot execute exec immediate sp_executesql prepare copy load unload export import identifier procedure function trigger macro "
@@ -65,6 +65,7 @@ _FROM = re.compile(r"(?<![\w.])(?<!distinct )from\b")
 _EVENT = re.compile(r"[(),?]|\bselect\b|(?<![\w.])(?<!distinct\s)from\b", re.IGNORECASE)
 _NAMED = re.compile(r"\bas\s?(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z", re.IGNORECASE)
 _PATH = re.compile(r"(?:\[|->|>>|#>)\s?-?\s?\?")
+_PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300
 
 
@@ -101,21 +102,33 @@ def _may_name(masked: str) -> bool:
     return False
 
 
+def places(masked: str) -> set[int]:
+    """Which literals, counted from 0, matter for where they stand."""
+    found = _in_nameless(masked)
+    if _PATH.search(masked):
+        marks = {at: place for place, at in enumerate(match.start() for match in re.finditer(r"\?", masked))}
+        found.update(marks[match.end() - 1] for match in _PATH.finditer(masked))
+    return found
+
+
 def kept(masked: str, literals: list[str], how: Matter) -> list[tuple[int, str]]:
     """The literals that may matter, with the place of each among all of them. There is one for each `?` of `masked`."""
-    places = _in_nameless(masked)
-    places.update(
+    found = places(masked)
+    found.update(
         place
         for place, literal in enumerate(literals)
         if _is_path(literal) or (how is Matter.STRINGS and not literal[0].isdigit())
     )
-    marks = {at: place for place, at in enumerate(match.start() for match in re.finditer(r"\?", masked))}
-    places.update(marks[match.end() - 1] for match in _PATH.finditer(masked))
-    return [(place, literals[place]) for place in sorted(places)]
+    return [(place, literals[place]) for place in sorted(found)]
 
 
 def _is_path(literal: str) -> bool:
-    return literal.lstrip("nNrReE").lstrip("'\"").startswith(("$", "lax", "strict"))
+    return literal.lstrip("nNrReE").lstrip("'\"").startswith(_PATH_STARTS)
+
+
+def may_hold_path(text: str) -> bool:
+    """Whether a string of the text may be a path."""
+    return any(start in text for start in _PATH_STARTS)
 
 
 def _in_nameless(masked: str) -> set[int]:

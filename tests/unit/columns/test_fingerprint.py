@@ -58,26 +58,28 @@ def test_a_shape_pickles() -> None:
     assert pickle.loads(pickle.dumps(fingerprint)) is fingerprint
 
 
-ATOMS = [
-    *"""' '' " ` [ ] \\ -- /* */ # // $$ $a$ $1 :x @p %s %(x)s ? 1 .5 1. 1e-5 0xFF 1_000 2x a b.c x n' e' r' U& q'[ q' ]' null""".split(),
-    *"as do in by groupby orderby rollup values limit having over from ( ) , ; - + = :: : . { } % $ @ é İ".split(),
-    *(
-        '"""',
-        "'''",
-        "AS ",
-        "by ",
-        "group by ",
-        "distinct on ",
-        "IN (",
-        "values (",
-        "union all select ",
-        " ",
-        "\n",
-        "\t",
-        "\r\n",
-    ),
-    *("\u00a0", "\ufeff", "\x00", "\x1c", "\ud800"),
-]
+SYMBOLS = (
+    """' '' " ` [ ] \\ -- /* */ # // $$ $a$ $1 :x @p %s %(x)s ? 1 .5 1. 1e-5 0xFF 1_000 2x n' e' r' U& q'[ q' ]'"""
+)
+SYMBOLS += (
+    " ( ) , ; - + = :: : . { } % $ @ é İ a b.c x as do in by groupby orderby rollup values limit having over from null"
+)
+SPACED = (
+    "AS ",
+    "by ",
+    "by 1, ",
+    "group by ",
+    "distinct on ",
+    "IN (",
+    "values (",
+    "union all select ",
+    " ",
+    "\n",
+    "\t",
+    "\r\n",
+    "\u00a0",
+)
+ATOMS = [*SYMBOLS.split(), *SPACED, '"""', "'''", "\ufeff", "\x00", "\x01", "\x1c", "\ud800"]
 TEXTS = st.lists(st.sampled_from(ATOMS), max_size=14).map("".join) | st.text(st.characters(), max_size=20)
 DIALECTS = st.sampled_from(sorted(RULES))
 
