@@ -66,6 +66,7 @@ _CLAUSE = re.compile(
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
 _SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b[^()?'\"`\[/#-]*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
+_CONTROL = re.compile("[\0-\x08]")
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""
 _BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
@@ -99,7 +100,7 @@ def cache_key(text: str, dialect: str) -> bytes:
     folding = not known.rules.case_sensitive
     found = blake2b(dialect.encode("utf-8", "surrogatepass") + b"\0", digest_size=16)
     masked, code, words = _plain(text, known, False) or _carefully(text, known, False)
-    how = Matter.ALL if "\0" in text else matter(masked, code, words)
+    how = Matter.ALL if _CONTROL.search(text) else matter(masked, code, words)
     if how is Matter.ALL:
         found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return found.digest()
