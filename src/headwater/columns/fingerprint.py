@@ -31,7 +31,6 @@ _LOWER = _EVERY.lower()
 _WORDS = bytes(char if char == 95 or char >= 128 or bytes((char,)).isalnum() else 32 for char in range(256))
 _LOWER_WORDS = _WORDS.lower()
 
-
 _LIST = re.compile(rb"in\((?:[-+]?\?,?)++\)")
 _TUPLES = re.compile(rb"in\((\((?:[-+]?\?,?)++\))(?:,?\((?:[-+]?\?,?)++\))*+\)")
 _CASED_LIST, _CASED_TUPLES = (re.compile(found.pattern, re.IGNORECASE) for found in (_LIST, _TUPLES))
@@ -44,7 +43,8 @@ _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
-_BLANK_FOR = {"-": " ", "/": " ", "#": " "}
+_SEEN = dict.fromkeys("0123456789'\"", "?") | dict.fromkeys("-/#", " ")
+"""What stands for what `Lexis.split` cuts out, by its first character."""
 
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
@@ -66,7 +66,8 @@ _CLAUSE = re.compile(
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
 _SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
-_CONTROL = re.compile("[\0-\x08]")
+_CONTROLS = "\0\x01\x02\x03"
+"""What the patterns use for themselves."""
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""
 _BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
@@ -100,7 +101,7 @@ def cache_key(text: str, dialect: str) -> bytes:
     folding = not known.rules.case_sensitive
     found = blake2b(dialect.encode("utf-8", "surrogatepass") + b"\0", digest_size=16)
     masked, code, words = _plain(text, known, False) or _carefully(text, known, False)
-    how = Matter.ALL if _CONTROL.search(text) else matter(masked, code, words)
+    how = Matter.ALL if any(char in text for char in _CONTROLS) else matter(masked, code, words)
     if how is Matter.ALL:
         found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return found.digest()
@@ -111,7 +112,7 @@ def cache_key(text: str, dialect: str) -> bytes:
             code, words = _sides(careful, fold_case=folding, fold_lists=False)
             found.update(repr(literals).encode("utf-8", "surrogatepass"))
     if not folding and not literals:
-        code, words = _sides(masked, fold_case=False)
+        code, words = _sides(_one_row(masked) if b"values(" in code else masked, fold_case=False)
     found.update(b"\0" + code + b"\0" + b" ".join(words))
     return found.digest()
 
@@ -150,12 +151,14 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
         return None
     pieces = known.split.split(text)
     if len(pieces) > 1:
-        if fenced and any(_FENCE in name for name in pieces[2::3] if name):
+        names = pieces[2::3]
+        if names.count(None) == len(names):
+            pieces[1::3] = [_SEEN[first] for first in pieces[1::3]]
+        elif fenced and any(_FENCE in name for name in names if name):
             return None
-        pieces[1::3] = [
-            _BLANK_FOR.get(first, "?") if name is None else _hidden(first + name)
-            for first, name in zip(pieces[1::3], pieces[2::3], strict=True)
-        ]
+        else:
+            firsts = zip(pieces[1::3], names, strict=True)
+            pieces[1::3] = [_SEEN[first] if name is None else _hidden(first + name) for first, name in firsts]
         del pieces[2::3]
     masked = "".join(pieces)
     if _DOUBTFUL.search(masked) or ("/" in masked and "/*" in masked):
