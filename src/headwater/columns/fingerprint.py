@@ -106,9 +106,10 @@ def cache_key(text: str, dialect: str) -> bytes:
         found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return found.digest()
     literals: list[tuple[int, str]] = []
-    if how is Matter.STRINGS or (how is Matter.NAMES and (may_hold_path(text) or places(masked))):
+    standing = places(masked) if how is not Matter.NOTHING else set()
+    if standing or how is Matter.STRINGS or (how is Matter.NAMES and may_hold_path(text)):
         careful, every = _careful(text, known, False)
-        if literals := kept(careful, every, how):
+        if literals := kept(standing, every, how):
             code, words = _sides(careful, fold_case=folding, fold_lists=False)
             found.update(repr(literals).encode("utf-8", "surrogatepass"))
     if not folding and not literals:

@@ -120,15 +120,13 @@ def places(masked: str) -> set[int]:
     return found
 
 
-def kept(masked: str, literals: list[str], how: Matter) -> list[tuple[int, str]]:
-    """The literals that may matter, with the place of each among all of them. There is one for each `?` of `masked`."""
-    found = places(masked)
-    found.update(
-        place
+def kept(standing: set[int], literals: list[str], how: Matter) -> list[tuple[int, str]]:
+    """The literals that may matter, with the place of each among all of them: `standing` (of `places`), and those that say so themselves."""
+    return [
+        (place, literal)
         for place, literal in enumerate(literals)
-        if _is_path(literal) or (how is Matter.STRINGS and not literal[0].isdigit())
-    )
-    return [(place, literals[place]) for place in sorted(found)]
+        if place in standing or (how is Matter.STRINGS and not literal[0].isdigit()) or _is_path(literal)
+    ]
 
 
 def _is_path(literal: str) -> bool:
