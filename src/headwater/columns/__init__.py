@@ -9,4 +9,16 @@ from headwater.columns.catalog import Catalog
 from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
 from headwater.columns.session import Session
 
-__all__ = ["Catalog", "Change", "Flow", "Input", "Level", "Output", "Session", "Statement", "Unresolved", "analyse", "resolve"]
+__all__ = [
+    "Catalog",
+    "Change",
+    "Flow",
+    "Input",
+    "Level",
+    "Output",
+    "Session",
+    "Statement",
+    "Unresolved",
+    "analyse",
+    "resolve",
+]

@@ -3,7 +3,6 @@
 One bad statement never spoils the others. What is parsed once need not be again: `resolve` reads a statement's form with newer schemas.
 """
 
-import gc
 import logging
 from typing import Any
 
@@ -11,7 +10,7 @@ import msgspec
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
@@ -25,7 +24,9 @@ from headwater.columns.statement import lower_statement
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
-def analyse(text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None) -> list[Statement]:
+def analyse(
+    text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
+) -> list[Statement]:
     """Every statement of `text`, in order. `session` moves on with them.
 
     Raises ValueError for an unknown dialect; nothing else, whatever the text.
@@ -64,7 +65,9 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
         trees = parser.parser().parse(tokens, text)
         tree = trees[0] if trees else None
         if tree is None or isinstance(tree, exp.Command):
-            return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement is not understood"]), Level.NOTHING
+            return form.Lowered(
+                "UNKNOWN", None, rule.parser, warnings=["the statement is not understood"]
+            ), Level.NOTHING
         lowered = lower_statement(tree, rule)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
@@ -77,7 +80,9 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
 
 
-def _put_together(told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level) -> Statement:
+def _put_together(
+    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level
+) -> Statement:
     worst = told.level if told.level != Level.FULL else level
     return Statement(
         index=index,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from headwater.columns.dialect import rules
 from headwater.columns.result import TableName
 
-
 _REMEMBERED = 100_000
 
 

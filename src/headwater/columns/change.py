@@ -49,7 +49,9 @@ def alter(context: Context, node: Any) -> form.Form | None:
     changes: list[tuple[str, form.Parts, form.Parts]] = []
     for action in node.args.get("actions") or ():
         if isinstance(action, (exp.AlterRename, exp.SwapTable)):
-            other = table_parts(context, action.this) if isinstance(action.this, exp.Table) else (context.key(action.this),)
+            other = (
+                table_parts(context, action.this) if isinstance(action.this, exp.Table) else (context.key(action.this),)
+            )
             if len(other) < len(name):  # A new name stays where the old one is.
                 other = (*name[: len(name) - len(other)], *other)
             changes.append(("RENAME" if isinstance(action, exp.AlterRename) else "SWAP", name, other))
@@ -66,7 +68,9 @@ def drop(context: Context, node: Any) -> form.Form | None:
 
 
 def truncate(context: Context, node: Any) -> form.Form:
-    return form.ChangeForm([("TRUNCATE", table_parts(context, one), ()) for one in node.expressions if isinstance(one, exp.Table)])
+    return form.ChangeForm(
+        [("TRUNCATE", table_parts(context, one), ()) for one in node.expressions if isinstance(one, exp.Table)]
+    )
 
 
 def session_setting(context: Context, node: Any) -> form.Form | None:
@@ -81,7 +85,9 @@ def session_setting(context: Context, node: Any) -> form.Form | None:
         name = left.name.lower()
         if name in {"search_path", "current_schema", "schema"}:
             values = right.expressions if isinstance(right, (exp.Tuple, exp.Array)) else [right]
-            parts = tuple(context.fold(value.name, isinstance(value, exp.Literal) and False) for value in values if value.name)
+            parts = tuple(
+                context.fold(value.name, isinstance(value, exp.Literal) and False) for value in values if value.name
+            )
             return form.SessionForm("search_path" if name == "search_path" else "schema", parts)
         variables.append(name)
     return form.SessionForm("variables", tuple(variables)) if variables else None

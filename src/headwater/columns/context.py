@@ -67,7 +67,7 @@ class Context:
         if kind is exp.Literal:
             return str(node.name)
         if self.naming and self.rule.parser in _NAMED_BY_FUNCTION:
-            if isinstance(node, exp.Cast):
+            if isinstance(node, (exp.Cast, exp.Filter, exp.Window, exp.WithinGroup, exp.IgnoreNulls)):
                 return self.output_name(node.this)
             if isinstance(node, exp.Func) and not isinstance(node, exp.Case):
                 return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()

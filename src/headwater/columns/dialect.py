@@ -25,10 +25,9 @@ class Rules(msgspec.Struct, frozen=True):
     alias_in_where: bool = False
 
 
-_LOWER = {"fold": "lower", "quoted_folds": True, "insensitive": True}
 _RULES = {
     "": Rules("", insensitive=True),
-    "athena": Rules("athena", **_LOWER),
+    "athena": Rules("athena", "lower", True, True),
     "bigquery": Rules("bigquery", insensitive=True, tables_sensitive=True),
     "clickhouse": Rules("clickhouse", alias_first=True, alias_in_where=True),
     "databricks": Rules("databricks", insensitive=True, alias_in_where=True),
@@ -41,8 +40,8 @@ _RULES = {
     "mysql": Rules("mysql", insensitive=True),
     "oracle": Rules("oracle", fold="upper"),
     "postgres": Rules("postgres", fold="lower"),
-    "presto": Rules("presto", **_LOWER),
-    "redshift": Rules("redshift", alias_in_where=True, **_LOWER),
+    "presto": Rules("presto", "lower", True, True),
+    "redshift": Rules("redshift", "lower", True, True, alias_in_where=True),
     "risingwave": Rules("risingwave", fold="lower"),
     "snowflake": Rules("snowflake", fold="upper", alias_in_where=True),
     "spark": Rules("spark", insensitive=True, alias_in_where=True),
@@ -50,7 +49,7 @@ _RULES = {
     "sqlite": Rules("sqlite", insensitive=True),
     "starrocks": Rules("starrocks", insensitive=True),
     "teradata": Rules("teradata", insensitive=True, alias_in_where=True),
-    "trino": Rules("trino", **_LOWER),
+    "trino": Rules("trino", "lower", True, True),
     "tsql": Rules("tsql", insensitive=True),
 }
 _ALIASES = {
@@ -95,11 +94,17 @@ def fold(text: str, quoted: bool, rule: Rules) -> str:
 
 # Words that stand where a column could and are none.
 PSEUDO = frozenset(
-    "current_date current_time current_timestamp current_user session_user user sysdate systimestamp sysdatetime rownum level nextval currval localtime "
-    "localtimestamp getdate true false null default rowid connect_by_isleaf connect_by_iscycle current_role uid today now".split()
+    (
+        "current_date current_time current_timestamp current_user session_user user sysdate systimestamp "
+        "sysdatetime rownum level nextval currval localtime localtimestamp getdate true false null default rowid "
+        "connect_by_isleaf connect_by_iscycle current_role uid today now"
+    ).split()
 )
 DATE_PARTS = frozenset(
-    "year years yy yyyy y yr quarter qtr q qq month months mon mm m week weeks wk ww w isoweek day days dd d dayofyear doy dy dow dayofweek weekday dw "
-    "hour hours hh h minute minutes min mi n second seconds ss s sec millisecond milliseconds ms microsecond microseconds us mcs nanosecond ns epoch "
-    "isoyear isodow decade century millennium epoch_second epoch_millisecond timezone_hour timezone_minute date time".split()
+    (
+        "year years yy yyyy y yr quarter qtr q qq month months mon mm m week weeks wk ww w isoweek day days dd d "
+        "dayofyear doy dy dow dayofweek weekday dw hour hours hh h minute minutes min mi n second seconds ss s sec "
+        "millisecond milliseconds ms microsecond microseconds us mcs nanosecond ns epoch isoyear isodow decade "
+        "century millennium epoch_second epoch_millisecond timezone_hour timezone_minute date time"
+    ).split()
 )

@@ -260,7 +260,7 @@ def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.
     if isinstance(node, exp.Subquery) and not isinstance(node.this, (exp.Query, exp.Table)):
         _push(stack, node.this, use)
         return
-    result.subqueries.append((context.nested(node), below_use(use, TRANSFORMED), _standing(node)))
+    result.subqueries.append((context.nested(node), use, _standing(node)))
 
 
 def _standing(node: Any) -> int:
@@ -271,6 +271,12 @@ def _standing(node: Any) -> int:
 def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A table as an argument: all of its columns."""
     result.subqueries.append((context.nested(node), below_use(use, TRANSFORMED), form.WHOLE))
+
+
+def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A parameter is no column; but `$1` is one of a staged file's in Snowflake."""
+    if context.rule.parser == "snowflake" and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
+        result.references.append((("$" + node.this.name,), use, ""))
 
 
 def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -344,16 +350,22 @@ def _kinds(*names: str) -> list[type]:
 
 _DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
 _AGGREGATE_NAMES = frozenset(
-    "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode approx_count_distinct stddev variance "
-    "bool_and bool_or every some bit_and bit_or json_agg jsonb_agg json_object_agg xmlagg max_by min_by percentile percentile_approx quantile "
-    "wm_concat hll_count_distinct approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray".split()
+    (
+        "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
+        "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
+        "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
+        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
+    ).split()
 )
 _MASKING_NAMES = frozenset(
-    "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest hmac aes_encrypt encrypt "
-    "pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 hive_hash".split()
+    (
+        "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "
+        "hmac aes_encrypt encrypt pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 "
+        "hive_hash"
+    ).split()
 )
 _MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
-_NOTHING_NAMES = frozenset("row_number rank dense_rank percent_rank cume_dist ntile rownum".split())
+_NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
 
 _HOW: dict[type, Any] = {}
 for _kind in _kinds("AggFunc"):
@@ -366,15 +378,17 @@ _HOW.update(dict.fromkeys(_kinds("Lag", "Lead", "NthValue"), TRANSFORMED))
 _HOW.update(
     dict.fromkeys(
         _kinds(
-            "Literal", "Null", "Boolean", "DataType", "Var", "Identifier", "Placeholder", "Parameter", "SessionParameter", "JSONPath",
-            "RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist", "Ntile", "Grouping", "GroupingId", 
+            "Literal", "Null", "Boolean", "DataType", "Var", "Identifier", "Placeholder", "SessionParameter", "JSONPath",
+            "RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist", "Ntile", "Grouping", "GroupingId",
             "National", "HexString", "BitString", "ByteString", "RawString", "UnicodeString", "CurrentDate", "CurrentTime", "CurrentTimestamp",
             "CurrentUser", "Pseudocolumn", "ColumnDef", "HexString", "WindowSpec", "IntervalSpan", "PartitionedByProperty",
         ),
         _NOTHING,
     )
 )  # fmt: skip
-_HOW.update(dict.fromkeys(_kinds("Paren", "Ordered", "Distinct", "IgnoreNulls", "RespectNulls", "Where", "Limit"), AS_IS))
+_HOW.update(
+    dict.fromkeys(_kinds("Paren", "Ordered", "Distinct", "IgnoreNulls", "RespectNulls", "Where", "Limit"), AS_IS)
+)
 _HOW.update(dict.fromkeys(_kinds("Alias", "Aliases", "PivotAlias", "TableAlias"), _only("this", AS_IS)))
 _HOW.update(dict.fromkeys(_kinds("Kwarg", "PropertyEQ"), _only("expression", TRANSFORMED)))
 _HOW.update(dict.fromkeys(_kinds("Cast", "TryCast", "Interval"), _only("this", TRANSFORMED)))
@@ -382,8 +396,8 @@ _HOW.update(dict.fromkeys(_kinds("Extract"), _only("expression", TRANSFORMED)))
 _HOW.update(dict.fromkeys(_kinds("Select", "Union", "Except", "Intersect", "Subquery"), _subquery))
 _HOW.update(
     dict.fromkeys(
-        _kinds("MD5", "MD5Digest", "MD5NumberLower64", "MD5NumberUpper64", "SHA", "SHA1Digest", "SHA2", "SHA2Digest", "FarmFingerprint", "StandardHash",
-               "Crc32", "Encrypt", "EncryptRaw"),
+        _kinds("MD5", "MD5Digest", "MD5NumberLower64", "MD5NumberUpper64", "SHA", "SHA1Digest", "SHA2", "SHA2Digest", "FarmFingerprint",
+               "StandardHash",                "Crc32", "Encrypt", "EncryptRaw"),
         _masking,
     )
 )  # fmt: skip
@@ -412,5 +426,6 @@ _HOW.update(
         exp.In: _in,
         exp.Lambda: _lambda,
         exp.Table: _table,
+        exp.Parameter: _parameter,
     }
 )

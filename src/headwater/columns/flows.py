@@ -96,7 +96,11 @@ class _Teller:
         if what.creates:
             self.result.changes.append(Change("CREATE", name))
             known = not any(isinstance(value, Open) for _, value in columns)
-            schema = Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser) if known else None
+            schema = (
+                Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
+                if known
+                else None
+            )
             self.session.made(self.key(what.target.name, what.temporary), schema, temporary=what.temporary)
 
     def _reads_of(self, relation: Relation, before: int) -> list[TableName]:
@@ -120,7 +124,9 @@ class _Teller:
             if schema is not None:
                 names = [key for key in schema.keys if key not in target.partition]
             elif not target.is_path:
-                self.result.warnings.append(f"the columns of {'.'.join(name)} are unknown: they are called as the query calls them")
+                self.result.warnings.append(
+                    f"the columns of {'.'.join(name)} are unknown: they are called as the query calls them"
+                )
         if not names:
             tail = target.dynamic if len(target.dynamic) <= len(columns) else []
             kept = len(columns) - len(tail)
@@ -139,13 +145,22 @@ class _Teller:
         after = columns[opened + 1 :]
         if any(isinstance(value, Open) for _, value in after):
             after = []
-        last = [(new, value) for new, (_, value) in zip(names[len(names) - len(after) :], after, strict=False)] if after else []
+        last = (
+            [(new, value) for new, (_, value) in zip(names[len(names) - len(after) :], after, strict=False)]
+            if after
+            else []
+        )
         behind = names[opened : len(names) - len(after)]
         stars = [value for _, value in columns[opened:] if isinstance(value, Open)]
         for new in behind:
             found = [value for star in stars if (value := star.field(new)) is not None]
             placed.append(
-                (new, self.resolver.leaves.guess(new, found, "columns behind a star go in by place, and their table is unknown", 0.9))
+                (
+                    new,
+                    self.resolver.leaves.guess(
+                        new, found, "columns behind a star go in by place, and their table is unknown", 0.9
+                    ),
+                )
             )
         return placed + last
 
@@ -167,15 +182,12 @@ class _Teller:
         for condition in [*([what.on] if what.on is not None else []), *what.where]:
             add(own, resolver.value(condition, scope))
         columns: dict[str, Dependencies] = {}
-        both = scope
         for clause in what.clauses:
-            scope = both
-            if clause.sees:
-                scope = resolver.scope(ctes, None)
-                scope.relations = both.relations[:1] if clause.sees == "target" else both.relations[1:]
             for condition in clause.deciding:
                 add(own, resolver.value(condition, scope))
-            for column, value in self._assigned(clause, what, both.relations[1][2] if len(both.relations) > 1 else None):
+            for column, value in self._assigned(
+                clause, what, scope.relations[1][2] if len(scope.relations) > 1 else None
+            ):
                 found = resolver.value(value, scope) if isinstance(value, form.Expression) else value
                 columns[column] = union([columns[column], found]) if column in columns else found
         used_itself = any(
@@ -204,13 +216,16 @@ class _Teller:
         if clause.star and source is not None:
             if schema is not None:
                 for name in schema.keys:
-                    value = source.any(name)
-                    if len(value) == 1:
-                        found.append((name, value[0]))
-                    elif value:
-                        found.append((name, self.resolver.leaves.guess(name, value, "more than one table of unknown schema may have it")))
+                    fitting = source.any(name)
+                    if len(fitting) == 1:
+                        found.append((name, fitting[0]))
+                    elif fitting:
+                        reason = "more than one table of unknown schema may have it"
+                        found.append((name, self.resolver.leaves.guess(name, fitting, reason)))
             else:
-                found += [(name, value.star() if isinstance(value, Open) else value) for name, value in source.columns()]
+                found += [
+                    (name, value.star() if isinstance(value, Open) else value) for name, value in source.columns()
+                ]
         return found
 
     def _change(self, what: form.ChangeForm) -> None:
@@ -235,7 +250,10 @@ class _Teller:
                 self.session.gone(key)
             elif action == "RENAME":
                 self.session.renamed(key, other_key)
-            if action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"} and name not in self.result.writes:
+            if (
+                action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
+                and name not in self.result.writes
+            ):
                 self.result.writes.append(name)
 
     def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
@@ -284,7 +302,9 @@ class _Teller:
 
     # --- saying it
 
-    def flow(self, target: TableName | None, action: str, columns: list[Column], rows: Rows | None, reads: list[TableName]) -> None:
+    def flow(
+        self, target: TableName | None, action: str, columns: list[Column], rows: Rows | None, reads: list[TableName]
+    ) -> None:
         index = len(self.result.flows)
         outputs = []
         for place, (name, value) in enumerate(columns):

@@ -95,8 +95,7 @@ class Pivoted(_Node):
 
 
 class Unpivoted(_Node):
-    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names. Nulls are left
-    out unless `keeps_nulls`: then the values decide which rows there are."""
+    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names."""
 
     source: "Source"
     values: list[tuple[str, list[str]]]
@@ -193,14 +192,12 @@ class WriteForm(_Node):
 
 
 class SetClause(msgspec.Struct, array_like=True, gc=False):
-    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition;
-    `sees`: "source" where no row of the target matched, "target" where none of the source did, else both."""
+    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition."""
 
     assignments: list[tuple[str, Expression]]
     star: bool
     deciding: list[Expression]
     by_position: list[Expression] = []
-    sees: Literal["", "source", "target"] = ""
 
 
 class UpdateForm(_Node):

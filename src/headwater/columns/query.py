@@ -197,7 +197,10 @@ def _star(context: Context, node: Any) -> form.Star | None:
         [context.key(name.this if isinstance(name, exp.Column) else name) for name in _listed(args.get("except_"))],
         [(context.key(one.args["alias"]), lower(context, one.this)) for one in _listed(args.get("replace"))],
         [
-            (context.key(one.this.this if isinstance(one.this, exp.Column) else one.this), context.key(one.args["alias"]))
+            (
+                context.key(one.this.this if isinstance(one.this, exp.Column) else one.this),
+                context.key(one.args["alias"]),
+            )
             for one in _listed(args.get("rename"))
         ],
         "ilike:" + like.name if like is not None else "",
@@ -228,7 +231,12 @@ def _orders_all(context: Context, node: Any) -> bool:
     if len(node.expressions) != 1 or context.rule.parser not in {"duckdb", "databricks", "spark"}:
         return False
     inner = node.expressions[0].this
-    return isinstance(inner, exp.Column) and len(inner.parts) == 1 and inner.name.lower() == "all" and not inner.this.quoted
+    return (
+        isinstance(inner, exp.Column)
+        and len(inner.parts) == 1
+        and inner.name.lower() == "all"
+        and not inner.this.quoted
+    )
 
 
 _KEY_LISTS = (exp.Paren, exp.Tuple, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Ordered)
@@ -252,7 +260,9 @@ def _keys(context: Context, nodes: list[Any], use: int) -> list[int | form.Expre
 
 def _described(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
-    partition = [form.Projection(context.output_name(one), lower(context, one)) for one in args.get("partition_by") or ()]
+    partition = [
+        form.Projection(context.output_name(one), lower(context, one)) for one in args.get("partition_by") or ()
+    ]
     measured = [one.this if isinstance(one, exp.MatchRecognizeMeasure) else one for one in args.get("measures") or ()]
     deciding = [lower(context, one, FILTER) for one in args.get("define") or ()]
     order = args.get("order")

@@ -40,7 +40,9 @@ class Leaves:
             self.entries.append(key)
         return found
 
-    def guess(self, name: str, candidates: Iterable[Dependencies], reason: str, confidence: float = 0.0) -> Dependencies:
+    def guess(
+        self, name: str, candidates: Iterable[Dependencies], reason: str, confidence: float = 0.0
+    ) -> Dependencies:
         """The dependencies of a name that may be any of `candidates`."""
         leaves: dict[int, None] = {}
         for candidate in candidates:
@@ -144,7 +146,9 @@ class OpenValue(Open):
 
     __slots__ = ("value", "within")
 
-    def __init__(self, leaves: Leaves, value: Dependencies, within: bool = False, excluded: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, leaves: Leaves, value: Dependencies, within: bool = False, excluded: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__(leaves, (), excluded)
         self.value, self.within = value, within
 
@@ -165,7 +169,9 @@ class OpenUnion(Open):
 
     __slots__ = ("first", "others")
 
-    def __init__(self, leaves: Leaves, first: Open, others: list["Relation"], excluded: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, leaves: Leaves, first: Open, others: list["Relation"], excluded: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__(leaves, (), excluded)
         self.first, self.others = first, others
 
@@ -179,7 +185,12 @@ class OpenUnion(Open):
         for other in self.others:
             known = other.any(name)
             if known:
-                add(result, self.leaves.guess(name, known, "set operations go by place, and a table's columns are unknown", 0.9))
+                add(
+                    result,
+                    self.leaves.guess(
+                        name, known, "set operations go by place, and a table's columns are unknown", 0.9
+                    ),
+                )
         return result
 
     def star(self) -> Dependencies:

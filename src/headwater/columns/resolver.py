@@ -6,27 +6,21 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 import re
 
 from headwater.columns import form
-from headwater.columns.catalog import Catalog
-from headwater.columns.dialect import Rules
-from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, MASKED, MASKING_USE, SORT, step
+from headwater.columns.from_clause import FromClause
+from headwater.columns.kinds import FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
 from headwater.columns.relation import (
     NOTHING,
     Column,
     Dependencies,
-    Leaves,
     Open,
     OpenUnion,
-    OpenValue,
     Relation,
     Rows,
-    TableRelation,
     add,
     union,
     used,
 )
-from headwater.columns.result import TableName
 from headwater.columns.scope import AFTER, FIRST, NEVER, Scope
-from headwater.columns.session import Session
 
 _PLAIN = 1 << MASKED
 _ROUNDS = 50
@@ -37,25 +31,8 @@ class TooMuch(Exception):
     """The statement has more dependencies than are worth having."""
 
 
-class Resolver:
-    """Resolves the queries of one statement. `reads`: the tables met so far, in order. `spellings`: how keys are displayed."""
-
-    def __init__(
-        self, rule: Rules, catalog: Catalog, session: Session, spellings: dict[str, str], variables: frozenset[str]
-    ) -> None:
-        self.rule = rule
-        self.catalog = catalog
-        self.session = session
-        self.spellings = spellings
-        self.variables = variables
-        self.leaves = Leaves()
-        self.reads: dict[TableName, None] = {}
-        self.spent = 0
-        self.lateral = AFTER if rule.alias_in_where else NEVER
-        no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
-        self.ordering = FIRST
-        self.having = NEVER if no_alias_in_keys and rule.parser != "redshift" else FIRST
-        self.grouping = FIRST if rule.alias_first else AFTER
+class Resolver(FromClause):
+    """Resolves the queries of one statement."""
 
     # --- queries
 
@@ -66,10 +43,9 @@ class Resolver:
             return self._set_operation(query, ctes, outer)
         return self._values(query, ctes, outer)
 
-    def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
-        return Scope(self.leaves, outer, ctes, self.variables)
-
-    def with_ctes(self, definitions: list[form.Cte], ctes: dict[str, Relation], outer: Scope | None) -> dict[str, Relation]:
+    def with_ctes(
+        self, definitions: list[form.Cte], ctes: dict[str, Relation], outer: Scope | None
+    ) -> dict[str, Relation]:
         if not definitions:
             return ctes
         known = dict(ctes)
@@ -116,8 +92,8 @@ class Resolver:
                     for value in result.first_values():
                         add(own, used(value, GROUP_BY))
                 result = self._united(result, rights[until:], by_name)
-            else:
-                for side in [result, *rights]:  # a row stays for what both sides are
+            else:  # Rows of one side stay by what the other side holds: the columns of both decide.
+                for side in [result, *rights]:
                     for value in side.first_values():
                         add(own, used(value, FILTER))
             position = run
@@ -169,7 +145,12 @@ class Resolver:
                     if by_name and len(found) == 1:
                         add(merged, found[0])
                     else:
-                        add(merged, self.leaves.guess(name, found, "set operations go by place, and a table's columns are unknown", 0.9))
+                        add(
+                            merged,
+                            self.leaves.guess(
+                                name, found, "set operations go by place, and a table's columns are unknown", 0.9
+                            ),
+                        )
             columns.append((name, merged))
         return Relation(columns)
 
@@ -265,7 +246,13 @@ class Resolver:
         return result
 
     def _keys(
-        self, keys: list[int | form.Expression], scope: Scope, columns: list[Column], mode: int, use: int, own: Dependencies
+        self,
+        keys: list[int | form.Expression],
+        scope: Scope,
+        columns: list[Column],
+        mode: int,
+        use: int,
+        own: Dependencies,
     ) -> None:
         """Keys of GROUP BY, ORDER BY, DISTINCT ON: ordinals, names of outputs, expressions."""
         for key in keys:
@@ -274,7 +261,15 @@ class Resolver:
                     add(own, used(columns[key - 1][1], use))  # type: ignore[arg-type]
                 elif any(isinstance(value, Open) for _, value in columns):
                     opened = union(value.star() for _, value in columns if isinstance(value, Open))
-                    add(own, used(self.leaves.guess(str(key), [opened], "the place of a column behind a star of unknown columns"), use))
+                    add(
+                        own,
+                        used(
+                            self.leaves.guess(
+                                str(key), [opened], "the place of a column behind a star of unknown columns"
+                            ),
+                            use,
+                        ),
+                    )
                 continue
             bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
             scope.set_mode(mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER)
@@ -321,205 +316,10 @@ class Resolver:
             add(result, value)
         return result
 
-    # --- sources
-
-    def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
-        """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
-        if isinstance(item.source, form.Nested) and not item.alias and not item.columns and item.join not in _HIDING and not item.using:
-            self._open_parentheses(item, scope, own, below)
-            return
-        relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
-        if item.columns:
-            relation = self._renamed(relation, item.columns)
-        if relation.rows is not None:
-            below.append(relation.rows)
-        names = item.using
-        if item.natural:
-            names = self._shared_names(scope, relation)
-        if names:
-            add(own, used(scope.join_columns(names, relation, item.join), JOIN))
-        hidden = item.join in _HIDING
-        place = len(scope.relations)
-        scope.add(item.alias, name, relation)
-        if item.on is not None:
-            scope.set_mode(NEVER)
-            self.into(own, item.on, scope)
-        if hidden:
-            del scope.relations[place]
-            scope.add("", (), Relation([]))
-
-    def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
-        """Joins in parentheses without an alias: the names inside are names outside."""
-        assert isinstance(item.source, form.Nested)
-        inner = self.scope(scope.ctes, scope.outer)
-        for one in item.source.items:
-            self.item(one, inner, own, below)
-        for alias, name, relation in inner.relations:
-            scope.add(alias, name, relation)
-        scope.merged = {**inner.merged, **scope.merged}
-        if item.on is not None:
-            scope.set_mode(NEVER)
-            self.into(own, item.on, scope)
-
-    def _shared_names(self, scope: Scope, relation: Relation) -> list[str]:
-        mine = {name for name, value in scope.star(()) if not isinstance(value, Open)}
-        shared = [name for name, _ in relation.columns() if name in mine]
-        if relation.opens or any(isinstance(value, Open) for _, value in scope.star(())):
-            self.leaves.guess("NATURAL JOIN", [], "the columns both sides share are unknown")
-        return shared
-
-    def source(
-        self, source: form.Source, outer: Scope | None, scope: Scope, below: list[Rows]
-    ) -> tuple[Relation, TableName]:
-        """The relation of a source and the name of the table it is, if it is one."""
-        if isinstance(source, form.TableSource):
-            return self.table(source, scope.ctes)
-        if isinstance(source, form.Derived):
-            return self.query(source.query, scope.ctes, outer), ()
-        if isinstance(source, form.Generated):
-            return self._generated(source, scope), ()
-        if isinstance(source, form.Nested):
-            return self._nested(source, outer, scope), ()
-        inner, name = self.source(source.source, outer, scope, below)
-        within = self.scope(scope.ctes, outer)
-        within.add("", name, inner)
-        if isinstance(source, form.Pivoted):
-            return self._pivoted(source, inner, within), ()
-        if isinstance(source, form.Unpivoted):
-            return self._unpivoted(source, inner), ()
-        own = union(used(self.value(one, within), FILTER) for one in source.deciding)
-        columns = self.projections(source.projections, within)
-        if source.keeps:
-            columns = [*inner.columns(), *columns]
-        return Relation(columns, Rows(own, [inner.rows] if inner.rows else [])), ()
-
-    def table(self, source: form.TableSource, ctes: dict[str, Relation]) -> tuple[Relation, TableName]:
-        parts = source.name
-        if not source.is_path:
-            found = ctes.get(parts[0].lower() if self.rule.insensitive else parts[0]) if len(parts) == 1 else None
-            if found is not None:
-                found.touched = True
-                return found, parts
-            parts = self.session.qualified(parts, self.catalog)
-        schema = self.session.find(parts)
-        if schema is not None:
-            shown = schema.name
-        else:
-            schema = self.catalog.find(parts)
-            shown = self.shown(parts)
-            if schema is not None and len(schema.name) >= len(parts):
-                shown = schema.name
-        self.reads[shown] = None
-        if schema is None:
-            return Relation([("*", Open(self.leaves, shown))]), shown
-        return TableRelation(schema, shown, self.leaves), shown
-
-    def shown(self, name: TableName) -> TableName:
-        """A name as it is displayed: as the text spells it, where the dialect does not fold."""
-        spellings = self.spellings
-        return tuple(spellings.get(part, part) for part in name) if spellings else name
-
-    def _generated(self, source: form.Generated, scope: Scope) -> Relation:
-        value = self.value(source.value, scope)
-        columns: list[Column] = [(name, value) for name in source.columns]
-        for place, one in enumerate(source.each[: len(columns)]):
-            columns[place] = (columns[place][0], self.value(one, scope))
-        if source.open_ended:
-            opened = OpenValue(self.leaves, value, within=True)
-            # A name that is no column is a field of what the function makes; but the star of it is its columns, if they are known.
-            relation = Relation(columns or [("*", opened)])
-            relation.opens = [opened] if not columns else []
-            return _Row(columns, opened) if columns else relation
-        return Relation(columns)
-
-    def _nested(self, source: form.Nested, outer: Scope | None, scope: Scope) -> Relation:
-        inner = self.scope(scope.ctes, outer)
-        own: Dependencies = {}
-        below: list[Rows] = []
-        for item in source.items:
-            self.item(item, inner, own, below)
-        return Relation(inner.star(()), Rows(own, below))
-
-    def _pivoted(self, source: form.Pivoted, inner: Relation, scope: Scope) -> Relation:
-        chooser = self.value(source.chooser, scope)
-        values = [self.value(one, scope) for one in source.aggregates]
-        taken = {
-            reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references
-        }
-        own: Dependencies = dict(used(chooser, GROUP_BY))  # rows are grouped by it before they are spread
-        columns: list[Column] = []
-        if source.group is not None:
-            for name, expression in source.group:
-                columns.append((name, self.value(expression, scope)))
-        else:
-            for name, value in inner.columns():
-                if isinstance(value, Open):
-                    columns.append((name, value.without(taken, {})))
-                elif name not in taken:
-                    columns.append((name, value))
-        for _, value in columns:
-            if not isinstance(value, Open):
-                add(own, used(value, GROUP_BY))
-        made = [union([value, chooser]) for value in values]
-        if source.columns:
-            columns += [(name, made[place]) for name, place in source.columns]
-        else:
-            columns.append(("*", OpenValue(self.leaves, union([chooser, *values]))))
-        return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
-
-    def _unpivoted(self, source: form.Unpivoted, inner: Relation) -> Relation:
-        taken = {name for _, fed in source.values for name in fed}
-        columns: list[Column] = []
-        for name, value in inner.columns():
-            if isinstance(value, Open):
-                columns.append((name, value.without(taken, {})))
-            elif name not in taken:
-                columns.append((name, value))
-        named: list[Column] = [(name, NOTHING) for name in source.names]
-        values: list[Column] = [
-            (name, union(found for one in fed for found in inner.any(one)[:1])) for name, fed in source.values
-        ]
-        columns += [*values, *named] if source.values_first else [*named, *values]
-        if source.keeps_nulls:
-            return Relation(columns, inner.rows)
-        own = union(used(value, FILTER) for _, value in values)  # type: ignore[arg-type]
-        return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
-
-    def _renamed(self, relation: Relation, names: list[str]) -> Relation:
-        """The relation under the column names of an alias."""
-        if not names:
-            return relation
-        columns: list[Column] = []
-        listed = relation.columns()
-        for place, name in enumerate(names):
-            if place < len(listed) and not any(isinstance(value, Open) for _, value in listed[: place + 1]):
-                columns.append((name, listed[place][1]))
-            elif relation.opens:
-                star = union(one.star() for one in relation.opens)
-                columns.append((name, self.leaves.guess(name, [star], "renamed by place, and a table's columns are unknown")))
-        if len(names) < len(listed):
-            columns += listed[len(names) :]
-        return Relation(columns, relation.rows)
-
     def _spend(self, amount: int) -> None:
         self.spent += amount
         if self.spent > LIMIT:
             raise TooMuch
-
-
-class _Row(Relation):
-    """What a function makes: known columns; any other name is a field of the one value."""
-
-    __slots__ = ("inside",)
-
-    def __init__(self, columns: list[Column], inside: OpenValue) -> None:
-        super().__init__(columns)
-        self.inside = inside
-
-    def any(self, name: str) -> list[Dependencies]:
-        known = self.get(name)
-        found = known if known is not None else self.inside.field(name)
-        return [found] if found is not None else []
 
 
 def _same(some: list[Column], others: list[Column]) -> bool:
@@ -543,5 +343,4 @@ def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-ty
         return re.compile(re.escape(like)).fullmatch
 
 
-_HIDING = frozenset({"semi", "anti"})
 _INPUT_IN_KEYS = frozenset({"postgres", "tsql", "oracle", "redshift"})

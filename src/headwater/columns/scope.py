@@ -24,43 +24,77 @@ NEVER, AFTER, FIRST = 0, 1, 2
 class Scope:
     """The relations a query's expressions see, and those of the queries around it.
 
+    `rows_by_name`: a relation's name alone is its row, where no column is known to have it.
     `merged`: the columns USING and NATURAL made one of. `aliases`: outputs by name, as far as they are known.
     """
 
-    def __init__(self, leaves: Leaves, outer: "Scope | None", ctes: dict[str, Relation], variables: frozenset[str]) -> None:
+    def __init__(
+        self,
+        leaves: Leaves,
+        outer: "Scope | None",
+        ctes: dict[str, Relation],
+        variables: frozenset[str],
+        rows_by_name: bool = False,
+    ) -> None:
+        self.rows_by_name = rows_by_name
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
         self.variables = variables
         self.relations: list[tuple[str, TableName, Relation]] = []
+        self._by_alias: dict[str, Relation] = {}
         self.merged: dict[str, Dependencies] = {}
         self.aliases: dict[str, Dependencies] = {}
         self.mode = NEVER
-        self.known: dict[form.Parts, Dependencies] = {}
+        self._caches: tuple[dict[form.Parts, Dependencies], ...] = ({}, {}, {})
+        self.known = self._caches[NEVER]
+        """What has been looked up, in the present mode."""
 
     def add(self, alias: str, name: TableName, relation: Relation) -> None:
         self.relations.append((alias, name, relation))
-        if self.known:
-            self.known = {}
+        self._by_alias.setdefault(alias, relation)
+        self._forget()
+
+    def hide(self, alias: str, place: int) -> None:
+        """The relation at `place` was only there to decide (a semi join)."""
+        _, _, relation = self.relations.pop(place)
+        if self._by_alias.get(alias) is relation:
+            del self._by_alias[alias]
+        self._forget()
+
+    def _forget(self) -> None:
+        for cache in self._caches:
+            cache.clear()
 
     def set_mode(self, mode: int) -> None:
-        if mode != self.mode:
-            self.mode = mode
-            self.known = {}
+        self.mode = mode
+        self.known = self._caches[mode]
 
     def define(self, name: str, value: Dependencies) -> None:
         """An output got its value; in some dialects those after it may name it. The first of a name stays."""
         if name and name not in self.aliases:
             self.aliases[name] = value
-            if self.mode:
-                self.known.pop((name,), None)
+            self._caches[AFTER].pop((name,), None)
+            self._caches[FIRST].pop((name,), None)
 
     def column(self, parts: form.Parts, path: str) -> Dependencies:
         found = self.known.get(parts)
         if found is None:
-            found = self._plain(parts[0]) if len(parts) == 1 else self._qualified(parts)
+            found = self._find(parts)
             self.known[parts] = found
         return self.leaves.deeper(found, path) if path else found
+
+    def _find(self, parts: form.Parts) -> Dependencies:
+        if len(parts) > 1:
+            return self._qualified(parts)
+        name = parts[0]
+        if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
+            for _, _, relation in self.relations:
+                if name in relation.names:
+                    found = relation.get(name)
+                    if found is not None:
+                        return found
+        return self._plain(name)
 
     # --- one name
 
@@ -72,6 +106,10 @@ class Scope:
             return found
         if name.lower() in self.variables:
             return NOTHING
+        if candidates and self.rows_by_name:
+            row = self._row(name)
+            if row is not None:
+                return row
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
@@ -112,7 +150,9 @@ class Scope:
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._is_made_of(alias, name)):
             return alias
-        if is_open and (name.lower() in self.variables or (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS)):
+        if is_open and (
+            name.lower() in self.variables or (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS)
+        ):
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
@@ -135,14 +175,18 @@ class Scope:
     def _qualified(self, parts: form.Parts) -> Dependencies:
         level: Scope | None = self
         while level is not None:
-            for alias, name, relation in level.relations:
-                for length in range(1, len(parts)):
-                    qualifier = parts[:length]
-                    if not (qualifier[0] == alias if length == 1 else _is_suffix(qualifier, name)):
-                        continue
-                    found = self._of(relation, parts[length:])
-                    if found is not None:
-                        return found
+            relation = level._by_alias.get(parts[0])
+            if relation is not None:
+                found = self._of(relation, parts[1:])
+                if found is not None:
+                    return found
+            if len(parts) > 2:
+                for _, name, relation in level.relations:
+                    for length in range(2, len(parts)):
+                        if _is_suffix(parts[:length], name):
+                            found = self._of(relation, parts[length:])
+                            if found is not None:
+                                return found
             level = level.outer
         # No relation is called that: the first part may be a struct.
         found, candidates = self._search(parts[0])
@@ -150,14 +194,20 @@ class Scope:
             found = candidates[0]
         if found is not None:
             return self.leaves.deeper(found, ".".join(part for part in parts[1:] if part != "*"))
-        if parts[0].lower() in self.variables or parts[0] in _CONTEXT_ROWS or parts[-1].lower() in {"nextval", "currval"}:
+        if (
+            parts[0].lower() in self.variables
+            or parts[0] in _CONTEXT_ROWS
+            or parts[-1].lower() in {"nextval", "currval"}
+        ):
             return NOTHING
-        name = ".".join(parts)
+        written = ".".join(parts)
         if candidates:
             path = ".".join(parts[1:])
             deeper = [self.leaves.deeper(one, path) for one in candidates]
-            return self.leaves.guess(name, deeper, f"no table here is called {parts[0]}; it may be a column with fields")
-        return self.leaves.guess(name, [], f"nothing here is called {parts[0]}")
+            return self.leaves.guess(
+                written, deeper, f"no table here is called {parts[0]}; it may be a column with fields"
+            )
+        return self.leaves.guess(written, [], f"nothing here is called {parts[0]}")
 
     def _of(self, relation: Relation, rest: form.Parts) -> Dependencies | None:
         name = rest[0]
@@ -166,7 +216,11 @@ class Scope:
         found = relation.any(name)
         if not found:
             return None
-        value = found[0] if len(found) == 1 else self.leaves.guess(name, found, "more than one table of unknown schema may have it")
+        value = (
+            found[0]
+            if len(found) == 1
+            else self.leaves.guess(name, found, "more than one table of unknown schema may have it")
+        )
         return self.leaves.deeper(value, ".".join(rest[1:])) if len(rest) > 1 else value
 
     # --- names that are no columns
@@ -175,9 +229,9 @@ class Scope:
         """A relation's own name: its whole row."""
         level: Scope | None = self
         while level is not None:
-            for alias, _, relation in level.relations:
-                if alias == name:
-                    return union(relation.first_values())
+            relation = level._by_alias.get(name)
+            if relation is not None:
+                return union(relation.first_values())
             level = level.outer
         return None
 
@@ -195,9 +249,13 @@ class Scope:
     def relation_named(self, qualifier: form.Parts) -> Relation | None:
         level: Scope | None = self
         while level is not None:
-            for alias, name, relation in level.relations:
-                if (len(qualifier) == 1 and qualifier[0] == alias) or (len(qualifier) > 1 and _is_suffix(qualifier, name)):
-                    return relation
+            if len(qualifier) == 1:
+                if qualifier[0] in level._by_alias:
+                    return level._by_alias[qualifier[0]]
+            else:
+                for _, name, relation in level.relations:
+                    if _is_suffix(qualifier, name):
+                        return relation
             level = level.outer
         return None
 
@@ -237,7 +295,7 @@ class Scope:
                 merged[name] = left
         if join not in {"semi", "anti"}:
             self.merged = {**merged, **{name: value for name, value in self.merged.items() if name not in merged}}
-            self.known = {}
+            self._forget()
         return deciding
 
     def _search_here(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:

@@ -8,7 +8,8 @@ class Session:
     """The state a text is analysed in, and which analysing it moves on.
 
     `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order where the catalog tells (the first otherwise).
-    `variables`: names that are no columns. `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
+    `variables`: names that are no columns.
+    `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
     """
 
     def __init__(

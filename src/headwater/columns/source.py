@@ -9,10 +9,12 @@ from headwater.columns.context import Context
 from headwater.columns.expression import lower
 from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 
-_PATH_FORMATS = frozenset("delta parquet csv json orc text avro binaryfile iceberg".split())
+_PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "iceberg"])
 _READERS = frozenset(
-    "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob read_files iceberg_scan delta_scan "
-    "s3 gcs hdfs file url azureblobstorage read_xlsx st_read".split()
+    (
+        "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob "
+        "read_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
+    ).split()
 )
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
 _SIMPLE = frozenset({"this", "alias"})
@@ -90,7 +92,9 @@ def item(context: Context, node: Any) -> form.Item:
     name, columns = "", []
     if isinstance(alias, exp.TableAlias):
         name = context.key(alias.this) if alias.this is not None else ""
-        columns = [context.key(one.this if isinstance(one, exp.ColumnDef) else one) for one in alias.args.get("columns") or ()]
+        columns = [
+            context.key(one.this if isinstance(one, exp.ColumnDef) else one) for one in alias.args.get("columns") or ()
+        ]
     result = _plain(context, node, name, columns)
     for pivot in args.get("pivots") or ():
         result.source = _pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
@@ -108,8 +112,10 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
-        if isinstance(inner, (exp.Query, exp.Values)) and not args.get("joins") and not (
-            isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins"))
+        if (
+            isinstance(inner, (exp.Query, exp.Values))
+            and not args.get("joins")
+            and not (isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins")))
         ):
             return form.Item(form.Derived(_inner(context, node)), alias, columns)
         nested = sources(context, inner)
@@ -157,7 +163,11 @@ def table_parts(context: Context, node: Any) -> form.Parts:
             continue
         if isinstance(part, (exp.Func, exp.Star)) and not isinstance(part, exp.Parameter):
             return ()
-        text = context.table_key(part) if isinstance(part, exp.Identifier) else part.sql(dialect=context.rule.parser or None)
+        text = (
+            context.table_key(part)
+            if isinstance(part, exp.Identifier)
+            else part.sql(dialect=context.rule.parser or None)
+        )
         if isinstance(part, exp.Identifier) and (part.args.get("temporary") or part.args.get("global_")):
             text = ("##" if part.args.get("global_") else "#") + text
         if isinstance(part, exp.Literal):
@@ -184,7 +194,9 @@ def named(context: Context, node: Any) -> form.TableSource:
 
 
 def _looks_like_a_path(text: str) -> bool:
-    return "/" in text or text.lower().endswith((".parquet", ".csv", ".json", ".tsv", ".gz", ".ndjson", ".jsonl", ".xlsx", ".db"))
+    return "/" in text or text.lower().endswith(
+        (".parquet", ".csv", ".json", ".tsv", ".gz", ".ndjson", ".jsonl", ".xlsx", ".db")
+    )
 
 
 def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
@@ -261,7 +273,13 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
         value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
     joined = _joined(values)
     offset = node.args.get("offset")
-    named_offset = [context.key(offset)] if isinstance(offset, exp.Identifier) else [context.fold("offset", False)] if offset else []
+    named_offset = (
+        [context.key(offset)]
+        if isinstance(offset, exp.Identifier)
+        else [context.fold("offset", False)]
+        if offset
+        else []
+    )
     if context.rule.parser == "bigquery":
         alias = alias or (columns[0] if columns else "")
         return form.Item(form.Generated(joined, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
@@ -304,14 +322,13 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
         inner = one.expressions if isinstance(one, exp.Tuple) else [one]
         values += [context.output_name(part) for part in inner]
     names: list[str] = []
-    keeps_nulls = bool(args.get("include_nulls"))
     fed: list[list[str]] = [[] for _ in values]
     into = args.get("into")
     if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
         names = [context.key(into.this)] if into.this is not None else []
         fed = [[name] for name in values]
         outputs = [context.key(one) for one in into.expressions]
-        return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls)
+        return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names)
     for field in fields:
         names.append(context.output_name(field.this))
         for entry in field.expressions:
@@ -320,4 +337,10 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
             for place, part in enumerate(parts):
                 if place < len(fed):
                     fed[place].append(context.output_name(part))
-    return form.Unpivoted(source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls)
+    return form.Unpivoted(
+        source,
+        list(zip(values, fed, strict=True)),
+        names,
+        bool(args.get("value_columns_first")),
+        bool(args.get("include_nulls")),
+    )

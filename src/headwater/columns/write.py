@@ -70,9 +70,7 @@ def select_into(context: Context, node: Any) -> form.Form:
     return form.WriteForm(where, "CREATE", _query(context, bare), temporary=temporary, creates=True)
 
 
-def create_as(
-    context: Context, node: Any, what: str, *, temporary: bool = False, query: Any = None
-) -> form.Form:
+def create_as(context: Context, node: Any, what: str, *, temporary: bool = False, query: Any = None) -> form.Form:
     """CREATE TABLE/VIEW … AS query, CACHE TABLE, ALTER VIEW."""
     where = target(context, node.this)
     own = ctes(context, node)
@@ -113,10 +111,12 @@ def insert(context: Context, node: Any) -> form.Form:
     returning = args.get("returning")
     into = returning.args.get("into") if returning is not None else None
     if isinstance(into, exp.Expr):
-        found = list(into.find_all(exp.Table)) or list(into.find_all(exp.Column))
+        found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
         if found:
             parts = table_parts(context, found[0]) if isinstance(found[0], exp.Table) else context.column(found[0])
-            logged = form.Select(projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")])
+            logged = form.Select(
+                projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")]
+            )
             forms.append(form.WriteForm(form.Target(parts), "APPEND", logged))
     return forms[0] if len(forms) == 1 else form.SeveralForm(forms)
 
@@ -138,12 +138,22 @@ def _conflict(context: Context, node: Any, where: form.Target, query: form.Query
         if isinstance(one, exp.EQ):
             value = lower(context, one.expression)
             value.references = [
-                (((next(iter(names)), parts[0]) if len(parts) == 1 and _in_values(one.expression, parts[0]) else parts), use, path)
+                (
+                    (
+                        (next(iter(names)), parts[0])
+                        if len(parts) == 1 and _in_values(one.expression, parts[0])
+                        else parts
+                    ),
+                    use,
+                    path,
+                )
                 for parts, use, path in value.references
             ]
             assignments.append((context.output_name(one.this), value))
     conditions = [lower(context, found.this, FILTER)] if (found := conflict.args.get("where")) is not None else []
-    return form.UpdateForm(form.Target(where.name), "UPDATE", own, [incoming], [form.SetClause(assignments, False, [])], conditions)
+    return form.UpdateForm(
+        form.Target(where.name), "UPDATE", own, [incoming], [form.SetClause(assignments, False, [])], conditions
+    )
 
 
 def _in_values(node: Any, name: str) -> bool:
@@ -222,7 +232,11 @@ def _assignments(context: Context, nodes: list[Any]) -> list[tuple[str, form.Exp
             for place, name in enumerate(names):
                 query = lower_query(context, inner)
                 if isinstance(query, form.Select) and place < len(query.projections):
-                    query.projections = [query.projections[place], *query.projections[:place], *query.projections[place + 1 :]]
+                    query.projections = [
+                        query.projections[place],
+                        *query.projections[:place],
+                        *query.projections[place + 1 :],
+                    ]
                 found.append((name, form.Expression([], [(query, 0, form.SCALAR)])))
         else:
             found += [(name, lower(context, right)) for name in names]
@@ -308,10 +322,7 @@ def merge(context: Context, node: Any) -> form.Form:
         condition = when.args.get("condition")
         deciding = [lower(context, condition, FILTER)] if condition is not None else []
         then = when.args.get("then")
-        clause = _branch(context, then, deciding)
-        if not when.args.get("matched"):
-            clause.sees = "target" if when.args.get("source") else "source"
-        clauses.append(clause)
+        clauses.append(_branch(context, then, deciding))
     condition = args.get("on")
     on = lower(context, condition, JOIN) if condition is not None and not isinstance(condition, list) else None
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
@@ -321,7 +332,7 @@ def merge(context: Context, node: Any) -> form.Form:
 def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> form.SetClause:
     clause = form.SetClause([], False, deciding)
     if isinstance(then, exp.Update):
-        listed = then.expressions
+        listed: Any = then.args.get("expressions")
         if isinstance(listed, exp.Star) or (listed and isinstance(listed[0], exp.Star)):
             clause.star = True
         else:
@@ -337,10 +348,13 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
         if isinstance(values, exp.Values):
             row = values.expressions[0]
             listed = row.expressions if isinstance(row, exp.Tuple) else [row]
-        named_columns = names.expressions if isinstance(names, (exp.Tuple, exp.Schema)) else [names] if names is not None else []
+        named_columns = (
+            names.expressions if isinstance(names, (exp.Tuple, exp.Schema)) else [names] if names is not None else []
+        )
         if named_columns:
             clause.assignments = [
-                (_assigned_name(context, name), lower(context, value)) for name, value in zip(named_columns, listed, strict=False)
+                (_assigned_name(context, name), lower(context, value))
+                for name, value in zip(named_columns, listed, strict=False)
             ]
         else:
             clause.by_position = [lower(context, value) for value in listed]
@@ -370,7 +384,9 @@ def copy(context: Context, node: Any) -> form.Form:
         paths = [one.name for one in files if isinstance(one, exp.Literal)] or ["stdout"]
         query = everything([form.Item(form.TableSource(where.name))])
         if where.columns:
-            query = form.Select([form.Projection(name, form.Expression([((name,), 0, "")])) for name in where.columns], query.items)
+            query = form.Select(
+                [form.Projection(name, form.Expression([((name,), 0, "")])) for name in where.columns], query.items
+            )
         return form.WriteForm(form.Target((paths[0],), is_path=True), "EXPORT", query)
     action = "EXPORT" if where.is_path else "APPEND"
     items: list[form.Item] = []
@@ -379,9 +395,7 @@ def copy(context: Context, node: Any) -> form.Form:
             return form.WriteForm(where, action, context.query(one))
         if isinstance(one, exp.Table):
             items.append(item(context, one))
-        elif isinstance(one, exp.Literal):
-            items.append(form.Item(form.TableSource((one.name,), True)))
-        elif isinstance(one, (exp.Var, exp.Identifier)):
+        elif isinstance(one, (exp.Literal, exp.Var, exp.Identifier)):
             items.append(form.Item(form.TableSource((one.name,), True)))
     return form.WriteForm(where, action, everything(items[:1]))
 
@@ -411,4 +425,6 @@ def export(context: Context, node: Any) -> form.Form:
         for found in (options.find_all(exp.Property) if options is not None else ())
         if found.this.name.lower() in {"uri", "path", "location"} and isinstance(found.args.get("value"), exp.Literal)
     ]
-    return form.WriteForm(form.Target((paths[0] if paths else "export",), is_path=True), "EXPORT", context.query(node.this))
+    return form.WriteForm(
+        form.Target((paths[0] if paths else "export",), is_path=True), "EXPORT", context.query(node.this)
+    )
