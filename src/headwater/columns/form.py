@@ -192,12 +192,14 @@ class WriteForm(_Node):
 
 
 class SetClause(msgspec.Struct, array_like=True, gc=False):
-    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition."""
+    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition;
+    `sees`: "source" where no row of the target matched, "target" where none of the source did, else both."""
 
     assignments: list[tuple[str, Expression]]
     star: bool
     deciding: list[Expression]
     by_position: list[Expression] = []
+    sees: Literal["", "source", "target"] = ""
 
 
 class UpdateForm(_Node):
