@@ -200,13 +200,13 @@ class Generator:
 
     def _recursive(self, name: str, depth: int) -> str:
         scope, source = self._from(depth - 1, None)
-        first = f"select {self.value(NUMBER, scope, 1)} as n2, {self.value(TEXT, scope, 1)} as s2 from {source}{self._where(scope, 1)}"
+        first = f"select cast({self.value(NUMBER, scope, 1)} as bigint) as n2, {self.value(TEXT, scope, 1)} as s2 from {source}{self._where(scope, 1)}"
         loop = Relation(name, ["n1", "s1"])
         table, alias = self.dice.choice(["people", "orders", "visits"]), self.alias()
         other = Relation(alias, list(SCHEMAS[table]))
         both = Scope([loop, other])
         step = (
-            f"select {self.value(NUMBER, both, 1, subqueries=False)}, {self.value(TEXT, both, 1, subqueries=False)} "
+            f"select cast({self.value(NUMBER, both, 1, subqueries=False)} as bigint), {self.value(TEXT, both, 1, subqueries=False)} "
             f"from {name} join {table} {alias} on {alias}.id = n1 where {self.truth(both, 1, subqueries=False)}"
         )
         return f"{name} (n1, s1) as ({first} union all {step})"
