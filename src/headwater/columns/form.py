@@ -133,7 +133,8 @@ class Item(msgspec.Struct, array_like=True, gc=False):
 
 
 class Select(_Node):
-    """One SELECT. `group` and `order` hold an ordinal (from 1) where the text does. `views`: Hive's lateral views, after WHERE's table list."""
+    """One SELECT. `group` and `order` hold an ordinal (from 1) where the text does. In `having` and `order` a reference keeps its own use,
+    for a name inside an aggregate means another thing there than one outside."""
 
     projections: list[Projection]
     items: list[Item] = []
