@@ -40,11 +40,12 @@ class Analyzer:
 
     def edges(self, text: str) -> Edges:
         """The edges of one statement. Raises Refused."""
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:
             jplan = self.state.executePlan(self.state.sqlParser().parsePlan(text), self.mode).analyzed()
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             raise Refused(str(error)[:1000]) from None
         root = plans.parse(str(jplan.toJSON()))
         self._complete(jplan, root)

@@ -170,12 +170,18 @@ class Generator:
         self.ctes.append(dict(self.ctes[-1]))
         text = ""
         if depth > 1 and self.chance(0.3):
-            parts = []
+            parts: list[str] = []
+            recursive = ""
             for _ in range(self.dice.randint(1, 2)):
                 # A CTE may hide a table or a CTE of the query around, and may list its columns.
                 taken = {part.split(" ", 1)[0] for part in parts}
                 name = self.dice.choice(["people", "teams", "c1", "c2", "c3"])
                 if name in taken:
+                    continue
+                if self.spark and self.chance(0.15):
+                    parts.append(self._recursive(name, depth - 1))
+                    self.ctes[-1][name] = ["n1", "s1"]
+                    recursive = "recursive "
                     continue
                 inner, columns = self.query(depth - 1, None, distinct_names=True)
                 listed = ""
@@ -184,13 +190,26 @@ class Generator:
                     listed = f" ({', '.join(columns)})"
                 self.ctes[-1][name] = columns
                 parts.append(f"{name}{listed} as ({inner})")
-            text = f"with {', '.join(parts)} "
+            text = f"with {recursive}{', '.join(parts)} "
         if depth > 1 and self.chance(0.28):
             body, columns = self._set_operation(depth, outer)
         else:
             body, columns = self._select(depth, outer, distinct_names=distinct_names)
         self.ctes.pop()
         return text + body, columns
+
+    def _recursive(self, name: str, depth: int) -> str:
+        scope, source = self._from(depth - 1, None)
+        first = f"select cast({self.value(NUMBER, scope, 1)} as bigint) as n2, {self.value(TEXT, scope, 1)} as s2 from {source}{self._where(scope, 1)}"
+        loop = Relation(name, ["n1", "s1"])
+        table, alias = self.dice.choice(["people", "orders", "visits"]), self.alias()
+        other = Relation(alias, list(SCHEMAS[table]))
+        both = Scope([loop, other])
+        step = (
+            f"select cast({self.value(NUMBER, both, 1, subqueries=False)} as bigint), {self.value(TEXT, both, 1, subqueries=False)} "
+            f"from {name} join {table} {alias} on {alias}.id = n1 where {self.truth(both, 1, subqueries=False)}"
+        )
+        return f"{name} (n1, s1) as ({first} union all {step})"
 
     def _renamed(self, columns: Columns) -> Columns:
         used: set[str] = set()
@@ -266,9 +285,11 @@ class Generator:
         name = text if text.isidentifier() and self.chance(0.4) else self.alias()
         relations = [Relation(name, columns)]
         scope = Scope(relations, outer)
-        text = text if name == text else f"{text} {self._as()}{name}"
+        text, relations[0] = self._with_alias(text, name, columns)
         for _ in range(self.dice.choice([0, 0, 1, 1, 2])):
             text += self._joined(scope, depth)
+            if self.chance(0.1) and text.count("(") == text.count(")"):
+                text = f"({text})"
         if self.spark:
             text += self._lateral_view(scope)
         elif self.chance(0.1) and (lists := scope.written(LIST, self.dice)):
@@ -276,6 +297,15 @@ class Generator:
             text += f", unnest({self.dice.choice(lists)}) as {made}(el)"
             relations.append(Relation(made, ["el"]))
         return scope, text
+
+    def _with_alias(self, source: str, name: str, columns: Columns) -> tuple[str, Relation]:
+        """A source under its alias, which may list other names for its columns."""
+        if source == name:
+            return source, Relation(name, columns)
+        if self.chance(0.08) and len(set(columns)) == len(columns):
+            columns = self._renamed(columns)
+            return f"{source} {self._as()}{name} ({', '.join(columns)})", Relation(name, columns)
+        return f"{source} {self._as()}{name}", Relation(name, columns)
 
     def _as(self) -> str:
         return "as " if self.chance(0.5) else ""
@@ -293,7 +323,7 @@ class Generator:
             return f"{'' if word[0] == ',' else ' '}{word} ({inner}) {made.alias}{condition}"
         source, columns = self._source(depth - 1, None, relations)
         made = Relation(self.alias(), columns)
-        shown = f"{source} {self._as()}{made.alias}"
+        shown, made = self._with_alias(source, made.alias, columns)
         common = [
             name
             for name in made.columns
@@ -515,6 +545,11 @@ class Generator:
             pool = [n for n in (NUMBERS if kind == NUMBER else TEXTS) if n not in columns]
             value = self.aggregate(kind, scope)
             numbers = [key for key, other in keys if other == kind]
+            if numbers and self.chance(0.12):
+                call = "abs" if kind == NUMBER else "upper"
+                columns.append(self.dice.choice(pool))
+                items.append(f"{call}({self.dice.choice(numbers)}) as {columns[-1]}")
+                continue
             if numbers and self.chance(0.2):
                 value = f"coalesce({self.dice.choice(numbers)}, {value})"
             elif kind == NUMBER and self.chance(0.15):
@@ -525,8 +560,11 @@ class Generator:
                 value = f"case when {self.aggregate(NUMBER, scope)} > 3 then {value} else 0 end"
             columns.append(self.dice.choice(pool))
             items.append(f"{value} as {columns[-1]}")
-        text = f"select {', '.join(items)} from {source}{where}"
         form = self.dice.random()
+        if self.spark and by and form < 0.18 and self.chance(0.4):
+            items.append(f"grouping({self.dice.choice(scope_keys)}) as x1")
+            columns.append("x1")
+        text = f"select {', '.join(items)} from {source}{where}"
         if by and form < 0.18:
             text += f" group by {self.dice.choice(['rollup', 'cube'])} ({', '.join(scope_keys)})"
         elif len(by) > 1 and form < 0.32:
@@ -536,11 +574,13 @@ class Generator:
         elif by:
             text += f" group by {', '.join(by)}"
         if self.chance(0.3):
-            text += f" having {self._having(scope, scope_keys)}"
+            text += f" having {self._having(scope, scope_keys, columns)}"
         return text + self._order(scope, columns, free=False), columns
 
-    def _having(self, scope: Scope, keys: list[str]) -> str:
+    def _having(self, scope: Scope, keys: list[str], columns: Columns) -> str:
         value = self.aggregate(NUMBER, scope)
+        if self.chance(0.25):
+            return f"{self.dice.choice(columns)} is not null"
         if keys and self.chance(0.2):
             return f"{self.dice.choice(keys)} is not null"
         if self.chance(0.2):
@@ -703,6 +743,10 @@ class Generator:
         kind = self.dice.choice([NUMBER, TEXT])
         inner, source = self._from(depth - 1, scope)
         value = self.value(kind, scope, 0, subqueries=False)
+        if self.chance(0.25):
+            other = self.value(NUMBER, scope, 0, subqueries=False)
+            pair = f"{self.value(kind, inner, 1, subqueries=False)}, {self.value(NUMBER, inner, 1, subqueries=False)}"
+            return f"({value}, {other}) in (select {pair} from {source}{self._subquery_where(inner, depth)})"
         word = "not in" if self.chance(0.2) else "in"
         return f"{value} {word} (select {self.value(kind, inner, 1, subqueries=False)} from {source}{self._subquery_where(inner, depth)})"
 
@@ -732,6 +776,7 @@ class Generator:
             ]
             if self.spark:
                 choices += [lambda: f"any_value({s()})", lambda: f"max_by({s()}, {n()})"]
+                choices.append(lambda: f"listagg({s()}, ',') within group (order by {n()})")
             return self.one(*choices)
         choices = [
             lambda: f"sum({n()})",
@@ -748,10 +793,13 @@ class Generator:
             choices += [lambda: f"cast(avg({n()}) as bigint)", lambda: f"first({n()})", lambda: f"count_if({b()})"]
         return self.one(*choices)
 
-    def _specification(self, scope: Scope) -> str:
+    def _specification(self, scope: Scope, *, frame: bool = False) -> str:
         key = self.value(self.dice.choice([NUMBER, TEXT]), scope, 1, subqueries=False, constants=False)
         order = f"order by {self.value(NUMBER, scope, 1, subqueries=False, constants=False)}"
-        return f"partition by {key} {order}" if self.chance(0.7) else order
+        text = f"partition by {key} {order}" if self.chance(0.7) else order
+        if self.spark and frame and self.chance(0.15):
+            text += " rows between 1 preceding and current row"
+        return text
 
     def windowed(self, kind: str, scope: Scope) -> str:
         """A window function of this type."""
