@@ -1,0 +1,142 @@
+"""A script cut into what can be analysed: its statements, the queries in its control flow, the SQL in its strings.
+
+Works on tokens and never parses. It never raises: what cannot be read is a piece that says so. Time grows with the length of the text.
+"""
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from headwater.columns.batches import Batch
+from headwater.columns.piece import Piece, Scope
+from headwater.columns.procedure import Walk
+
+__all__ = ["Piece", "pieces"]
+
+FAMILIES = {
+    "tsql": "tsql",
+    "fabric": "tsql",
+    "oracle": "oracle",
+    "postgres": "postgres",
+    "redshift": "postgres",
+    "materialize": "postgres",
+    "risingwave": "postgres",
+    "snowflake": "snowflake",
+    "bigquery": "bigquery",
+    "mysql": "mysql",
+    "singlestore": "mysql",
+    "doris": "mysql",
+    "starrocks": "mysql",
+    "hive": "spark",
+    "spark": "spark",
+    "spark2": "spark",
+    "databricks": "spark",
+    "teradata": "teradata",
+}
+PLAIN = {
+    TokenType.SELECT,
+    TokenType.WITH,
+    TokenType.INSERT,
+    TokenType.UPDATE,
+    TokenType.DELETE,
+    TokenType.MERGE,
+    TokenType.DROP,
+    TokenType.L_PAREN,
+    TokenType.FROM,
+    TokenType.VALUES,
+    TokenType.TRUNCATE,
+    TokenType.USE,
+    TokenType.COPY,
+    TokenType.CACHE,
+    TokenType.UNCACHE,
+    TokenType.GRANT,
+    TokenType.COMMENT,
+    TokenType.DESCRIBE,
+    TokenType.ALTER,
+    TokenType.LOAD,
+}
+"""First tokens after which a statement runs to its `;`, whatever it says."""
+HELD = {
+    TokenType.TABLE,
+    TokenType.VIEW,
+    TokenType.SCHEMA,
+    TokenType.DATABASE,
+    TokenType.INDEX,
+    TokenType.TEMPORARY,
+    TokenType.UNIQUE,
+    TokenType.SEQUENCE,
+    TokenType.STAGE,
+}
+"""What is created without a body of statements."""
+
+
+def pieces(text: str, dialect: str) -> list[Piece]:
+    """What to analyse, in the order it stands. An unknown dialect is read as plain SQL."""
+    try:
+        engine = Dialect.get_or_raise(dialect)
+    except ValueError:
+        engine = Dialect.get_or_raise("")
+    family = FAMILIES.get(type(engine).__name__.lower(), "")
+    if family != "tsql" and not _terminal(text, family):
+        try:
+            tokens = engine.tokenize(text)
+        except (TokenError, RecursionError):
+            pass
+        else:
+            plain = _plain(text, tokens)
+            if plain is not None:
+                return plain
+    out: list[tuple[Piece, Scope]] = []
+    walk = (Batch if family == "tsql" else Walk)(text, engine, family, out)
+    walk.read(text)
+    walk.run()
+    for piece, scope in out:
+        piece.variables = scope.close()
+    found = [piece for piece, _ in out]
+    if any(a.start > b.start for a, b in zip(found, found[1:], strict=False)):
+        found.sort(key=_start)
+    return found
+
+
+def _start(piece: Piece) -> int:
+    return piece.start
+
+
+def _terminal(text: str, family: str) -> bool:
+    """Lines for a terminal that hold no `;` would be taken for a part of the statement before."""
+    if family == "oracle":
+        return "\n/" in text
+    return family == "postgres" and "\n\\" in text
+
+
+def _plain(text: str, tokens: list[Token]) -> list[Piece] | None:
+    """The pieces of a script without control flow, or None when there may be some."""
+    if not tokens:
+        return []
+    last = text.rfind(";")
+    first = text.find(";")
+    if first < 0 or (first == last and tokens[-1].token_type is TokenType.SEMICOLON):
+        bounds = [-1, len(tokens) - (tokens[-1].token_type is TokenType.SEMICOLON)]
+    else:
+        bounds = [-1, *(at for at, token in enumerate(tokens) if token.token_type is TokenType.SEMICOLON), len(tokens)]
+    found: list[Piece] = []
+    for before, high in zip(bounds, bounds[1:], strict=False):
+        low = before + 1
+        if low == high:
+            continue
+        head = tokens[low].token_type
+        if head not in PLAIN and not (head is TokenType.CREATE and _held(tokens, low, high)):
+            return None
+        start, end = tokens[low].start, tokens[high - 1].end + 1
+        found.append(Piece("statement", start, end, tokens[low].line, text, tokens[low:high]))
+    return found
+
+
+def _held(tokens: list[Token], low: int, high: int) -> bool:
+    """CREATE of a table, a view and the like, and not of a table function."""
+    for at in range(low + 1, min(high, low + 6)):
+        if tokens[at].token_type in HELD:
+            if tokens[at].token_type is TokenType.TEMPORARY:
+                continue
+            return at + 1 >= high or tokens[at + 1].token_type is not TokenType.FUNCTION
+    return False
