@@ -1,30 +1,13 @@
-"""T-SQL: batches between GO, and statements that may end without a `;`, where the next one begins.
-
-A word begins a statement when it may and when the statement before it cannot take it.
-"""
+"""T-SQL: batches between GO, blocks without END IF, variables that a SELECT assigns, EXEC."""
 
 from collections.abc import Callable
 from typing import ClassVar
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns import routine
-from headwater.columns.cursor import QUERY, SETS
+from headwater.columns.boundary import alone, boundary
 from headwater.columns.procedure import Walk
-
-VERBS = ("INSERT", "UPDATE", "DELETE", "MERGE")
-RIGHTS = ("GRANT", "DENY", "REVOKE")
-OBJECTS = (
-    "TABLE", "VIEW", "PROCEDURE", "PROC", "FUNCTION", "COLUMN", "CONSTRAINT", "INDEX", "TRIGGER", "SCHEMA", "TYPE", "SEQUENCE",
-    "SYNONYM", "DATABASE", "USER", "ROLE", "STATISTICS", "POLICY", "RULE", "DEFAULT", "ASSEMBLY",
-)  # fmt: skip
-PARTS = ("COLUMN", "CONSTRAINT", "PERIOD", "PARTITION", "MEMBER", "INDEX", "COLUMNS", "FILE", "FILEGROUP", "VALUE")
-ALWAYS = {
-    "DECLARE", "PRINT", "RAISERROR", "RETURN", "BEGIN", "COMMIT", "GOTO", "BREAK", "CONTINUE", "WAITFOR", "WHILE", "ELSE", "END",
-    "TRUNCATE", "CREATE", "OPEN", "CLOSE", "DEALLOCATE", "DBCC", "KILL", "USE", "BULK", "BACKUP", "RESTORE", "CHECKPOINT",
-    "RECONFIGURE", "REVERT", "UPDATE STATISTICS", *RIGHTS,
-}  # fmt: skip
-STARTERS = ALWAYS | {"SELECT", *VERBS, "WITH", "SET", "EXEC", "EXECUTE", "IF", "FETCH", "ALTER", "DROP", "ROLLBACK", "SAVE", "THROW"}
 
 
 class Batch(Walk):
@@ -36,121 +19,13 @@ class Batch(Walk):
 
     def load(self, tokens: list[Token]) -> None:
         super().load(tokens)
-        self.stops = [at for at, word in enumerate(self.words) if word == "GO" and self.alone(at)]
+        self.stops = [at for at, word in enumerate(self.words) if word == "GO" and alone(self, at)]
         self.ends: tuple[int, int] = (-1, -1)
-
-    def fresh(self, at: int) -> bool:
-        """The first word of its line."""
-        return at == 0 or self.tokens[at - 1].line < self.tokens[at].line
-
-    def alone(self, at: int) -> bool:
-        after = at + 1
-        if after < self.size and self.tokens[after].token_type is TokenType.NUMBER:
-            after += 1
-        return self.fresh(at) and (after >= self.size or self.fresh(after) or self.words[after] == ";")
 
     def end(self, at: int) -> int:
         if self.ends[0] != at:
-            self.ends = (at, self.boundary(at))
+            self.ends = (at, boundary(self, at))
         return self.ends[1]
-
-    def boundary(self, at: int) -> int:
-        """Where the statement that begins here ends."""
-        words, size = self.words, self.size
-        state = {"head": words[at], "had": ""}
-        depth = cases = 0
-        if words[at] == ";":
-            return at
-        for here in range(at + 1, size):
-            word = words[here]
-            if word == ";":
-                return here
-            if word == "(":
-                if depth == 0 and state["head"] == "INSERT" and words[here + 1] in QUERY:
-                    state["had"] = "source"
-                depth += 1
-            elif word == ")":
-                depth = max(depth - 1, 0)
-            elif word == "GO" and self.alone(here):
-                return here
-            elif depth:
-                continue
-            elif word == "CASE":
-                cases += 1
-            elif word == "END" and cases:
-                cases -= 1
-            elif word == "VALUES" and state["head"] == "INSERT":
-                state["had"] = "source"
-            elif word in STARTERS:
-                if not cases and self.starts(at, here, word, state):
-                    return here
-            elif words[here + 1] == ":" and self.fresh(here) and word:
-                return here
-        return size
-
-    def starts(self, at: int, here: int, word: str, state: dict[str, str]) -> bool:  # noqa: PLR0911, PLR0912
-        words = self.words
-        before, after, head = words[here - 1], words[here + 1], state["head"]
-        if before == ".":
-            return False
-        if head in RIGHTS and before in (*RIGHTS, ",", "FOR", "WITH"):
-            return False
-        if word == "SELECT":
-            if before in SETS or (before == "ALL" and words[here - 2] in SETS):
-                return False
-            if (before in ("RETURN", "AS") and head in ("RETURN", "CREATE", "ALTER")) or (before == "FOR" and head in ("DECLARE", "SET")):
-                return False
-            return self.unless(state, word, {"INSERT": "source", "WITH": "main"})
-        if word in VERBS:
-            if before in ("THEN", "ON", "FOR", "AFTER", "OF", "BULK") or (word == "UPDATE" and after == "("):
-                return False
-            if word == "MERGE" and after in ("JOIN", "UNION"):
-                return False
-            return self.unless(state, word, {"WITH": "main"})
-        if word == "WITH":
-            if before in ("AS", "RETURN", "FOR") and head in ("CREATE", "ALTER", "RETURN", "DECLARE", "SET") and after != "(":
-                if self.cte(here):
-                    state["head"], state["had"] = "WITH", ""
-                return False
-            return self.cte(here)
-        if word == "SET":
-            if before in ("UPDATE", "DELETE"):
-                return False
-            return self.unless(state, word, {"UPDATE": "set", "ALTER": "set"})
-        if word in ("EXEC", "EXECUTE"):
-            return before != "WITH" and self.unless(state, word, {"INSERT": "source"})
-        if word == "IF":
-            return not (before in OBJECTS and after in ("EXISTS", "NOT"))
-        if word == "FETCH":
-            return before not in ("ROWS", "ROW")
-        if word in ("ALTER", "DROP"):
-            return not (before == "OR" or (head == "ALTER" and (after in PARTS or before == ",")))
-        if word == "ROLLBACK":
-            return before != "WITH"
-        if word == "SAVE":
-            return after.startswith("TRAN")
-        if word == "THROW":
-            return self.fresh(here)
-        return True
-
-    def unless(self, state: dict[str, str], word: str, taken: dict[str, str]) -> bool:
-        """A statement takes one such word as its own; the next begins another."""
-        needs = taken.get(state["head"])
-        if needs is None or state["had"] == needs:
-            return True
-        state["had"] = needs
-        if needs == "main":
-            state["head"], state["had"] = word, ""
-        return False
-
-    def cte(self, at: int) -> bool:
-        words = self.words
-        if words[at + 1] == "(" or at + 2 >= self.size:
-            return False
-        after = at + 2
-        if words[after] == "(":
-            after = self.closing(after, self.size) + 1
-        return words[at + 1] == "XMLNAMESPACES" or (after + 1 < self.size and words[after] == "AS" and words[after + 1] == "(")
 
     def find(self, at: int, limit: int, *wanted: str) -> int:
         return super().find(at, min(limit, self.size), *wanted)
@@ -168,7 +43,7 @@ class Batch(Walk):
     # Blocks
 
     def go(self, at: int) -> int:
-        if not self.alone(at):
+        if not alone(self, at):
             return self.ordinary(at)
         while self.frames:
             self.pop()
@@ -209,7 +84,9 @@ class Batch(Walk):
         if kind not in ("PROCEDURE", "PROC", "FUNCTION", "TRIGGER"):
             return self.ordinary(at)
         name, after = routine.name_at(self, here)
-        stop = next((at for at in self.stops if at > after), self.size) if len(self.stops) < 50 else self.next_stop(after)
+        stop = (
+            next((at for at in self.stops if at > after), self.size) if len(self.stops) < 50 else self.next_stop(after)
+        )
         body = self.body_at(after, stop)
         if not name or body >= stop:
             return self.ordinary(at)
@@ -218,7 +95,8 @@ class Batch(Walk):
         made = routine.opened(self, at, kind, name, after)
         self.frames[-1].kind = "BATCH"
         for spot in range(after, body):
-            if self.words[spot] == "@" and self.words[spot - 1] in ("(", ",", "RETURNS") or (spot == after and self.words[spot] == "@"):
+            first = spot == after or self.words[spot - 1] in ("(", ",", "RETURNS")
+            if first and self.words[spot] == "@":
                 self.scope.names.add(self.variable(spot)[0])
         if made is not None and self.words[body] == "EXTERNAL":
             made.reason = "the body is in an assembly, not SQL"
@@ -227,7 +105,7 @@ class Batch(Walk):
 
     def next_stop(self, at: int) -> int:
         here = at
-        while here < self.size and not (self.words[here] == "GO" and self.alone(here)):
+        while here < self.size and not (self.words[here] == "GO" and alone(self, here)):
             here += 1
         return here
 
@@ -312,14 +190,12 @@ class Batch(Walk):
                 continue
             if word == "FROM":
                 break
-            if word == "@" and self.words[here - 1] in ("SELECT", ",", "DISTINCT", "ALL", ")") or (word == "@" and self.top(here)):
+            head = self.words[here - 1] in ("SELECT", ",", "DISTINCT", "ALL", ")") or self.words[here - 2] == "TOP"
+            if word == "@" and head:
                 sign = here + 2 + (self.words[here + 2] in ("+", "-", "*", "/"))
                 if self.words[sign] in ("=", "+=") and sign < limit:
                     found[here] = self.variable(here)[0]
         return found or None
-
-    def top(self, at: int) -> bool:
-        return self.words[at - 2] == "TOP"
 
     def chosen(self, at: int, limit: int, names: dict[int, str]) -> int:
         taken = tuple(names.values())
@@ -388,7 +264,18 @@ class Batch(Walk):
 HANDLERS = {
     **{
         word: Walk.HANDLERS[word]
-        for word in ("RETURN", "COMMIT", "ROLLBACK", "PRINT", "BREAK", "CONTINUE", "GOTO", "CLOSE", "DEALLOCATE", "FETCH")
+        for word in (
+            "RETURN",
+            "COMMIT",
+            "ROLLBACK",
+            "PRINT",
+            "BREAK",
+            "CONTINUE",
+            "GOTO",
+            "CLOSE",
+            "DEALLOCATE",
+            "FETCH",
+        )
     },
     "GO": Batch.go,
     "BEGIN": Batch.begin,
@@ -402,6 +289,8 @@ HANDLERS = {
     "SET": Batch.set_,
     "EXEC": Batch.run_text,
     "EXECUTE": Batch.run_text,
-    **dict.fromkeys(("RAISERROR", "THROW", "WAITFOR", "OPEN", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Walk.silent),
+    **dict.fromkeys(
+        ("RAISERROR", "THROW", "WAITFOR", "OPEN", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Walk.silent
+    ),
 }
 Batch.HANDLERS = HANDLERS  # type: ignore[assignment]

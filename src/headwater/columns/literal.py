@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 STRINGS = {
     TokenType.STRING,
@@ -40,16 +40,18 @@ def places(raw: str, text: str) -> list[int]:
     at, last = begin, max(len(raw) - 1, 0)
     for char in text:
         found.append(min(at, last))
-        if raw[at : at + 2] == quote * 2 and char == quote:
-            at += 2
-        elif raw[at : at + 1] == "\\" and (char != "\\" or raw[at + 1 : at + 2] == "\\"):
+        if (raw[at : at + 2] == quote * 2 and char == quote) or (
+            raw[at : at + 1] == "\\" and (char != "\\" or raw[at + 1 : at + 2] == "\\")
+        ):
             at += 2
         else:
             at += 1
     return found or [0]
 
 
-def fold(tokens: Sequence[Token], words: Sequence[str], low: int, high: int, known: Mapping[str, str | None]) -> str | None:
+def fold(
+    tokens: Sequence[Token], words: Sequence[str], low: int, high: int, known: Mapping[str, str | None]
+) -> str | None:
     """Literals and variables of known text joined by `||`, `+` or CONCAT; None when any part is not known."""
     if words[low] == "CONCAT" and low + 1 < high and words[low + 1] == "(" and words[high - 1] == ")":
         low, high, joins = low + 2, high - 1, (",",)

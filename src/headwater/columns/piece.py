@@ -1,7 +1,7 @@
 """What a text is cut into: one `Piece` for each thing the engine should look at. It says nothing about what the piece means."""
 
 import msgspec
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 RUN_TIME = "dynamic SQL built at run time"
 

@@ -6,23 +6,36 @@ It follows structure only as far as it decides where a statement begins, what su
 from collections.abc import Callable
 from typing import ClassVar
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns import routine
-from headwater.columns.cursor import QUERY, STRINGS, Cursor
+from headwater.columns.cursor import QUERY, STRINGS
+from headwater.columns.declaration import Declarations
 from headwater.columns.piece import Piece
 
 OWNERS = ("ROUTINE", "DECLARE")
-SECTIONS = ("oracle", "postgres", "snowflake", "")
-"""Dialects whose DECLARE opens a list of declarations that BEGIN ends."""
 TRANSACTION = ("TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", ";", "")
-STARTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "WITH", "DECLARE", "SET", "TRUNCATE", "USE", "GRANT")
+STARTS = (
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "MERGE",
+    "CREATE",
+    "DROP",
+    "ALTER",
+    "WITH",
+    "DECLARE",
+    "SET",
+    "TRUNCATE",
+    "USE",
+    "GRANT",
+)
 LABELLED = ("LOOP", "WHILE", "BEGIN", "REPEAT", "FOR")
-PARTS = ("MEMBER", "STATIC", "CONSTRUCTOR", "MAP", "ORDER", "OVERRIDING", "FINAL", "BEFORE", "AFTER", "INSTEAD")
 TAILS = {"IF": "IF", "CASE": "CASE", "LOOP": "LOOP", "WHILE": "LOOP", "REPEAT": "LOOP", "FOR": "LOOP"}
 
 
-class Walk(Cursor):
+class Walk(Declarations):
     """Reads one text from its first token to its last."""
 
     HANDLERS: ClassVar[dict[str, "Callable[[Walk, int], int]"]] = {}
@@ -35,7 +48,12 @@ class Walk(Cursor):
                 continue
             before = len(self.frames)
             at = max(at + 1, self.step(at))
-            while self.frames and len(self.frames) <= before and self.frames[-1].kind in OWNERS and not self.frames[-1].declaring:
+            while (
+                self.frames
+                and len(self.frames) <= before
+                and self.frames[-1].kind in OWNERS
+                and not self.frames[-1].declaring
+            ):
                 self.pop()
 
     def step(self, at: int) -> int:
@@ -63,18 +81,15 @@ class Walk(Cursor):
             return at + 2
         return at
 
-    def inside(self) -> bool:
-        return self.body or bool(self.frames)
-
     # Blocks
 
     def begin(self, at: int) -> int:
         after = self.words[at + 1]
         if self.tokens[at].token_type is TokenType.IDENTIFIER:
             return self.ordinary(at)
-        if after in TRANSACTION or self.words[at] == "BEGIN TRANSACTION":
-            if after != ";" or not (self.frames and self.frames[-1].kind in OWNERS):
-                return self.quiet(at)
+        opens = after == ";" and bool(self.frames) and self.frames[-1].kind in OWNERS
+        if self.words[at] == "BEGIN TRANSACTION" or (after in TRANSACTION and not opens):
+            return self.quiet(at)
         if self.frames and self.frames[-1].declaring:
             self.frames[-1].declaring = False
             self.frames[-1].kind = "ROUTINE"
@@ -199,113 +214,7 @@ class Walk(Cursor):
         self.scope.names.add(self.tokens[at + 1].text.lower() if at + 1 < self.size else "")
         return self.find(at + 1, limit, "INSERT", "UPDATE", "DELETE", "MERGE", "EXECUTE")
 
-    # Declarations
-
-    def declare(self, at: int) -> int:
-        if self.family in SECTIONS and (self.family != "postgres" or self.body):
-            self.push("DECLARE", declaring=True, names=True)
-            return at + 1
-        limit = self.end(at)
-        here = at + 1 + (self.words[at + 1] in ("VARIABLE", "VAR"))
-        if self.words[here + 1] == "HANDLER":
-            stop = self.find(here + 2, limit, "FOR")
-            return self.handler(stop + 1, limit)
-        if self.words[here] == "OR" and self.words[here + 1] == "REPLACE":
-            here += 2
-        return self.declaration(here)
-
-    def handler(self, at: int, limit: int) -> int:
-        """The conditions of DECLARE … HANDLER FOR; the statement after them is read as any other."""
-        while at < limit:
-            if self.words[at] == "SQLSTATE":
-                at += 2 + (self.words[at + 1] == "VALUE")
-            elif self.words[at] == "NOT":
-                at += 2
-            else:
-                at += 1
-            if self.words[at] != ",":
-                break
-            at += 1
-        return at
-
-    def declaration(self, at: int) -> int:
-        """One item: variable, cursor, type, or a routine inside a routine."""
-        word, limit = self.words[at], self.end(at)
-        if word in ("PROCEDURE", "FUNCTION") or (self.family == "oracle" and word in PARTS and self.frames[-1].kind == "PACKAGE"):
-            return routine.inner(self, at)
-        if word in ("PRAGMA", "TYPE", "SUBTYPE"):
-            return limit
-        if word == "CURSOR":
-            self.scope.names.add(self.variable(at + 1)[0])
-            self.cursor(at + 2, limit)
-            return limit
-        names, here = [], at
-        while here < limit:
-            name, here = self.variable(here)
-            names.append(name)
-            if self.words[here] != ",":
-                break
-            here += 1
-        self.scope.names.update(filter(None, names))
-        if self.find(here, min(limit, here + 6), "CURSOR") < min(limit, here + 6):
-            self.cursor(here, limit)
-            return limit
-        value = self.find(here, limit, ":=", "DEFAULT", "=")
-        self.expression(value + 1, limit, names)
-        return limit
-
-    def cursor(self, at: int, limit: int) -> None:
-        """The query of a cursor, or the text of one."""
-        if self.words[at] == "(":
-            last = self.closing(at, limit)
-            self.scope.names.update(routine.parameters(self, at + 1, last))
-        low = self.find(at, limit, "FOR", "IS") + 1
-        if low < limit and self.words[low] in (*QUERY, "("):
-            self.statement(low, limit, "query")
-        elif low < limit and self.tokens[low].token_type in STRINGS:
-            self.dynamic(low, limit)
-
     # Statements of control
-
-    def set_(self, at: int) -> int:
-        limit = self.end(at)
-        here = at + 1 + (self.words[at + 1] in ("VARIABLE", "VAR"))
-        stop = self.find(here, limit, "=", ":=")
-        names: list[str] = []
-        if self.words[here] == "(":
-            spot = here + 1
-            while spot < stop and self.words[spot] != ")":
-                if self.words[spot] != ",":
-                    names.append(self.variable(spot)[0])
-                spot = self.variable(spot)[1] if self.words[spot] in ("@", ":") else spot + 1
-        elif stop < limit:
-            names.append(self.variable(here)[0])
-        before = len(self.out)
-        variable = self.inside() or here > at + 1 or self.words[here] in ("@", "(") or any(map(self.scope.knows, names))
-        if stop >= limit or not names or self.words[here] == "@" == self.words[here + 1]:
-            return self.quiet(at)
-        if variable or self.find(stop, limit, "(") < limit:
-            self.scope.names.update(names)
-            self.expression(stop + 1, limit, names)
-        if not variable and len(self.out) == before:
-            self.statement(at, limit)
-        return limit
-
-    def let(self, at: int) -> int:
-        limit = self.end(at)
-        name, here = self.variable(at + 1)
-        self.scope.names.add(name)
-        if self.words[here] == "CURSOR":
-            self.cursor(here, limit)
-            return limit
-        value = self.find(here, limit, ":=", "DEFAULT", "=")
-        self.expression(value + 1, limit, (name,))
-        return limit
-
-    def assignment(self, at: int, sign: int, limit: int) -> int:
-        name = self.variable(at)[0]
-        self.expression(sign + 1, limit, (name,))
-        return limit
 
     def result(self, at: int) -> int:
         limit, low = self.end(at), at + 1
@@ -323,15 +232,6 @@ class Walk(Cursor):
         limit = self.end(at)
         if at + 1 < limit:
             self.select(at + 1, limit)
-        return limit
-
-    def quiet(self, at: int) -> int:
-        """Nothing flows here but, perhaps, a query in parentheses. Outside a block it is still a statement of the script."""
-        limit = self.end(at)
-        if self.inside():
-            self.queries(at, limit)
-        else:
-            self.statement(at, limit)
         return limit
 
     def silent(self, at: int) -> int:
@@ -483,7 +383,8 @@ Walk.HANDLERS = {
     "PACKAGE": Walk.create,
     **dict.fromkeys(("COMMIT", "ROLLBACK", "SAVEPOINT", "START", "RELEASE", "ABORT"), Walk.quiet),
     **dict.fromkeys(
-        ("RAISE", "SIGNAL", "RESIGNAL", "EXIT", "CONTINUE", "LEAVE", "ITERATE", "BREAK", "GOTO", "NULL", "PRINT"), Walk.silent
+        ("RAISE", "SIGNAL", "RESIGNAL", "EXIT", "CONTINUE", "LEAVE", "ITERATE", "BREAK", "GOTO", "NULL", "PRINT"),
+        Walk.silent,
     ),
     **dict.fromkeys(("CLOSE", "DEALLOCATE", "FETCH", "GET", "PIPE", "AWAIT", "CANCEL", "MOVE"), Walk.silent),
 }

@@ -5,9 +5,10 @@ A body in another language than SQL is named as such and left alone.
 
 from collections.abc import Iterator
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
-from headwater.columns.cursor import QUERY, STRINGS, Cursor
+from headwater.columns.cursor import QUERY, STRINGS
+from headwater.columns.dynamic import Values
 from headwater.columns.piece import Piece
 
 KINDS = {"PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "PACKAGE", "TASK", "EVENT", "MACRO"}
@@ -16,11 +17,27 @@ MODIFIERS = {
     "CONSTRAINT", "EXTERNAL", "MEMORY", "MEMOIZABLE", "WINDOW", "EVENT_", "FORCE", "INSTEAD",
 }  # fmt: skip
 MODES = {"IN", "OUT", "INOUT", "VARIADIC", "CONSTANT"}
-BODIES = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "REPLACE", "CALL", "IF", "WHILE", "CASE", "REPEAT", "LOOP", "SET", "SIGNAL")
+BODIES = (
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "MERGE",
+    "WITH",
+    "REPLACE",
+    "CALL",
+    "IF",
+    "WHILE",
+    "CASE",
+    "REPEAT",
+    "LOOP",
+    "SET",
+    "SIGNAL",
+)
 LANGUAGES = ("sql", "plpgsql", "plsql", "spl")
 
 
-def head(c: Cursor, at: int) -> tuple[str, int]:
+def head(c: Values, at: int) -> tuple[str, int]:
     """The kind of routine that is created here and where its name begins; no kind when it is something else."""
     here = at + (c.words[at] in ("CREATE", "ALTER", "REPLACE"))
     for _ in range(14):
@@ -39,7 +56,7 @@ def head(c: Cursor, at: int) -> tuple[str, int]:
     return "", at
 
 
-def parameters(c: Cursor, low: int, high: int) -> Iterator[str]:
+def parameters(c: Values, low: int, high: int) -> Iterator[str]:
     """Names in a parameter list; a parameter of one word is a type without a name."""
     depth, here = 0, low
     fresh = True
@@ -59,13 +76,13 @@ def parameters(c: Cursor, low: int, high: int) -> Iterator[str]:
         here += 1
 
 
-def name_at(c: Cursor, at: int) -> tuple[str, int]:
+def name_at(c: Values, at: int) -> tuple[str, int]:
     if c.words[at] == "IF":
         at += 3
     return c.dotted(at, c.size)
 
 
-def opened(c: Cursor, at: int, kind: str, name: str, after: int) -> Piece | None:
+def opened(c: Values, at: int, kind: str, name: str, after: int) -> Piece | None:
     """Lists the routine, opens it, and takes its parameters."""
     high = min(max(c.end(at), at + 1), c.size)
     made = c.piece("procedure", at, min(max(after, at + 1), high), [])
@@ -79,7 +96,7 @@ def opened(c: Cursor, at: int, kind: str, name: str, after: int) -> Piece | None
     return made
 
 
-def routine(c: Cursor, at: int) -> int:
+def routine(c: Values, at: int) -> int:
     """Opens the routine created here; what comes back is where its body begins. 0: no routine is created here."""
     kind, here = head(c, at)
     if not kind or c.words[at] == "ALTER" or (c.words[at] == "REPLACE" and c.words[at + 1] not in KINDS):
@@ -93,7 +110,7 @@ def routine(c: Cursor, at: int) -> int:
     return body(c, after, kind, made)
 
 
-def inner(c: Cursor, at: int) -> int:
+def inner(c: Values, at: int) -> int:
     """A routine declared inside a package, a type or another routine."""
     limit, here, kind = c.end(at), at, "TRIGGER"
     for step in range(4):
@@ -110,7 +127,7 @@ def inner(c: Cursor, at: int) -> int:
     return section(c, after, kind, opened(c, at, kind, name, after))
 
 
-def section(c: Cursor, after: int, kind: str, made: Piece | None) -> int:
+def section(c: Values, after: int, kind: str, made: Piece | None) -> int:
     """PL/SQL: IS or AS, declarations, BEGIN."""
     limit = c.end(after)
     frame = c.frames[-1]
@@ -133,7 +150,7 @@ def section(c: Cursor, after: int, kind: str, made: Piece | None) -> int:
     return stop + 1
 
 
-def body(c: Cursor, after: int, kind: str, made: Piece | None) -> int:  # noqa: PLR0911
+def body(c: Values, after: int, kind: str, made: Piece | None) -> int:  # noqa: PLR0911
     """The other dialects: a block, one statement, an expression, or a string that holds any of these."""
     limit = c.end(after)
     here = after
@@ -172,7 +189,7 @@ def body(c: Cursor, after: int, kind: str, made: Piece | None) -> int:  # noqa: 
     return limit
 
 
-def text(c: Cursor, at: int, low: int, limit: int, kind: str, made: Piece | None) -> None:
+def text(c: Values, at: int, low: int, limit: int, kind: str, made: Piece | None) -> None:
     """A body in a string: its language decides how it is read."""
     language = ""
     for here in range(low, limit - 1):

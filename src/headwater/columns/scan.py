@@ -4,11 +4,12 @@ The tokenizer swallows what follows some words (EXECUTE, CALL, GO) into one stri
 """
 
 import bisect
+import itertools
 from collections.abc import Iterator
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 Broken = tuple[int, int, int, str]
 """Characters from, to, line and why."""
@@ -65,7 +66,7 @@ def _some(
         cuts = [at + 1 for at, char in enumerate(part) if char == ";"]
         if again and cuts and cuts != [len(part)]:
             edges = [0, *cuts, len(part)]
-            for low, high in zip(edges, edges[1:], strict=False):
+            for low, high in itertools.pairwise(edges):
                 _some(text, start + low, start + high, breaks, dialect, tokens, broken, False)
             return
         lead = len(part) - len(part.lstrip())

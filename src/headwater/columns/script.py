@@ -3,11 +3,15 @@
 Works on tokens and never parses. It never raises: what cannot be read is a piece that says so. Time grows with the length of the text.
 """
 
+import itertools
+import re
+
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns.batches import Batch
+from headwater.columns.boundary import STARTERS
 from headwater.columns.piece import Piece, Scope
 from headwater.columns.procedure import Walk
 
@@ -70,6 +74,12 @@ HELD = {
 """What is created without a body of statements."""
 
 
+TROUBLE = sorted(STARTERS - {"SELECT", "WITH", "END"} | {"GO"})
+"""What a single T-SQL query does not hold."""
+WORDS = {word: re.compile(rf"\b{word}\b") for word in TROUBLE}
+INSIDE = re.compile(r"(?:\(|\b(?:UNION|ALL|EXCEPT|INTERSECT))\s*SELECT\b")
+
+
 def pieces(text: str, dialect: str) -> list[Piece]:
     """What to analyse, in the order it stands. An unknown dialect is read as plain SQL."""
     try:
@@ -77,7 +87,7 @@ def pieces(text: str, dialect: str) -> list[Piece]:
     except ValueError:
         engine = Dialect.get_or_raise("")
     family = FAMILIES.get(type(engine).__name__.lower(), "")
-    if family != "tsql" and not _terminal(text, family):
+    if _single(text) if family == "tsql" else not _terminal(text, family):
         try:
             tokens = engine.tokenize(text)
         except (TokenError, RecursionError):
@@ -93,13 +103,24 @@ def pieces(text: str, dialect: str) -> list[Piece]:
     for piece, scope in out:
         piece.variables = scope.close()
     found = [piece for piece, _ in out]
-    if any(a.start > b.start for a, b in zip(found, found[1:], strict=False)):
+    if any(a.start > b.start for a, b in itertools.pairwise(found)):
         found.sort(key=_start)
     return found
 
 
 def _start(piece: Piece) -> int:
     return piece.start
+
+
+def _single(text: str) -> bool:
+    """Whether a text of T-SQL is surely one query: nothing in it can begin another statement."""
+    upper = text.upper()
+    if "@" in upper or ";" in upper.rstrip()[:-1] or not upper.lstrip().startswith(("SELECT", "WITH")):
+        return False
+    if any(word in upper and WORDS[word].search(upper) for word in TROUBLE):
+        return False
+    count = upper.count("SELECT")
+    return count == 1 or count <= len(INSIDE.findall(upper)) + 1
 
 
 def _terminal(text: str, family: str) -> bool:
@@ -120,7 +141,7 @@ def _plain(text: str, tokens: list[Token]) -> list[Piece] | None:
     else:
         bounds = [-1, *(at for at, token in enumerate(tokens) if token.token_type is TokenType.SEMICOLON), len(tokens)]
     found: list[Piece] = []
-    for before, high in zip(bounds, bounds[1:], strict=False):
+    for before, high in itertools.pairwise(bounds):
         low = before + 1
         if low == high:
             continue

@@ -80,4 +80,6 @@ def _ends(text: str, mark: str) -> str:
     """A delimiter at the end of a line becomes `;`; inside a line it may be part of a text."""
     if mark == ";":
         return text
-    return re.sub(re.escape(mark) + r"(?=[ \t\r]*(?:$|--|#|/\*))", ";" + " " * (len(mark) - 1), text, flags=re.MULTILINE)
+    return re.sub(
+        re.escape(mark) + r"(?=[ \t\r]*(?:$|--|#|/\*))", ";" + " " * (len(mark) - 1), text, flags=re.MULTILINE
+    )
