@@ -93,7 +93,7 @@ class Batch(Walk):
         while self.frames:
             self.pop()
         made = routine.opened(self, at, kind, name, after)
-        self.frames[-1].kind = "BATCH"
+        self.frames[-1].kind = "BATCH FUNCTION" if kind == "FUNCTION" else "BATCH"
         for spot in range(after, body):
             first = spot == after or self.words[spot - 1] in ("(", ",", "RETURNS")
             if first and self.words[spot] == "@":
@@ -146,6 +146,11 @@ class Batch(Walk):
             here = stop + 1
         if table:
             self.statement(at, limit)
+        return limit
+
+    def silent(self, at: int) -> int:
+        limit = self.end(at)
+        self.queries(at, limit)
         return limit
 
     def set_(self, at: int) -> int:
@@ -262,21 +267,7 @@ class Batch(Walk):
 
 
 HANDLERS = {
-    **{
-        word: Walk.HANDLERS[word]
-        for word in (
-            "RETURN",
-            "COMMIT",
-            "ROLLBACK",
-            "PRINT",
-            "BREAK",
-            "CONTINUE",
-            "GOTO",
-            "CLOSE",
-            "DEALLOCATE",
-            "FETCH",
-        )
-    },
+    **{word: Walk.HANDLERS[word] for word in ("RETURN", "COMMIT", "ROLLBACK")},
     "GO": Batch.go,
     "BEGIN": Batch.begin,
     "END": Batch.close,
@@ -290,7 +281,9 @@ HANDLERS = {
     "EXEC": Batch.run_text,
     "EXECUTE": Batch.run_text,
     **dict.fromkeys(
-        ("RAISERROR", "THROW", "WAITFOR", "OPEN", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Walk.silent
+        ("PRINT", "BREAK", "CONTINUE", "GOTO", "OPEN", "FETCH", "CLOSE", "DEALLOCATE", "RAISERROR", "THROW"),
+        Batch.silent,
     ),
+    **dict.fromkeys(("WAITFOR", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Batch.silent),
 }
 Batch.HANDLERS = HANDLERS  # type: ignore[assignment]

@@ -91,13 +91,17 @@ def starts(c: Cursor, at: int, here: int, word: str, state: dict[str, str]) -> b
     if word == "SELECT":
         if before in SETS or (before == "ALL" and words[here - 2] in SETS):
             return False
-        if (before in ("RETURN", "AS") and head in ("RETURN", "CREATE", "ALTER")) or (
-            before == "FOR" and head in ("DECLARE", "SET")
-        ):
+        if before == "RETURN" and head == "RETURN":
+            return not (c.frames and c.frames[0].kind == "BATCH FUNCTION")
+        if (before == "AS" and head in ("CREATE", "ALTER")) or (before == "FOR" and head in ("DECLARE", "SET")):
             return False
         return unless(state, word, {"INSERT": "source", "WITH": "main"})
     if word in VERBS:
-        if before in ("THEN", "ON", "FOR", "AFTER", "OF", "BULK") or (word == "UPDATE" and after == "("):
+        if (
+            before in ("THEN", "FOR", "AFTER", "OF", "BULK")
+            or (before == "ON" and head in ("CREATE", "ALTER"))
+            or (word == "UPDATE" and after == "(")
+        ):
             return False
         if word == "MERGE" and after in ("JOIN", "UNION"):
             return False

@@ -70,6 +70,8 @@ class Cursor:
         self.load([])
 
     def load(self, tokens: list[Token]) -> None:
+        if self.family == "oracle" and self.level:
+            tokens = placeholders(tokens)
         self.tokens = tokens
         self.words = ["" if t.token_type in QUOTED else t.text.upper() for t in tokens]
         self.words += ["", "", "", ""]
@@ -209,6 +211,13 @@ class Cursor:
                 at = end
             tokens += self.tokens[at:high]
             assigns = (*assigns, *filter(None, names))
+        elif (
+            role == "statement"
+            and self.words[low] == "REPLACE"
+            and tokens[0].token_type in self.dialect.tokenizer_class.COMMANDS
+        ):
+            first = tokens[0]
+            tokens = [Token(TokenType.INSERT, first.text, first.line, first.col, first.start, first.end), *tokens[1:]]
         elif role == "statement" and tokens[0].token_type in self.dialect.tokenizer_class.COMMANDS and len(tokens) > 1:
             tail = self.text[tokens[1].start : tokens[-1].end + 1]
             tokens = [
@@ -259,6 +268,8 @@ class Cursor:
                         break
                     after = self.closing(after, high) + 1
                 else:
+                    if self.words[after] == "." and after + 1 < high:
+                        name += "." + self.tokens[after + 1].text.lower()
                     after += 2 if self.words[after] in (".", ":") else 3
             found.append((at, min(after, high), name))
             at = here = min(after, high)
@@ -267,3 +278,20 @@ class Cursor:
                 continue
             break
         return found
+
+
+def placeholders(tokens: list[Token]) -> list[Token]:
+    """`:1` as the parser takes it."""
+    kept: list[Token] = []
+    for token in tokens:
+        last = kept[-1] if kept else None
+        if (
+            token.token_type is TokenType.NUMBER
+            and last is not None
+            and last.token_type is TokenType.COLON
+            and last.end + 1 == token.start
+        ):
+            kept[-1] = Token(TokenType.PLACEHOLDER, "?", last.line, last.col, last.start, token.end)
+        else:
+            kept.append(token)
+    return kept

@@ -29,12 +29,13 @@ class Declarations(Values):
             self.push("DECLARE", declaring=True, names=True)
             return at + 1
         limit = self.end(at)
-        here = at + 1 + (self.words[at + 1] in ("VARIABLE", "VAR"))
+        here = at + 1
         if self.words[here + 1] == "HANDLER":
             stop = self.find(here + 2, limit, "FOR")
             return self.handler(stop + 1, limit)
         if self.words[here] == "OR" and self.words[here + 1] == "REPLACE":
             here += 2
+        here += self.words[here] in ("VARIABLE", "VAR")
         return self.declaration(here)
 
     def handler(self, at: int, limit: int) -> int:
@@ -72,8 +73,9 @@ class Declarations(Values):
                 break
             here += 1
         self.scope.names.update(filter(None, names))
-        if self.find(here, min(limit, here + 6), "CURSOR") < min(limit, here + 6):
-            self.cursor(here, limit)
+        near = min(limit, here + 6)
+        if (cursor := self.find(here, near, "CURSOR")) < near:
+            self.cursor(cursor + 1, limit)
             return limit
         value = self.find(here, limit, ":=", "DEFAULT", "=")
         self.expression(value + 1, limit, names)
@@ -102,13 +104,13 @@ class Declarations(Values):
                     names.append(self.variable(spot)[0])
                 spot = self.variable(spot)[1] if self.words[spot] in ("@", ":") else spot + 1
         elif stop < limit:
-            names.append(self.variable(here)[0])
+            names.append(self.path(here, stop))
         before = len(self.out)
         variable = self.inside() or here > at + 1 or self.words[here] in ("@", "(") or any(map(self.scope.knows, names))
         if stop >= limit or not names or self.words[here] == "@" == self.words[here + 1]:
             return self.quiet(at)
-        if variable or self.find(stop, limit, "(") < limit:
-            self.scope.names.update(names)
+        if variable or "(" in self.words[stop:limit]:
+            self.scope.names.update(name.partition(".")[0] for name in names)
             self.expression(stop + 1, limit, names)
         if not variable and len(self.out) == before:
             self.statement(at, limit)
@@ -119,13 +121,20 @@ class Declarations(Values):
         name, here = self.variable(at + 1)
         self.scope.names.add(name)
         if self.words[here] == "CURSOR":
-            self.cursor(here, limit)
+            self.cursor(here + 1, limit)
             return limit
         value = self.find(here, limit, ":=", "DEFAULT", "=")
         self.expression(value + 1, limit, (name,))
         return limit
 
     def assignment(self, at: int, sign: int, limit: int) -> int:
-        name = self.variable(at)[0]
-        self.expression(sign + 1, limit, (name,))
+        self.expression(sign + 1, limit, (self.path(at, sign),))
         return limit
+
+    def path(self, at: int, high: int) -> str:
+        """A variable with its fields."""
+        name, here = self.variable(at)
+        while here + 1 < high and self.words[here] == ".":
+            name += "." + self.tokens[here + 1].text.lower()
+            here += 2
+        return name

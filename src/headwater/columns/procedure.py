@@ -235,7 +235,7 @@ class Walk(Declarations):
         return limit
 
     def silent(self, at: int) -> int:
-        if not self.inside():
+        if self.words[at] == "GET" and self.words[at + 1] not in ("DIAGNOSTICS", "STACKED", "CURRENT"):
             return self.ordinary(at)
         limit = self.end(at)
         self.queries(at, limit)

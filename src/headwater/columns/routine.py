@@ -172,7 +172,7 @@ def body(c: Values, after: int, kind: str, made: Piece | None) -> int:  # noqa: 
         elif word == "AS" and kind == "MACRO" and then == "(":
             c.frames[-1].kind = "MACRO"
             return here + 2
-        elif word in ("AS", "RETURN") and kind != "TRIGGER":
+        elif word in ("AS", "RETURN") and kind != "TRIGGER" and c.words[here - 1] != "EXECUTE":
             if then in ("BEGIN", "DECLARE", *BODIES) and then not in QUERY and word == "AS":
                 return here + 1
             if kind == "TASK" or (then in QUERY and kind != "FUNCTION"):

@@ -18,7 +18,20 @@ from headwater.columns.piece import Piece
 from headwater.columns.script import pieces
 
 CASES = Path(__file__).parents[2] / "cases" / "columns" / "script"
-DIALECTS = ["", "postgres", "redshift", "snowflake", "bigquery", "tsql", "oracle", "mysql", "hive", "spark", "databricks", "teradata"]
+DIALECTS = [
+    "",
+    "postgres",
+    "redshift",
+    "snowflake",
+    "bigquery",
+    "tsql",
+    "oracle",
+    "mysql",
+    "hive",
+    "spark",
+    "databricks",
+    "teradata",
+]
 TEXT_ROLES = ("statement", "query")
 
 
@@ -91,7 +104,9 @@ def test_case(case: Case) -> None:
     for piece, wanted in zip(found, case.pieces, strict=True):
         assert wanted.vars is None or piece.variables == set(wanted.vars), told(piece)
         assert piece.role not in TEXT_ROLES or list(piece.assigns) == wanted.gives, told(piece)
-        assert piece.reason == (wanted.reason or (told(piece) if piece.role in ("dynamic", "unreadable") else piece.reason))
+        assert piece.reason == (
+            wanted.reason or (told(piece) if piece.role in ("dynamic", "unreadable") else piece.reason)
+        )
 
 
 @pytest.mark.parametrize("case", ALL, ids=[f"{case.dialect}-{case.name}" for case in ALL])
@@ -129,11 +144,122 @@ def lawful(text: str, found: list[Piece]) -> None:
 
 
 WORDS = st.sampled_from(
-    "SELECT INSERT INTO UPDATE DELETE FROM MERGE USING WITH AS ( ) ; , . @ : := = + || 'a' 'SELECT 1' \" ' $$ $x$ -- /* */ BEGIN END IF THEN "
-    "ELSE ELSIF CASE WHEN LOOP WHILE DO FOR IN REPEAT UNTIL DECLARE CURSOR SET LET RETURN CREATE ALTER PROCEDURE FUNCTION TRIGGER PACKAGE "
-    "BODY TASK MACRO IS LANGUAGE sql python EXECUTE IMMEDIATE EXEC sp_executesql CALL PREPARE OPEN FETCH GO \nGO\n \n/\n \n DELIMITER // "
-    "TRY CATCH TRAN EXCEPTION PERFORM QUERY FORALL BULK COLLECT x y t 1 << >> [ ] UNION ALL VALUES GRANT TRUNCATE COMPOUND EACH ROW ATOMIC "
-    "HANDLER NOT FOUND SQLSTATE TABLE VARIABLE RESULTSET CONCAT \\ \\.".split(" ")
+    [
+        "SELECT",
+        "INSERT",
+        "INTO",
+        "UPDATE",
+        "DELETE",
+        "FROM",
+        "MERGE",
+        "USING",
+        "WITH",
+        "AS",
+        "(",
+        ")",
+        ";",
+        ",",
+        ".",
+        "@",
+        ":",
+        ":=",
+        "=",
+        "+",
+        "||",
+        "'a'",
+        "'SELECT",
+        "1'",
+        '"',
+        "'",
+        "$$",
+        "$x$",
+        "--",
+        "/*",
+        "*/",
+        "BEGIN",
+        "END",
+        "IF",
+        "THEN",
+        "ELSE",
+        "ELSIF",
+        "CASE",
+        "WHEN",
+        "LOOP",
+        "WHILE",
+        "DO",
+        "FOR",
+        "IN",
+        "REPEAT",
+        "UNTIL",
+        "DECLARE",
+        "CURSOR",
+        "SET",
+        "LET",
+        "RETURN",
+        "CREATE",
+        "ALTER",
+        "PROCEDURE",
+        "FUNCTION",
+        "TRIGGER",
+        "PACKAGE",
+        "BODY",
+        "TASK",
+        "MACRO",
+        "IS",
+        "LANGUAGE",
+        "sql",
+        "python",
+        "EXECUTE",
+        "IMMEDIATE",
+        "EXEC",
+        "sp_executesql",
+        "CALL",
+        "PREPARE",
+        "OPEN",
+        "FETCH",
+        "GO",
+        "\nGO\n",
+        "\n/\n",
+        "\n",
+        "DELIMITER",
+        "//",
+        "TRY",
+        "CATCH",
+        "TRAN",
+        "EXCEPTION",
+        "PERFORM",
+        "QUERY",
+        "FORALL",
+        "BULK",
+        "COLLECT",
+        "x",
+        "y",
+        "t",
+        "1",
+        "<<",
+        ">>",
+        "[",
+        "]",
+        "UNION",
+        "ALL",
+        "VALUES",
+        "GRANT",
+        "TRUNCATE",
+        "COMPOUND",
+        "EACH",
+        "ROW",
+        "ATOMIC",
+        "HANDLER",
+        "NOT",
+        "FOUND",
+        "SQLSTATE",
+        "TABLE",
+        "VARIABLE",
+        "RESULTSET",
+        "CONCAT",
+        "\\",
+        "\\.",
+    ]
 )
 
 
@@ -218,4 +344,8 @@ def test_unreadable_text_names_its_line() -> None:
     text = "SELECT 1;\n\nSELECT 'x;\nSELECT 2"
     with pytest.raises(TokenError):
         Dialect.get_or_raise("postgres").tokenize(text)
-    assert [(piece.role, piece.line) for piece in pieces(text, "postgres")] == [("statement", 1), ("unreadable", 3), ("statement", 4)]
+    assert [(piece.role, piece.line) for piece in pieces(text, "postgres")] == [
+        ("statement", 1),
+        ("unreadable", 3),
+        ("statement", 4),
+    ]
