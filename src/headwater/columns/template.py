@@ -37,6 +37,8 @@ VISIBLE = re.compile(r"[^\r\n]")
 CALL = re.compile(r"([A-Za-z_][\w.]*)\s*\((.*)\)\s*(\|.*)?", re.DOTALL)
 LITERAL = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 ARGUMENT = re.compile(r"\s*(?:(\w+)\s*=\s*)?(?:'([^']*)'|\"([^\"]*)\"|([^,'\"()\[\]{}]+))\s*(?:,|$)")
+VERSION = re.compile(r"\bv(?:ersion)?\s*=\s*['\"]?(\w+)")
+SPACES = re.compile(r"(?:hiveconf|hivevar|env|system|spark):", re.IGNORECASE)
 SIMPLE = re.compile(r"[A-Za-z_]\w*")
 PART = re.compile(r"\w+")
 BLOCKS = {"if", "for", "macro", "set", "call", "filter", "raw", "block", "snapshot", "test", "materialization", "docs"}
@@ -133,6 +135,8 @@ class _Rendering:
     # What is written
 
     def add(self, part: str) -> None:
+        if not part:
+            return
         self.parts.append(part)
         self.size += len(part)
         self.line += part.count("\n")
@@ -228,9 +232,9 @@ class _Rendering:
             self.config.update({key: value for key, value in named if key and value})
             self.put(tag, "")
         elif name in ("ref", "source") and literals and not self.other_than_literals(arguments):
-            version = [value for key, value in named if key in ("v", "version")]
+            version = VERSION.findall(arguments)
             path = [value for key, value in named if not key and value] or literals
-            self.named(tag, name, ".".join(path[:2]) + "".join(f".v{v}" for v in version if v), end, path[-1])
+            self.named(tag, name, ".".join(path[:2]) + "".join(f".v{v}" for v in version[:1]), end, path[-1])
         elif name in ("ref", "source"):
             self.refuse(tag, "its name is known only when it runs")
             self.named(tag, "expression", inner, end, "x")
@@ -282,7 +286,11 @@ class _Rendering:
         if mark == "{" and self.quote:
             self.literal(tag)
             return
-        core = PART.findall(re.split(r"[:=|]", inner, maxsplit=1)[0]) if mark == "${" else PART.findall(inner)
+        core = (
+            PART.findall(re.split(r"[:=|]", SPACES.sub("", inner), maxsplit=1)[0])
+            if mark == "${"
+            else PART.findall(inner)
+        )
         self.named(tag, "var", inner, end, core[-1] if core else "x")
 
     # Names
