@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns import routine
-from headwater.columns.boundary import alone, boundary
+from headwater.columns.boundary import VERBS, alone, boundary, fresh, unparsed
 from headwater.columns.procedure import Walk
 
 
@@ -39,6 +39,9 @@ class Batch(Walk):
         if maybe and word not in ("IF", "WHILE", "ELSE"):
             self.maybe = False
         return after
+
+    def label(self, at: int) -> int:
+        return at + 2 if self.words[at + 1] == ":" and self.words[at] and fresh(self, at) else at
 
     # Blocks
 
@@ -180,8 +183,18 @@ class Batch(Walk):
                 return self.inserted(at, exec_at, limit)
         if self.words[at] in ("SELECT", "WITH") and (names := self.taken(at, limit)) is not None:
             return self.chosen(at, limit, names)
-        self.statement(at, limit)
+        if self.words[at] in ("CREATE", "WITH", *VERBS) and (cuts := unparsed(self, at, limit)):
+            self.piece("statement", at, limit, self.without(at, limit, cuts))
+        else:
+            self.statement(at, limit)
         return limit
+
+    def without(self, at: int, limit: int, cuts: list[tuple[int, int]]) -> list[Token]:
+        tokens: list[Token] = []
+        for low, high in cuts:
+            tokens += self.tokens[at:low]
+            at = high
+        return tokens + self.tokens[at:limit]
 
     def taken(self, at: int, limit: int) -> dict[int, str] | None:
         """Where `@x =` stands in the list of a SELECT."""
@@ -230,7 +243,7 @@ class Batch(Walk):
             Token(TokenType.DEFAULT, "DEFAULT", spot.line, spot.col, spot.start, spot.end),
             Token(TokenType.VALUES, "VALUES", spot.line, spot.col, spot.start, spot.end),
         ]
-        made = self.piece("statement", at, limit, [*self.tokens[at:exec_at], *rows])
+        made = self.piece("statement", at, limit, [*self.without(at, exec_at, unparsed(self, at, exec_at)), *rows])
         if made is not None:
             made.reason = "the rows come from a procedure"
         self.run_to(exec_at, limit)

@@ -156,3 +156,30 @@ def cte(c: Cursor, at: int) -> bool:
     if words[after] == "(":
         after = c.closing(after, c.size) + 1
     return words[at + 1] == "XMLNAMESPACES" or (after + 1 < c.size and words[after] == "AS" and words[after + 1] == "(")
+
+
+def unparsed(c: Cursor, at: int, limit: int) -> list[tuple[int, int]]:
+    """Stretches that say nothing about columns and that the parser does not take where they stand."""
+    words, found, depth, verb = c.words, [], 0, ""
+    low = at
+    if words[at] == "WITH" and words[at + 1] == "XMLNAMESPACES":
+        low = c.closing(at + 2, limit) + 1
+        found.append((at + 1, low + 1) if words[low] == "," else (at, low))
+    for here in range(low, limit):
+        word = words[here]
+        if word == "(":
+            depth += 1
+        elif word == ")":
+            depth -= 1
+        elif word in ("CLUSTERED", "NONCLUSTERED"):
+            if words[here - 1] in ("PRIMARY KEY", "UNIQUE") and words[here + 1] != "(":
+                found.append((here, here + 1))
+        elif depth == 0 and (word in VERBS or word in ("SELECT", "VALUES")):
+            verb = word
+        elif (
+            depth == 0
+            and words[here + 1] == "("
+            and ((word == "WITH" and verb == "INSERT") or (word == "OPTION" and verb in VERBS))
+        ):
+            found.append((here, min(c.closing(here + 1, limit) + 1, limit)))
+    return found

@@ -241,6 +241,9 @@ class Walk(Declarations):
         self.queries(at, limit)
         return limit
 
+    def pragma(self, at: int) -> int:
+        return self.end(at) if self.inside() else self.ordinary(at)
+
     def asserted(self, at: int) -> int:
         limit = self.end(at)
         self.queries(at, limit)
@@ -376,6 +379,7 @@ Walk.HANDLERS = {
     "OPEN": Walk.open,
     "DO": Walk.do,
     "ASSERT": Walk.asserted,
+    "PRAGMA": Walk.pragma,
     "CREATE": Walk.create,
     "ALTER": Walk.create,
     "REPLACE": Walk.create,

@@ -141,6 +141,8 @@ def section(c: Values, after: int, kind: str, made: Piece | None) -> int:
             return stop + 2
         return stop
     stop = c.find(after, limit, "IS", "AS")
+    if c.words[stop - 1 : stop + 2] == ["SELF", "AS", "RESULT"]:
+        stop = c.find(stop + 1, limit, "IS", "AS")
     if stop >= limit or c.words[stop + 1] in ("LANGUAGE", "EXTERNAL", "MLE"):
         if made is not None and stop < limit:
             made.reason = f"the body is {c.words[stop + 2] or 'foreign'}, not SQL"

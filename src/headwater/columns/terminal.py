@@ -1,6 +1,7 @@
 """What a vendor's terminal understands and its server never sees: blanked, or turned into `;`, with every character in its place.
 
-sqlplus (`/`, SET, PROMPT, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER), BTEQ (`.LOGON`).
+sqlplus (`/`, SET, PROMPT, `&name`, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER), BTEQ (`.LOGON`).
+Of PL/SQL's `$IF` every branch is kept.
 """
 
 import re
@@ -19,6 +20,8 @@ SQLPLUS = re.compile(
     )[^\r\n]*""",
     re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
+CONDITIONAL = re.compile(r"\$(?:if|elsif)\b[^$]*(?:\$\$\w+[^$]*)*\$then\b|\$(?:else|end)\b", re.IGNORECASE)
+SUBSTITUTION = re.compile(r"(?<![\w'\"?=&])&{1,2}(?=[A-Za-z])")
 BACKSLASH = re.compile(r"^[ \t]*\\[a-zA-Z!?][^\r\n]*", re.MULTILINE)
 STDIN = re.compile(r"^(COPY\b[^;]{0,2000}\bFROM\s+stdin\b[^;]{0,500};[^\r\n]*)", re.MULTILINE | re.IGNORECASE)
 DOT = re.compile(r"^[ \t]*\.[a-zA-Z][^\r\n]*", re.MULTILINE)
@@ -42,6 +45,10 @@ def server(text: str, family: str) -> str:
         if "\n/" in text or "/" in text[:4]:
             text = SLASH.sub(r"\1;", text)
         text = SQLPLUS.sub(_blank, text)
+        if "$" in text:
+            text = CONDITIONAL.sub(_blank, text)
+        if "&" in text:
+            text = SUBSTITUTION.sub(_blank, text)
     elif family == "postgres" and "\\" in text:
         text = BACKSLASH.sub(_blank, _without_data(text))
     elif family == "teradata" and "." in text:
