@@ -175,6 +175,14 @@ class Batch(Walk):
         self.remember(low, limit, (name,), append=self.words[sign] == "+=" or self.words[sign - 1] == "+")
         return limit
 
+    def other(self, at: int) -> int:
+        """The first statement of a batch may call a procedure without EXEC."""
+        name, _ = self.dotted(at, self.size)
+        first = at == 0 or self.words[at - 1] == "GO"
+        if first and (name.lower().startswith(("sp_", "xp_")) or "." in name):
+            return self.called(at, at, self.end(at))
+        return self.ordinary(at)
+
     def ordinary(self, at: int) -> int:
         limit = self.end(at)
         if self.words[at] == "INSERT":
@@ -183,18 +191,36 @@ class Batch(Walk):
                 return self.inserted(at, exec_at, limit)
         if self.words[at] in ("SELECT", "WITH") and (names := self.taken(at, limit)) is not None:
             return self.chosen(at, limit, names)
-        if self.words[at] in ("CREATE", "WITH", *VERBS) and (cuts := unparsed(self, at, limit)):
-            self.piece("statement", at, limit, self.without(at, limit, cuts))
-        else:
-            self.statement(at, limit)
+        if self.words[at] in ("CREATE", "WITH", *VERBS):
+            cuts, tokens = unparsed(self, at, limit), self.compound(at, limit)
+            if cuts or tokens:
+                gone = {id(token) for low, high in cuts for token in self.tokens[low:high]}
+                self.piece(
+                    "statement",
+                    at,
+                    limit,
+                    [token for token in tokens or self.tokens[at:limit] if id(token) not in gone],
+                )
+                return limit
+        self.statement(at, limit)
         return limit
 
-    def without(self, at: int, limit: int, cuts: list[tuple[int, int]]) -> list[Token]:
-        tokens: list[Token] = []
-        for low, high in cuts:
-            tokens += self.tokens[at:low]
-            at = high
-        return tokens + self.tokens[at:limit]
+    def compound(self, at: int, limit: int) -> list[Token]:
+        """`SET a += b` as `SET a = a + b`; nothing when there is none of it."""
+        words, depth, name = self.words, 0, at
+        made: list[Token] = []
+        done = at
+        for here in range(at, limit - 1):
+            word = words[here]
+            depth += (word == "(") - (word == ")")
+            if depth == 0 and word in ("SET", ","):
+                name = here + 1
+            elif (
+                depth == 0 and words[here + 1] == "=" and word in ("+", "-", "*", "/", "%") and name < here <= name + 7
+            ):
+                made += [*self.tokens[done:here], self.tokens[here + 1], *self.tokens[name:here], self.tokens[here]]
+                done = here + 2
+        return [*made, *self.tokens[done:limit]] if made else []
 
     def taken(self, at: int, limit: int) -> dict[int, str] | None:
         """Where `@x =` stands in the list of a SELECT."""
@@ -243,7 +269,9 @@ class Batch(Walk):
             Token(TokenType.DEFAULT, "DEFAULT", spot.line, spot.col, spot.start, spot.end),
             Token(TokenType.VALUES, "VALUES", spot.line, spot.col, spot.start, spot.end),
         ]
-        made = self.piece("statement", at, limit, [*self.without(at, exec_at, unparsed(self, at, exec_at)), *rows])
+        gone = {id(token) for low, high in unparsed(self, at, exec_at) for token in self.tokens[low:high]}
+        kept = [token for token in self.tokens[at:exec_at] if id(token) not in gone]
+        made = self.piece("statement", at, limit, [*kept, *rows])
         if made is not None:
             made.reason = "the rows come from a procedure"
         self.run_to(exec_at, limit)

@@ -56,8 +56,8 @@ def head(c: Values, at: int) -> tuple[str, int]:
     return "", at
 
 
-def parameters(c: Values, low: int, high: int) -> Iterator[str]:
-    """Names in a parameter list; a parameter of one word is a type without a name."""
+def parameters(c: Values, low: int, high: int, *, bare: bool = False) -> Iterator[str]:
+    """Names in a parameter list; a parameter of one word is a type without a name, unless they are `bare`."""
     depth, here = 0, low
     fresh = True
     while here < high:
@@ -70,7 +70,7 @@ def parameters(c: Values, low: int, high: int) -> Iterator[str]:
             fresh = True
         elif fresh and (word not in MODES or c.words[here + 1] in (",", ")")):
             name, after = c.variable(here)
-            if after < high and c.words[after] != ",":
+            if bare or (after < high and c.words[after] != ","):
                 yield name
             fresh = False
         here += 1
@@ -90,7 +90,7 @@ def opened(c: Values, at: int, kind: str, name: str, after: int) -> Piece | None
         made.name, made.kind = name, f"CREATE {'PROCEDURE' if kind == 'PROC' else kind}"
     c.push("PACKAGE" if kind == "PACKAGE" else "ROUTINE", name, names=True)
     if c.words[after] == "(":
-        c.scope.names.update(parameters(c, after + 1, c.closing(after, c.size)))
+        c.scope.names.update(parameters(c, after + 1, c.closing(after, c.size), bare=kind == "MACRO"))
     if kind == "TRIGGER":
         c.scope.names.update(("new", "old"))
     return made
@@ -179,7 +179,7 @@ def body(c: Values, after: int, kind: str, made: Piece | None) -> int:  # noqa: 
                 return here + 1
             if kind == "TASK" or (then in QUERY and kind != "FUNCTION"):
                 return here + 1
-            c.expression(here + 1, limit)
+            c.expression(here + 1 + (kind == "MACRO" and then == "TABLE"), limit)
             c.pop()
             return limit
         elif word in ("BEGIN", "DECLARE") or (plain and word in BODIES):

@@ -127,7 +127,7 @@ def _terminal(text: str, family: str) -> bool:
     """Lines for a terminal that hold no `;` would be taken for a part of the statement before."""
     if family == "oracle":
         return "\n/" in text
-    return family == "postgres" and "\n\\" in text
+    return family == "postgres" and ("\n\\" in text or "\\g" in text or "@extschema" in text)
 
 
 def _plain(text: str, tokens: list[Token]) -> list[Piece] | None:
