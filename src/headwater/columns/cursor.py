@@ -190,7 +190,7 @@ class Cursor:
         if low >= high:
             return None
         first, last = self.tokens[low], self.tokens[high - 1]
-        line = first.line - first.text.count("\n") + self.line - 1
+        line = first.line - self.text.count("\n", first.start, first.end + 1) + self.line - 1
         made = Piece(role, *self.spot(first.start, last.end + 1), line, self.text)
         made.tokens = self.tokens[low:high] if tokens is None else tokens
         made.assigns = tuple(assigns)

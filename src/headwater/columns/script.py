@@ -3,6 +3,7 @@
 Works on tokens and never parses. It never raises: what cannot be read is a piece that says so. Time grows with the length of the text.
 """
 
+import bisect
 import itertools
 import re
 
@@ -74,6 +75,7 @@ HELD = {
 """What is created without a body of statements."""
 
 
+BREAK = re.compile(r"\r\n|\r|\n")
 TROUBLE = sorted(STARTERS - {"SELECT", "WITH", "END"} | {"GO"})
 """What a single T-SQL query does not hold."""
 WORDS = {word: re.compile(rf"\b{word}\b") for word in TROUBLE}
@@ -103,9 +105,20 @@ def pieces(text: str, dialect: str) -> list[Piece]:
     for piece, scope in out:
         piece.variables = scope.close()
     found = [piece for piece, _ in out]
+    _lines(text, found)
     if any(a.start > b.start for a, b in itertools.pairwise(found)):
         found.sort(key=_start)
     return found
+
+
+def _lines(text: str, found: list[Piece]) -> None:
+    """Lines of what was decoded, whose own line breaks may have been written as escapes."""
+    breaks: list[int] | None = None
+    for piece in found:
+        if piece.text is not text:
+            if breaks is None:
+                breaks = [match.start() for match in BREAK.finditer(text)]
+            piece.line = bisect.bisect_left(breaks, piece.start) + 1
 
 
 def _start(piece: Piece) -> int:
