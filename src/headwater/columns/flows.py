@@ -255,7 +255,11 @@ class _Teller:
             elif action == "DROP":
                 self.session.gone(key)
             elif action == "RENAME":
+                self._moved(key, other_key, other or name)
                 self.session.renamed(key, other_key)
+            elif action == "SWAP":
+                self._moved(key, other_key, other or name)
+                self._moved(other_key, key, name)
             if (
                 action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
                 and name not in self.result.writes
@@ -266,6 +270,12 @@ class _Teller:
         """A clone has every column of the other."""
         relation, _ = self.resolver.table(form.TableSource(other_key), {})
         self.flow(name, action, relation.columns(), None, [other])
+
+    def _moved(self, key: TableName, other_key: TableName, other: TableName) -> None:
+        """A table has a new name: its columns go with it."""
+        found = self.resolver.catalog.find(key)
+        if found is not None and self.session.find(key) is None:
+            self.session.made(other_key, Schema(other, found.columns, self.resolver.rule.parser))
 
     def _session(self, what: form.SessionForm) -> None:
         session, values = self.session, what.values
