@@ -94,7 +94,7 @@ class _Teller:
         columns = self._placed(what, name, relation.columns())
         self.flow(name, what.action, columns, relation.rows, reads)
         if what.creates:
-            self.result.changes.append(Change("CREATE", name))
+            self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
             schema = (
                 Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
@@ -241,7 +241,7 @@ class _Teller:
         for action, parts, other_parts in what.changes:
             key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
             name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
-            self.result.changes.append(Change(action, name, other))
+            self.result.changes.append(Change(action, name, other, what.temporary))
             if action in {"CREATE", "CLONE", "LIKE"}:
                 schema = None
                 if what.columns:
