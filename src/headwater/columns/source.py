@@ -114,10 +114,12 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         inner = node.this
         if (
             isinstance(inner, (exp.Query, exp.Values))
-            and not args.get("joins")
             and not (isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins")))
         ):
-            return form.Item(form.Derived(_inner(context, node)), alias, columns)
+            first = form.Item(form.Derived(_inner(context, node)), alias, columns)
+            joined = [found for one in args.get("joins") or () for found in join(context, one)]
+            # `((query) a JOIN b)`: the alias is the query's, and its joins hang on it.
+            return form.Item(form.Nested([first, *joined])) if joined else first
         nested = sources(context, inner)
         if isinstance(inner, exp.Subquery):
             for one in inner.args.get("joins") or ():
