@@ -40,6 +40,7 @@ class FromClause(ABC):
         self.reads: dict[TableName, None] = {}
         self.spent = 0
         self.lateral = AFTER if rule.alias_in_where else NEVER
+        self.filtering = NEVER if rule.parser in {"spark", "databricks", "redshift"} else self.lateral
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
         self.ordering = FIRST

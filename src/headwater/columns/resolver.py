@@ -184,7 +184,7 @@ class Resolver(FromClause):
         for item in query.items:
             self.item(item, scope, own, below)
         columns = self.projections(query.projections, scope)
-        scope.set_mode(self.lateral)
+        scope.set_mode(self.filtering)
         for condition in query.where:
             self.into(own, condition, scope)
         if query.group:
