@@ -31,7 +31,6 @@ _LOWER = _EVERY.lower()
 _WORDS = bytes(char if char == 95 or char >= 128 or bytes((char,)).isalnum() else 32 for char in range(256))
 _LOWER_WORDS = _WORDS.lower()
 
-
 _LIST = re.compile(rb"in\((?:[-+]?\?,?)++\)")
 _TUPLES = re.compile(rb"in\((\((?:[-+]?\?,?)++\))(?:,?\((?:[-+]?\?,?)++\))*+\)")
 _CASED_LIST, _CASED_TUPLES = (re.compile(found.pattern, re.IGNORECASE) for found in (_LIST, _TUPLES))
@@ -44,7 +43,8 @@ _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
-_BLANK_FOR = {"-": " ", "/": " ", "#": " "}
+_SEEN = dict.fromkeys("0123456789'\"", "?") | dict.fromkeys("-/#", " ")
+"""What stands for what `Lexis.split` cuts out, by its first character."""
 
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
@@ -64,8 +64,10 @@ _CLAUSE = re.compile(
 )
 """What ends a list of GROUP BY or ORDER BY."""
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
-_SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b[^()?'\"`\[/#-]*+")
+_SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
+_CONTROLS = "\0\x01\x02\x03"
+"""What the patterns use for themselves."""
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""
 _BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
@@ -99,18 +101,19 @@ def cache_key(text: str, dialect: str) -> bytes:
     folding = not known.rules.case_sensitive
     found = blake2b(dialect.encode("utf-8", "surrogatepass") + b"\0", digest_size=16)
     masked, code, words = _plain(text, known, False) or _carefully(text, known, False)
-    how = Matter.ALL if "\0" in text else matter(masked, code, words)
+    how = Matter.ALL if any(char in text for char in _CONTROLS) else matter(masked, code, words)
     if how is Matter.ALL:
         found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return found.digest()
     literals: list[tuple[int, str]] = []
-    if how is Matter.STRINGS or (how is Matter.NAMES and (may_hold_path(text) or places(masked))):
+    standing = places(masked) if how is not Matter.NOTHING else set()
+    if standing or how is Matter.STRINGS or (how is Matter.NAMES and may_hold_path(text)):
         careful, every = _careful(text, known, False)
-        if literals := kept(careful, every, how):
+        if literals := kept(standing, every, how):
             code, words = _sides(careful, fold_case=folding, fold_lists=False)
             found.update(repr(literals).encode("utf-8", "surrogatepass"))
     if not folding and not literals:
-        code, words = _sides(masked, fold_case=False)
+        code, words = _sides(_one_row(masked) if b"values(" in code else masked, fold_case=False)
     found.update(b"\0" + code + b"\0" + b" ".join(words))
     return found.digest()
 
@@ -149,12 +152,14 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
         return None
     pieces = known.split.split(text)
     if len(pieces) > 1:
-        if fenced and any(_FENCE in name for name in pieces[2::3] if name):
+        names = pieces[2::3]
+        if names.count(None) == len(names):
+            pieces[1::3] = [_SEEN[first] for first in pieces[1::3]]
+        elif fenced and any(_FENCE in name for name in names if name):
             return None
-        pieces[1::3] = [
-            _BLANK_FOR.get(first, "?") if name is None else _hidden(first + name)
-            for first, name in zip(pieces[1::3], pieces[2::3], strict=True)
-        ]
+        else:
+            firsts = zip(pieces[1::3], names, strict=True)
+            pieces[1::3] = [_SEEN[first] if name is None else _hidden(first + name) for first, name in firsts]
         del pieces[2::3]
     masked = "".join(pieces)
     if _DOUBTFUL.search(masked) or ("/" in masked and "/*" in masked):

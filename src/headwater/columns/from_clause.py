@@ -63,7 +63,9 @@ class FromClause(ABC):
         """The outputs of a SELECT list."""
 
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
-        return Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found.using_first = self.rule.parser in {"spark", "databricks"}
+        return found
 
     def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
@@ -93,8 +95,7 @@ class FromClause(ABC):
             scope.set_mode(NEVER)
             self.into(own, item.on, scope)
         if hidden:
-            del scope.relations[place]
-            scope.add("", (), Relation([]))
+            scope.hide(item.alias, place)
 
     def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """Joins in parentheses without an alias: the names inside are names outside."""
@@ -191,7 +192,7 @@ class FromClause(ABC):
         chooser = self.value(source.chooser, scope)
         values = [self.value(one, scope) for one in source.aggregates]
         taken = {reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references}
-        own: Dependencies = {}
+        own: Dependencies = dict(used(chooser, GROUP_BY))  # Rows are grouped by it before they are spread.
         columns: list[Column] = []
         if source.group is not None:
             for name, expression in source.group:

@@ -151,13 +151,19 @@ def _strings(rules: Rules) -> str:
     return f"(?=[{rules.strings}$nNqQxXbBeErRuU])(?:{'|'.join(found)})"
 
 
+def _signs(rules: Rules) -> str:
+    return ":%" + "@" * rules.at + "$" * bool(rules.binds)
+
+
 def _parameter(rules: Rules) -> str:
-    found = [r":\w++", r"%(?:\(\w++\))?s(?!\w)"]
+    """Begins with a set of characters, which is found fast."""
+    found = [r"(?<=:)\w++", r"(?<=%)(?:\(\w++\))?s(?!\w)"]
     if rules.at:
-        found.append(r"@\w++(?!@)")
+        found.append(r"(?<=@)\w++(?!@)")
     if rules.binds:
-        found.append(rf"\${rules.binds}")
-    return f"(?<!{_OPERAND})(?:{'|'.join(found)})"
+        found.append(rf"(?<=\$){rules.binds}")
+    signs = f"[{_signs(rules)}]"
+    return f"{signs}(?<!{_OPERAND}{signs})(?:{'|'.join(found)})"
 
 
 @functools.cache
@@ -182,6 +188,5 @@ def lexis(dialect: str) -> Lexis:
         odd.append(r"\$(?:[^\W\d]\w*+)?\$")
     if rules.triple:
         odd.append("'''|\"\"\"")
-    signs = ":%" + "@" * rules.at + "$" * bool(rules.binds)
     found = re.compile("|".join(odd)) if odd else None
-    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), signs, found)
+    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), found)

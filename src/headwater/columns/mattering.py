@@ -36,34 +36,37 @@ _STRING_WORDS = frozenset(
 )
 _ALL_PARTS = (b"read_", b"_scan", b"scan_", b"openjson")
 _STRING_PARTS = (b"json", b"struct", b"dictget")
-_AFTER = tuple(
-    word + sign
-    for word in (
-        b"from",
-        b"join",
-        b"into",
-        b"table",
-        b"overwrite",
-        b"update",
-        b"using",
-        b"attach",
-        b"like",
-        b"clone",
-        b"describe",
-        b"=>",
-    )
-    for sign in (b"?", b"(?", b"((?")
-    if (word, sign) != (b"like", b"?")
+_AFTER = (
+    *(
+        b"from?",
+        b"join?",
+        b"into?",
+        b"table?",
+        b"overwrite?",
+        b"update?",
+        b"using?",
+        b"attach?",
+        b"clone?",
+        b"describe?",
+        b"=>?",
+    ),
+    *(b"from(?", b"join(?", b"into(?", b"table(?", b"using(?", b"like(?"),
 )
 _PATHS = (b"[?", b"->?", b">>?", b"#>?", b"[-?")
 
-_TABLE_FUNCTION = re.compile(
-    r"(?:\b(?:from|join|apply|lateral|table|view|outer)\b|\bfrom\s[\w.\s\",]*,)[\s(]*[\w.\"]+\s?\((?!\s?\))",
-    re.IGNORECASE,
+_CALL = r"[\s(]+[\w.\"]+\s?\((?!\s?\))"
+_CALLS = tuple(
+    (word, re.compile(word + _CALL)) for word in ("from", "join", "apply", "lateral", "table", "view", "outer")
 )
-_FROM = re.compile(r"(?<![\w.])(?<!distinct )from\b")
-_EVENT = re.compile(r"[(),?]|\bselect\b|(?<![\w.])(?<!distinct\s)from\b", re.IGNORECASE)
-_NAMED = re.compile(r"\bas\s?(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z", re.IGNORECASE)
+_FROM_LIST = re.compile(r"from\b([\w.\s\",]*+)\(")
+_LAST_CALL = re.compile(r",\s?[\w.\"]+\s?\Z")
+_SELECT = re.compile(r"select\b(?<=\bselect)")
+_FROM = re.compile(r"from\b(?<=\bfrom)(?<!\.from)(?<!distinct from)")
+_EVENT = re.compile("[(),?\x02\x03]")
+_NO_NAME = (
+    r"end|null|isnull|notnull|desc|asc|years?|quarters?|months?|weeks?|days?|hours?|minutes?|seconds?|\w*seconds?"
+)
+_NAMED = re.compile(rf"(?:\bas\s?|(?:\)\s?|\bend\s)(?!(?:{_NO_NAME})\b))(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z")
 _PATH = re.compile(r"(?:\[|->|>>|#>)\s?-?\s?\?")
 _PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300
@@ -79,19 +82,25 @@ def matter(masked: str, code: bytes, words: list[bytes]) -> Matter:
         any(found in code for found in _ALL_PARTS)
         or any(found in code for found in _AFTER)
         or (words[0] in (b"create", b"replace") and not -1 < code.find(b"select") < code.find(b"?"))
-        or _TABLE_FUNCTION.search(masked)
+        or _calls_table(masked.lower())
     ):
         return Matter.ALL
     if not _STRING_WORDS.isdisjoint(words) or any(part in code for part in _STRING_PARTS):
         return Matter.STRINGS
-    if any(found in code for found in _PATHS) or _may_name(masked):
+    if any(found in code for found in _PATHS) or _may_name(masked.lower()):
         return Matter.NAMES
     return Matter.NOTHING
 
 
-def _may_name(masked: str) -> bool:
+def _calls_table(lower: str) -> bool:
+    """Whether a function with arguments may stand where a table does."""
+    if any(word in lower and call.search(lower) for word, call in _CALLS):
+        return True
+    return any(_LAST_CALL.search(found[1][-_NAME_AT_MOST:]) for found in _FROM_LIST.finditer(lower))
+
+
+def _may_name(lower: str) -> bool:
     """Whether a literal may stand in a select list."""
-    lower = masked.lower()
     start = lower.find("select")
     while start >= 0:
         found = _FROM.search(lower, start)
@@ -111,15 +120,13 @@ def places(masked: str) -> set[int]:
     return found
 
 
-def kept(masked: str, literals: list[str], how: Matter) -> list[tuple[int, str]]:
-    """The literals that may matter, with the place of each among all of them. There is one for each `?` of `masked`."""
-    found = places(masked)
-    found.update(
-        place
+def kept(standing: set[int], literals: list[str], how: Matter) -> list[tuple[int, str]]:
+    """The literals that may matter, with the place of each among all of them: `standing` (of `places`), and those that say so themselves."""
+    return [
+        (place, literal)
         for place, literal in enumerate(literals)
-        if _is_path(literal) or (how is Matter.STRINGS and not literal[0].isdigit())
-    )
-    return [(place, literals[place]) for place in sorted(found)]
+        if place in standing or (how is Matter.STRINGS and not literal[0].isdigit()) or _is_path(literal)
+    ]
 
 
 def _is_path(literal: str) -> bool:
@@ -141,10 +148,11 @@ def _in_nameless(masked: str) -> set[int]:
 
     def close(at: int) -> None:
         item = frames[-1]
-        if item is not None and item[1] < count and not _NAMED.search(masked[max(item[0], at - _NAME_AT_MOST) : at]):
+        if item is not None and item[1] < count and not _NAMED.search(text[max(item[0], at - _NAME_AT_MOST) : at]):
             places.update(range(item[1], count))
 
-    for event in _EVENT.finditer(masked):
+    text = _FROM.sub("\x03", _SELECT.sub("\x02", masked.lower()))
+    for event in _EVENT.finditer(text):
         sign = event.group()
         if sign == "?":
             count += 1
@@ -158,13 +166,13 @@ def _in_nameless(masked: str) -> set[int]:
             if frames[-1] is not None:
                 close(event.start())
                 frames[-1] = (event.end(), count)
-        elif sign[0] in "sS":
+        elif sign == "\x02":
             close(event.start())
             frames[-1] = (event.end(), count)
         else:
             close(event.start())
             frames[-1] = None
     while frames:
-        close(len(masked))
+        close(len(text))
         frames.pop()
     return places

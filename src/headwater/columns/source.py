@@ -328,7 +328,13 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
         names = [context.key(into.this)] if into.this is not None else []
         fed = [[name] for name in values]
         outputs = [context.key(one) for one in into.expressions]
+<<<<<<< HEAD
         return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names)
+=======
+        return form.Unpivoted(
+            source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
+        )
+>>>>>>> main
     for field in fields:
         names.append(context.output_name(field.this))
         for entry in field.expressions:
@@ -338,9 +344,5 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
                 if place < len(fed):
                     fed[place].append(context.output_name(part))
     return form.Unpivoted(
-        source,
-        list(zip(values, fed, strict=True)),
-        names,
-        bool(args.get("value_columns_first")),
-        bool(args.get("include_nulls")),
+        source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls
     )
