@@ -47,7 +47,8 @@ def sql(
         bool, typer.Option("--fingerprint", help="Each statement's fingerprint and its text without values.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a statement is not understood in full or a name stays open.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a statement is not understood in full or a name stays open."),
     ] = False,
 ) -> None:
     """What SQL reads and writes, column by column: from its text, without a server or a database.

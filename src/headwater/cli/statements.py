@@ -213,7 +213,9 @@ def _flow_json(flow: "Flow", tables_only: bool) -> dict[str, Any]:
         "reads": [_table(table) for table in flow.reads],
     }
     if not tables_only:
-        made["columns"] = [{"name": one.name, "inputs": [_input(given) for given in one.inputs]} for one in flow.columns]
+        made["columns"] = [
+            {"name": one.name, "inputs": [_input(given) for given in one.inputs]} for one in flow.columns
+        ]
         made["rows"] = [_input(given) for given in flow.rows]
     return made
 
