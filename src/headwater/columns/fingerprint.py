@@ -202,7 +202,7 @@ def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, l
     return masked, *_sides(_one_row(masked))
 
 
-def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:  # noqa: PLR0912 (one loop over tokens, for speed)
+def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:
     """The masked text, blanks collapsed, by a look at every token; and the literals, one for each `?` in it."""
     out: list[str] = []
     literals: list[str] = []

@@ -191,14 +191,9 @@ class _Teller:
                     scope.add(*one)
             for condition in clause.deciding:
                 add(own, resolver.value(condition, scope))
-<<<<<<< HEAD
-            source = both.relations[1][2] if len(both.relations) > 1 else None
-            for column, value in self._assigned(clause, what, source):
-=======
             for column, value in self._assigned(
                 clause, what, both.relations[1][2] if len(both.relations) > 1 else None
             ):
->>>>>>> main
                 found = resolver.value(value, scope) if isinstance(value, form.Expression) else value
                 columns[column] = union([columns[column], found]) if column in columns else found
         used_itself = any(

@@ -95,7 +95,8 @@ class Pivoted(_Node):
 
 
 class Unpivoted(_Node):
-    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names."""
+    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names. Nulls are left
+    out unless `keeps_nulls`: then the values decide which rows there are."""
 
     source: "Source"
     values: list[tuple[str, list[str]]]

@@ -322,19 +322,16 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
         inner = one.expressions if isinstance(one, exp.Tuple) else [one]
         values += [context.output_name(part) for part in inner]
     names: list[str] = []
+    keeps_nulls = bool(args.get("include_nulls"))
     fed: list[list[str]] = [[] for _ in values]
     into = args.get("into")
     if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
         names = [context.key(into.this)] if into.this is not None else []
         fed = [[name] for name in values]
         outputs = [context.key(one) for one in into.expressions]
-<<<<<<< HEAD
-        return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names)
-=======
         return form.Unpivoted(
             source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
         )
->>>>>>> main
     for field in fields:
         names.append(context.output_name(field.this))
         for entry in field.expressions:

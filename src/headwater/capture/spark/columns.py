@@ -210,11 +210,7 @@ class _Walk:
         made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
-<<<<<<< HEAD
-        # A list has as many rows as it has items: it is joined to the row it stands in.
-=======
         # How many rows come of a row is what the list holds.
->>>>>>> main
         return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
     def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
