@@ -9,19 +9,20 @@ from typing import Any
 
 from headwater.errors import InvalidQuestion
 
-Tables = dict[tuple[str, ...], list[str]]
+Tables = dict[str | tuple[str, ...], list[str]]
 _SHAPE = 'tables are told as {"db.table": ["column", …]} or {"db.table": {"column": "type"}}'
 
 
 def read(path: Path, dialect: str) -> Tables:
     """The tables of a file. Names of our own shape fold as the dialect folds unquoted ones; those in quotes, and dbt's, stay."""
-    told = _decoded(path)
+    told: Any = _decoded(path)
     if not isinstance(told, dict):
         raise InvalidQuestion(f"{path}: {_SHAPE}; the file holds {_called(told)}")
-    version = told["metadata"].get("dbt_schema_version", "") if isinstance(told.get("metadata"), dict) else ""
-    if "/catalog/" in str(version):
+    about: Any = told.get("metadata")
+    version = str(about.get("dbt_schema_version") or "") if isinstance(about, dict) else ""
+    if "/catalog/" in version:
         return _dbt(path, told, _catalog_columns)
-    if "/manifest/" in str(version):
+    if "/manifest/" in version:
         found = _dbt(path, told, _manifest_columns)
         if not found:
             raise InvalidQuestion(
@@ -125,4 +126,5 @@ def _manifest_columns(node: dict[str, Any]) -> tuple[tuple[Any, ...], list[str]]
 def _called(value: Any) -> str:
     if value is None or value == "":
         return "nothing"
-    return {dict: "a mapping", list: "a list", str: f"the text {str(value)[:40]!r}"}.get(type(value), repr(value)[:40])
+    words: dict[type, str] = {dict: "a mapping", list: "a list", str: f"the text {str(value)[:40]!r}"}
+    return words.get(type(value), repr(value)[:40])

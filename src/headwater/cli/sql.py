@@ -70,7 +70,7 @@ def sql(
     if len(chosen) > 1:
         raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
     need("sql", "headwater sql")
-    found = _analysed(files, dialect, schemas or (), database, schema, streaming=not chosen)
+    found = _analysed(files, dialect, schemas or [], database, schema, streaming=not chosen)
     troubled: list[Found] = []
     if not chosen or chosen == ["--fingerprint"]:
         troubled = _print_plain(found, dialect, tables_only=table_level, fingerprints=fingerprint)
@@ -146,7 +146,7 @@ def _writer() -> Callable[[Line], None]:
 
 
 def _analysed(
-    files: list[str], dialect: str, schemas: Any, database: str, schema: str, *, streaming: bool
+    files: list[str], dialect: str, schemas: list[Path], database: str, schema: str, *, streaming: bool
 ) -> Iterator[Found]:
     """Every statement of every file, each file on its own: what one makes, another does not know."""
     from headwater.cli.statements import Found
@@ -154,11 +154,11 @@ def _analysed(
 
     catalog = _catalog(dialect, schemas)
     paths = _paths(files)
-    defaults = {"database": _folded(database, dialect), "schema": _folded(schema, dialect)}
+    database, schema = _folded(database, dialect), _folded(schema, dialect)
     with _progress(len(paths), shown=not (streaming and sys.stdout.isatty())) as advance:
         for path in paths:
             text = _text(path)
-            for statement in analyse(text, dialect, catalog, Session(**defaults)):
+            for statement in analyse(text, dialect, catalog, Session(database, schema)):
                 yield Found("stdin" if path == "-" else path, text, statement)
             advance()
 
@@ -172,9 +172,9 @@ def _catalog(dialect: str, schemas: list[Path]) -> Catalog:
         rules(dialect)
     except ValueError as error:
         raise InvalidQuestion(str(error)) from error
-    tables: dict[str | tuple[str, ...], Any] = {}
+    tables: dict[str | tuple[str, ...], list[str]] = {}
     for path in schemas:
-        tables.update(read(path, dialect))
+        tables |= read(path, dialect)
     return Catalog(tables, dialect)
 
 

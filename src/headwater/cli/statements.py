@@ -11,6 +11,7 @@ from headwater.cli.output import escaped
 
 if TYPE_CHECKING:
     from headwater.columns import Flow, Input, Statement
+    from headwater.model.lineage import Transformation
 
 Line = list[tuple[str, str]]
 _LEVELS = {
@@ -74,7 +75,10 @@ def lines(found: Found, *, tables_only: bool = False) -> Iterator[Line]:
     for title, tables in (("reads ", told.reads), ("writes", told.writes)):
         if tables:
             yield [(f"  {title}  ", "dim"), (", ".join(escaped(name(table)) for table in tables), "")]
+    made = {flow.target for flow in told.flows if flow.action == "CREATE"}
     for change in told.changes:
+        if change.action == "CREATE" and change.table in made:
+            continue
         other = f" → {escaped(name(change.other))}" if change.other else ""
         yield [("  change  ", "dim"), (f"{change.action} {escaped(name(change.table))}{other}", "")]
     if not tables_only:
@@ -94,47 +98,53 @@ def _flow(told: "Statement", index: int, flow: "Flow") -> Iterator[Line]:
             if at == index:
                 open_names.setdefault(place, []).append((unresolved.name, bits))
     labels = [escaped(one.name) or f"(column {place})" for place, one in enumerate(flow.columns, 1)]
-    width = min(max(map(len, labels), default=0), _WIDEST)
-    entries = [
-        _sources(one.inputs, open_names.get(place, ()), True) or [[("(no column)", "dim")]]
-        for place, one in enumerate(flow.columns)
-    ]
+    entries = [_sources(one.inputs, open_names.get(place, ())) for place, one in enumerate(flow.columns)]
+    width = _width(labels)
+    source_width = _width([text for sources in entries for text, _ in sources])
     for place, (label, sources) in enumerate(zip(labels, entries, strict=True)):
         last = place == len(labels) - 1
-        for row, source in enumerate(sources):
+        for row, made in enumerate([_source(*one, source_width) for one in sources] or [[("(no column)", "dim")]]):
             branch = ("  └─ " if last else "  ├─ ") if row == 0 else ("     " if last else "  │  ")
-            yield [(branch, "dim"), (f"{label if row == 0 else '':<{width}} ", ""), *source]
-    deciding = _sources(flow.rows, open_names.get(-1, ()), False)
-    for row, source in enumerate(deciding):
-        yield [("  rows " if row == 0 else "       ", "dim"), *source]
+            yield [(branch, "dim"), (f"{'' if row else label:<{width}} ", ""), *made]
+    deciding = _sources(flow.rows, open_names.get(-1, ()))
+    source_width = _width([text for text, _ in deciding])
+    for row, (text, transformations) in enumerate(deciding):
+        yield [("       " if row else "  rows ", "dim"), *_source(text, transformations, source_width)]
 
 
-def _sources(inputs: Sequence["Input"], open_names: Sequence[tuple[str, int]], alone: bool) -> list[Line]:
-    """One line for each column that feeds or decides, direct ones first, kinds below each other."""
+def _width(texts: list[str]) -> int:
+    """So wide that most of them stand in line."""
+    return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
+
+
+def _sources(
+    inputs: Sequence["Input"], open_names: Sequence[tuple[str, int]]
+) -> list[tuple[str, tuple["Transformation", ...]]]:
+    """The columns that feed or decide, direct ones first, then names that stayed open."""
     from headwater.columns import kinds
 
     rows = [(escaped(column(one)), one.transformations) for one in inputs]
-    rows += [(f"? {escaped(text)}", kinds.transformations(bits)) for text, bits in open_names]
     rows.sort(key=lambda row: not any(kind.type == "DIRECT" for kind in row[1]))
-    width = min(max((len(text) for text, _ in rows), default=0), _WIDEST) if alone or len(rows) > 1 else 0
-    found: list[Line] = []
-    for text, transformations in rows:
-        direct = [kind for kind in transformations if kind.type == "DIRECT"]
-        indirect = [kind for kind in transformations if kind.type != "DIRECT"]
-        made: Line = [("← " if direct else "⇠ ", "dim"), (f"{text:<{width}}  ", "red" if text.startswith("? ") else "")]
-        for kind in direct:
-            made.append((kind.subtype, _STYLES.get(kind.subtype, "")))
-            if kind.masking:
-                made.append((" masked", "magenta"))
-        if direct and indirect:
-            made.append(("  ⇠ ", "dim"))
-        for number, kind in enumerate(indirect):
-            made.append((", " if number else "", ""))
-            made.append((kind.subtype, "yellow"))
-            if kind.masking:
-                made.append((" masked", "magenta"))
-        found.append(made)
-    return found
+    return rows + [(f"? {escaped(text)}", kinds.transformations(bits)) for text, bits in open_names]
+
+
+def _source(text: str, transformations: tuple["Transformation", ...], width: int) -> Line:
+    """An arrow, a column, its direct kind, then its indirect ones behind an arrow of their own."""
+    direct = [kind for kind in transformations if kind.type == "DIRECT"]
+    indirect = [kind for kind in transformations if kind.type != "DIRECT"]
+    made: Line = [("← " if direct else "⇠ ", "dim"), (f"{text:<{width}}  ", "red" if text.startswith("? ") else "")]
+    for kind in direct:
+        made.append((kind.subtype, _STYLES.get(kind.subtype, "")))
+        if kind.masking:
+            made.append((" masked", "magenta"))
+    if direct and indirect:
+        made.append(("  ⇠ ", "dim"))
+    for number, kind in enumerate(indirect):
+        made.append((", " if number else "", ""))
+        made.append((kind.subtype, "yellow"))
+        if kind.masking:
+            made.append((" masked", "magenta"))
+    return made
 
 
 def _unresolved(told: "Statement") -> Iterator[Line]:
