@@ -39,7 +39,8 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
-        self.lateral = AFTER if rule.alias_in_where else NEVER
+        self.lateral = AFTER if rule.lateral_aliases else NEVER
+        self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
         self.ordering = FIRST

@@ -184,7 +184,7 @@ class Resolver(FromClause):
         for item in query.items:
             self.item(item, scope, own, below)
         columns = self.projections(query.projections, scope)
-        scope.set_mode(self.lateral)
+        scope.set_mode(self.filtering)
         for condition in query.where:
             self.into(own, condition, scope)
         if query.group:
@@ -296,7 +296,7 @@ class Resolver(FromClause):
         it is the input's."""
         for parts, inner, path in expression.references:
             is_aggregated = inner & _LOW == AGGREGATED
-            scope.set_mode(self.lateral if is_aggregated else AFTER if mode and parts[-1] in grouped else mode)
+            scope.set_mode(self.filtering if is_aggregated else AFTER if mode and parts[-1] in grouped else mode)
             add(own, used(scope.column(parts, path), use | inner & MASKING_USE))
         scope.set_mode(mode)
         for query, _, standing in expression.subqueries:
