@@ -54,7 +54,7 @@ def name(table: Sequence[str]) -> str:
 
 def column(one: "Input") -> str:
     """`table.column`, and where inside it when that is known."""
-    return f"{name(one.table)}.{one.field}" + (f" (at {one.path})" if one.path else "")
+    return (f"{name(one.table)}." if one.table else "") + one.field + (f" (at {one.path})" if one.path else "")
 
 
 # -- for people --
