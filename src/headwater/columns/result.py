@@ -88,7 +88,7 @@ class Unresolved(msgspec.Struct, frozen=True):
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One statement. `start`, `end`: characters of the text; `line` counts from 1. `kind`: SELECT, INSERT, CREATE TABLE, MERGE, …
 
-    `within`: the procedure, function or block the statement stands in, or empty.
+    `within`: the procedure or function the statement stands in, or empty. `name`: the routine it makes or calls, or empty.
     `form`: the internal form, which `resolve` reads again when more schemas are known, without parsing; None when there is none.
     """
 
@@ -105,6 +105,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[Unresolved, ...] = ()
     warnings: tuple[str, ...] = ()
     within: str = ""
+    name: str = ""
     fingerprint: str = ""
     normalised: str = ""
     form: object | None = None

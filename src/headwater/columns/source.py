@@ -106,7 +106,6 @@ def item(context: Context, node: Any) -> form.Item:
 
 
 def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
-    args = node.args
     if isinstance(node, exp.Table):
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
