@@ -13,9 +13,11 @@ import pytest
 
 from headwater.cli import column_graph, extras, main, statements
 from headwater.columns import analyse
+from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
 from headwater.model.event import read
 
+ROOT = Path(__file__).parents[3]
 SALES = """-- daily sales
 INSERT INTO mart.sales (day, customer, total, n)
 SELECT date_trunc('day', o.ts), md5(c.email), sum(CASE WHEN o.state = 'paid' THEN o.amount END), count(*)
@@ -87,6 +89,7 @@ def test_the_plain_form(run: Run) -> None:
     told = run(write("sales.sql", SALES))
     assert told.out == SALES_PRINTED
     assert told.code == 0
+    assert SALES_PRINTED in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_open_names_and_what_is_not_understood_are_said(run: Run) -> None:
@@ -125,6 +128,12 @@ def test_table_level_leaves_columns_out(run: Run) -> None:
 # -- other forms --
 
 
+def test_every_dialect_is_described() -> None:
+    described = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+    assert ", ".join(NAMES) in described
+    assert f"any of {len(NAMES)} dialects" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_json_has_the_shape_the_reference_describes(run: Run) -> None:
     told = run(write("sales.sql", SALES + OPEN), "--json", "--fingerprint").json
     first, second = told["statements"]
@@ -148,7 +157,7 @@ def test_json_has_the_shape_the_reference_describes(run: Run) -> None:
         {"flow": 0, "column": 1, "transformations": [{"type": "DIRECT", "subtype": "IDENTITY", "masking": False}]}
     ]
     assert told["totals"] == {"statements": 2, "full": 2, "partial": 0, "tables": 0, "nothing": 0, "unresolved": 1}
-    described = (Path(__file__).parents[3] / "docs/reference/cli.md").read_text(encoding="utf-8")
+    described = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for key in {*told, *first, *first["flows"][0], *second["unresolved"][0]}:
         assert f"`{key}`" in described, key
 
