@@ -112,10 +112,17 @@ def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Cata
         lowered.variables = sorted(piece.variables)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
-    told = outcome(lowered, catalog, session)
+    try:
+        told = outcome(lowered, catalog, session)
+    except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
+        told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
     )
+
+
+def _defect(error: Exception) -> str:
+    return f"a defect of the engine, please report it with the statement: {type(error).__name__}: {error}"
 
 
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
@@ -133,6 +140,8 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
     except SqlglotError as error:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_first_line(error)]), Level.NOTHING
+    except Exception as error:  # noqa: BLE001 - as above
+        return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_defect(error)]), Level.NOTHING
     return lowered, Level.FULL if lowered.form is not None or not lowered.warnings else Level.PARTIAL
 
 

@@ -340,9 +340,16 @@ def _lambda(context: Context, node: Any, use: int, stack: Stack, result: form.Ex
     result.subqueries.extend(body.subqueries)
 
 
-def _anonymous(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A function the parser does not know: takes a value of all its arguments; a date part among them is none."""
     name = str(node.this).lower().rsplit(".", 1)[-1]
+    if name == "table" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = node.expressions[0].parts
+        table = exp.Table(
+            this=parts[-1], db=parts[-2] if len(parts) > 1 else None, catalog=parts[-3] if len(parts) > 2 else None
+        )
+        _table(context, table, use, stack, result)
+        return
     arguments = list(node.expressions)
     if name.startswith(_DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
         arguments = arguments[1:]

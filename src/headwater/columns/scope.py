@@ -12,6 +12,7 @@ from headwater.columns.relation import (
     Open,
     OpenValue,
     Relation,
+    StructValue,
     add,
     union,
 )
@@ -272,7 +273,10 @@ class Scope:
                 if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
                     return sorted(listed, key=lambda one: 0 if one[0] in self.merged else 1)
                 return list(listed)
-            return [("*", OpenValue(self.leaves, self.column(qualifier, ""), within=True))]
+            struct = self.column(qualifier, "")
+            if isinstance(struct, StructValue):
+                return list(struct.fields.items())
+            return [("*", OpenValue(self.leaves, struct, within=True))]
         if not self.merged:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
