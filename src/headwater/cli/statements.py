@@ -65,6 +65,8 @@ def lines(found: Found, *, tables_only: bool = False) -> Iterator[Line]:
     told = found.statement
     words, style = _LEVELS[told.level]
     heading: Line = [(escaped(found.place), "dim"), ("  ", ""), (told.kind, "bold")]
+    if told.name:
+        heading.append((f" {escaped(told.name)}", "bold"))
     if told.writes:
         heading.append((" → " + ", ".join(escaped(name(table)) for table in told.writes), "bold"))
     if told.within:
@@ -199,6 +201,7 @@ def _statement(found: Found, dialect: str, tables_only: bool, fingerprints: bool
         "start": told.start,
         "end": told.end,
         "kind": told.kind,
+        "name": told.name or None,
         "level": str(told.level),
         "within": told.within or None,
         "reads": [_table(table) for table in told.reads],

@@ -110,6 +110,15 @@ def test_a_statement_with_two_targets_has_two_trees(run: Run) -> None:
     assert told.out.index("APPEND → t") < told.out.index("← s.a") < told.out.index("APPEND → u")
 
 
+def test_statements_of_a_procedure_say_where_they_stand(run: Run) -> None:
+    text = "CREATE PROCEDURE p() AS\nBEGIN\n  INSERT INTO t SELECT a FROM s;\nEND"
+    told = run("-", "-d", "tsql", stdin=text).out
+    assert "stdin:1  CREATE PROCEDURE p\n" in told
+    assert "stdin:3  INSERT → t  in p\n" in told
+    first, second = run("-", "-d", "tsql", "--json", stdin=text).json["statements"]
+    assert (first["name"], first["within"], second["within"]) == ("p", None, "p")
+
+
 def test_names_are_neither_cut_nor_let_loose_on_the_terminal(run: Run) -> None:
     long = "c" * 500
     told = run("-", stdin=f'SELECT {long}, "\x1b[2J" FROM t')
