@@ -1,5 +1,6 @@
 """`headwater sql`: what it prints, what it refuses, how it ends."""
 
+import datetime as dt
 import io
 import json
 import subprocess
@@ -15,6 +16,7 @@ from headwater.cli import column_graph, extras, main, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
+from headwater.intake.project import project
 from headwater.model.event import read
 
 ROOT = Path(__file__).parents[3]
@@ -213,7 +215,7 @@ def test_openlineage_events_are_such_as_the_server_reads(run: Run) -> None:
     assert [event.job.name for event in events if event.job] == ["sales.sql:mart.sales", "sales.sql:mart.sales:2"]
     for event in events:
         assert event.kind == "job"
-        assert not event.warnings
+        assert not project(event, dt.datetime.now(dt.UTC), b"0" * 16).warnings
         assert [one.name.name for one in event.inputs] == ["raw.orders", "raw.customers"]
         assert {"columnLineage"} == set(event.outputs[0].facets)
         assert json.loads(bytes(event.job_facets["sql"]))["dialect"] == "postgres"
@@ -376,6 +378,14 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(NotInstalled, match=r"pip install 'headwater\[sql\]'"):
         extras.need("sql", "headwater sql")
+
+
+def test_an_output_that_cannot_hold_an_arrow_gets_its_escape() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "headwater", "sql", "-"], input=b"SELECT a FROM t", capture_output=True, check=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert b"\\u2190 t.a" in told.stdout
 
 
 def test_into_a_pipe_it_is_plain_whatever_the_width() -> None:
