@@ -277,7 +277,8 @@ def shape(found: Found, dialect: str) -> tuple[str, str]:
 
 
 def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
-    """An OpenLineage JobEvent for each statement with a target: the job is the file and the target, and a number from the second on."""
+    """An OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name:
+    it must not end as the target does, or a name's ending would mean both."""
     import os
 
     from headwater.client import event
@@ -290,7 +291,7 @@ def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: 
         if not one.statement.writes:
             continue
         told = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
-        job = f"{one.file}:{', '.join(name(table) for table in one.statement.writes)}"
+        job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
         seen[job] += 1
         outputs = [
             event.dataset(
@@ -302,7 +303,7 @@ def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: 
         ]
         made.append(
             event.job(
-                (job_namespace, job if seen[job] == 1 else f"{job}:{seen[job]}"),
+                (job_namespace, f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"),
                 inputs=[event.dataset(given.namespace, given.name) for given in told.inputs],
                 outputs=outputs,
                 job_facets={

@@ -188,6 +188,8 @@ def test_mermaid_and_dot_group_columns_by_table(run: Run) -> None:
     assert any("-.->" in line and "JOIN" in line for line in chart)
     graph = run("sales.sql", "--dot").out
     assert 'label="raw.orders";' in graph
+    assert {line[-14:-2] for line in graph.splitlines() if "JOIN" in line} == {"style=dotted"}
+    assert not any("dotted" in line for line in graph.splitlines() if "AGGREGATION" in line)
     assert graph.rstrip().endswith("}")
     assert "cylinder" in run("sales.sql", "--dot", "--table-level").out
 
@@ -212,7 +214,7 @@ def test_openlineage_events_are_such_as_the_server_reads(run: Run) -> None:
     write("sales.sql", SALES + OPEN + SALES)
     told = run("sales.sql", "-d", "postgres", "--openlineage", "postgres://h:5432").json
     events = [read(msgspec.json.encode(one)) for one in told]
-    assert [event.job.name for event in events if event.job] == ["sales.sql:mart.sales", "sales.sql:mart.sales:2"]
+    assert [event.job.name for event in events if event.job] == ["sales.sql[mart.sales]", "sales.sql[mart.sales#2]"]
     for event in events:
         assert event.kind == "job"
         assert not project(event, dt.datetime.now(dt.UTC), b"0" * 16).warnings
@@ -302,6 +304,33 @@ def test_schemas_settle_names_and_stars(run: Run, name: str, text: str) -> None:
     told = run("-", "--schemas", write(name, text), "--strict", "--json", stdin=OPEN)
     assert told.code == 0
     assert [one["name"] for one in told.json["statements"][0]["flows"][0]["columns"]] == ["x", "k"]
+
+
+def outputs(told: Ended) -> list[str]:
+    return [one["name"] for one in told.json["statements"][0]["flows"][0]["columns"]]
+
+
+def test_columns_of_a_catalog_stand_by_their_index(run: Run) -> None:
+    columns = {name: {"name": name, "index": index} for name, index in {"c": 3, "a": 1, "b": 2}.items()}
+    node = {"metadata": {"schema": "s", "name": "t"}, "columns": columns}
+    body = {"metadata": {"dbt_schema_version": "https://x/catalog/v1.json"}, "nodes": {"model.t": node}}
+    assert outputs(run("-", "--json", "--schemas", write("c.json", json.dumps(body)), stdin="SELECT * FROM s.t")) == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
+def test_names_of_schemas_fold_as_the_dialect_does(run: Run) -> None:
+    write("s.yaml", "s.t: [a]\n'\"q\".t': [a]")
+    told = run("-", "-d", "snowflake", "--schemas", "s.yaml", stdin='INSERT INTO s.t SELECT a FROM "q"."t"')
+    assert "writes  S.T\n" in told.out
+    assert "reads   q.t\n" in told.out
+
+
+def test_a_part_with_a_dot_is_in_quotes() -> None:
+    assert statements.name(("a", "b.c")) == 'a."b.c"'
+    assert statements.name(("s3://b/c.csv",)) == "s3://b/c.csv"
 
 
 @pytest.mark.parametrize(
