@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from headwater.cli import column_graph, extras, main, statements
+from headwater.cli import column_graph, extras, main, sql, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
@@ -425,3 +426,34 @@ def test_into_a_pipe_it_is_plain_whatever_the_width() -> None:
     )  # fmt: skip
     assert len(told.stdout.splitlines()) == 2 + 20 + 2
     assert "\x1b" not in told.stdout
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class AtOnce:
+    """A timer whose second is over already."""
+
+    daemon = False
+
+    def __init__(self, _seconds: float, what: Callable[[], None]) -> None:
+        self.start = what
+
+    def cancel(self) -> None:
+        pass
+
+    def join(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("shown", "watched"), [(True, True), (False, True), (True, False)])
+def test_long_work_shows_a_bar_to_who_watches(monkeypatch: pytest.MonkeyPatch, shown: bool, watched: bool) -> None:
+    told = Terminal() if watched else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    monkeypatch.setattr(threading, "Timer", AtOnce)
+    monkeypatch.setenv("TERM", "xterm")
+    with sql._progress(3, shown=shown) as advance:
+        advance()
+    assert ("1/3" in told.getvalue()) == (shown and watched)
