@@ -34,10 +34,12 @@ Node = exp.Expr
 
 def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
     """The references and subqueries of `node`, used as `use`."""
+    if node.__class__ is exp.Column:
+        return form.Expression([(context.column(node), use, "")], [])
     result = form.Expression([], [])
     references = result.references
     stack: Stack = [(node, use)]
-    hows, column, literal = _HOW, exp.Column, exp.Literal
+    hows, binary, column, literal = _HOW, _BINARY, exp.Column, exp.Literal
     while stack:
         node, use = stack.pop()
         kind = type(node)
@@ -55,7 +57,12 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
                 below = how
             elif use >= MASKING_USE:
                 below = below_use(use, how)
-            for child in node.args.values():
+            args = node.args
+            if kind in binary:
+                stack.append((args["expression"], below))
+                stack.append((args["this"], below))
+                continue
+            for child in args.values():
                 if child.__class__ is list:
                     for one in child:
                         if isinstance(one, Node):
@@ -376,6 +383,10 @@ _MASKING_NAMES = frozenset(
 _MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
 _NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
 
+_BINARY = frozenset(
+    _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
+)
+"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
 _HOW: dict[type, Any] = {}
 for _kind in _kinds("AggFunc"):
     _waiting = [_kind]

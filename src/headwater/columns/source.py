@@ -29,6 +29,8 @@ _EXPLODED = {
 def sources(context: Context, node: Any) -> list[form.Item]:
     """The items of one entry of FROM, joins hung below it included."""
     found = [item(context, node)]
+    if _SIMPLE.issuperset(node.args):
+        return found
     for one in node.args.get("joins") or ():
         found += join(context, one)
     for one in node.args.get("laterals") or ():
@@ -38,6 +40,8 @@ def sources(context: Context, node: Any) -> list[form.Item]:
 
 def join(context: Context, node: Any) -> list[form.Item]:
     args = node.args
+    if len(args) == 1:  # A comma.
+        return sources(context, args["this"])
     side, kind = str(args.get("side") or "").lower(), str(args.get("kind") or "").lower()
     if kind == "array":
         return _array_join(context, node)
