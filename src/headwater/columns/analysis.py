@@ -27,6 +27,8 @@ from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
+_VALUES = frozenset({"var", "expression"})
+"""Holes of a template that stand for values, not for tables."""
 _READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
@@ -45,6 +47,8 @@ def analyse(
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
+        values = {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
+        session.variables |= values
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
     for piece in pieces(text, rule.parser):

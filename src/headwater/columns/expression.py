@@ -14,6 +14,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.dialect import DATE_PARTS
+from headwater.columns.functions import AGGREGATE_NAMES, DATE_FUNCTIONS, MASKING_NAMES, MASKING_PREFIXES, NOTHING_NAMES
 from headwater.columns.kinds import (
     AGGREGATED,
     AS_IS,
@@ -351,13 +352,13 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         _table(context, table, use, stack, result)
         return
     arguments = list(node.expressions)
-    if name.startswith(_DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+    if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
         arguments = arguments[1:]
-    step = AGGREGATED if name in _AGGREGATE_NAMES else TRANSFORMED
+    step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
-    if name in _MASKING_NAMES or name.startswith(_MASKING_PREFIXES):
+    if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):
         below |= MASKING_USE
-    if name in _NOTHING_NAMES:
+    if name in NOTHING_NAMES:
         return
     _push(stack, arguments, below)
 
@@ -370,25 +371,6 @@ def _kinds(*names: str) -> list[type]:
     """Classes of the parser by name; those a version of it lacks are left out."""
     return [found for name in names if (found := getattr(exp, name, None)) is not None]
 
-
-_DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
-_AGGREGATE_NAMES = frozenset(
-    (
-        "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
-        "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
-        "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
-        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
-    ).split()
-)
-_MASKING_NAMES = frozenset(
-    (
-        "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "
-        "hmac aes_encrypt encrypt pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 "
-        "hive_hash"
-    ).split()
-)
-_MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
-_NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
 
 _BINARY = frozenset(
     _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
