@@ -330,7 +330,7 @@ def _anonymous(_context: Context, node: Any, use: int, stack: Stack, _result: fo
     arguments = list(node.expressions)
     if name.startswith(_DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
         arguments = arguments[1:]
-    step = AGGREGATED if name in _AGGREGATE_NAMES else TRANSFORMED
+    step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
     if name in _MASKING_NAMES or name.startswith(_MASKING_PREFIXES):
         below |= MASKING_USE
@@ -349,7 +349,7 @@ def _kinds(*names: str) -> list[type]:
 
 
 _DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
-_AGGREGATE_NAMES = frozenset(
+AGGREGATE_NAMES = frozenset(
     (
         "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
         "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "

@@ -38,11 +38,12 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
-    """An output: its name, its value; or a star."""
+    """An output: its name, its value; or a star. `aggregates`: GROUP BY ALL leaves it out (said only where there is one)."""
 
     name: str
     value: Expression
     star: Star | None = None
+    aggregates: bool = False
 
 
 class Cte(msgspec.Struct, array_like=True, gc=False):
