@@ -50,6 +50,7 @@ def test_light_rooms_import_nothing_heavy() -> None:
         "requests",
         "httpx",
         "pandas",
+        "sqlglot",
     }
     for module in ("headwater.client", "headwater.cli.program"):
         told = subprocess.run(

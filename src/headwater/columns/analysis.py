@@ -110,7 +110,7 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
             ), Level.NOTHING
         lowered = lower_statement(tree, rule)
         if lowered.form is not None:
-            name_outputs(lowered.form, tokens, text)
+            name_outputs(lowered.form, tokens, text, rule.parser)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
     except SqlglotError as error:

@@ -64,11 +64,15 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE. `other`: the second table of it."""
+    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
+
+    `other`: the second table of it. `temporary`: what is created ends with the session.
+    """
 
     action: str
     table: TableName
     other: TableName | None = None
+    temporary: bool = False
 
 
 class Unresolved(msgspec.Struct, frozen=True):
