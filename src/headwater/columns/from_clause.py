@@ -116,8 +116,8 @@ class FromClause(ABC):
             self.into(own, item.on, scope)
 
     def _shared_names(self, scope: Scope, relation: Relation, own: Dependencies) -> list[str]:
-        mine = {name for name, value in scope.star(()) if not isinstance(value, Open)}
-        shared = [name for name, _ in relation.columns() if name in mine]
+        theirs = {name for name, value in relation.columns() if not isinstance(value, Open)}
+        shared = list(dict.fromkeys(name for name, _ in scope.star(()) if name in theirs))
         if relation.opens or any(isinstance(value, Open) for _, value in scope.star(())):
             add(own, used(self.leaves.guess("NATURAL JOIN", [], "the columns both sides share are unknown"), JOIN))
         return shared

@@ -10,6 +10,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.expression import children, lower
+from headwater.columns.functions import AGGREGATE_NAMES
 from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
 from headwater.columns.source import everything, item, join, joined, sources
 
@@ -142,6 +143,8 @@ def _select(context: Context, node: Any) -> form.Select:
     if (group := args.get("group")) is not None:
         result.group = group_keys(context, group)
         result.group_all = bool(group.args.get("all"))
+        if result.group_all:
+            _mark_aggregates(args["expressions"], result.projections)
     if (having := args.get("having")) is not None:
         result.having = lower(context, having.this, TRANSFORMED)
     if (qualify := args.get("qualify")) is not None:
@@ -158,6 +161,39 @@ def _select(context: Context, node: Any) -> form.Select:
             result.distinct_on = _keys(context, [on], GROUP_BY)
     context.windows = windows
     return result
+
+
+def _mark_aggregates(nodes: list[Any], found: list[form.Projection]) -> None:
+    """Which outputs are made of aggregates."""
+    place = 0
+    for node in nodes:
+        several = isinstance(node, exp.Aliases)
+        width = len(node.args["expressions"]) if several else 2 if type(node) in _TWO_COLUMNS else 1
+        for one in found[place : place + width]:
+            one.aggregates = _has_aggregate(node)
+        place += width
+
+
+def _has_aggregate(node: Any) -> bool:
+    """Whether an expression is made of an aggregate: not of one in a subquery, nor of a function over a window."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Query):
+            continue
+        if isinstance(one, exp.Window):
+            function = one.this
+            while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+                function = function.this
+            waiting += [child for child in children(one) if child is not one.this]
+            waiting += children(function)
+            continue
+        if isinstance(one, exp.AggFunc) or (
+            isinstance(one, exp.Anonymous) and str(one.this).lower().rsplit(".", 1)[-1] in AGGREGATE_NAMES
+        ):
+            return True
+        waiting += children(one)
+    return False
 
 
 def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = None) -> list[form.Projection]:

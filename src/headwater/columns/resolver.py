@@ -198,9 +198,7 @@ class Resolver(FromClause):
         if query.group:
             self._keys(query.group, scope, columns, self.grouping, GROUP_BY, own)
         if query.group_all:
-            for projection, (_, value) in zip(query.projections, columns, strict=False):
-                if not isinstance(value, Open) and not _aggregates(projection):
-                    add(own, used(value, GROUP_BY))
+            self._all_keys(query.projections, columns, scope, own)
         if query.having is not None:
             grouped = {
                 key.references[0][0][-1]
@@ -224,6 +222,18 @@ class Resolver(FromClause):
         self._spend(len(own))
         return Relation(columns, Rows(own, below) if own or below else None)
 
+    def _all_keys(
+        self, projections: list[form.Projection], columns: list[Column], scope: Scope, own: Dependencies
+    ) -> None:
+        """GROUP BY ALL: every output that is no aggregate."""
+        place = 0
+        for one in projections:
+            width = 1 if one.star is None else len(self._star(one.star, scope))
+            if not one.aggregates:
+                for _, value in columns[place : place + width]:
+                    add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
+            place += width
+
     def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
         scope.set_mode(self.lateral)
         columns: list[Column] = []
@@ -235,7 +245,11 @@ class Resolver(FromClause):
                 columns.append((one.name, value))
                 scope.define(one.name, value)
             else:
-                columns += self._star(one.star, scope)
+                found = self._star(one.star, scope)
+                columns += found
+                for name, output in found:  # ORDER BY means them before the columns they come from
+                    if not isinstance(output, Open):
+                        scope.define(name, output)
         return columns
 
     def _star(self, star: form.Star, scope: Scope) -> list[Column]:
@@ -361,11 +375,6 @@ def _same(some: list[Column], others: list[Column]) -> bool:
     return [one[1] for one in some if not isinstance(one[1], Open)] == [
         one[1] for one in others if not isinstance(one[1], Open)
     ]
-
-
-def _aggregates(projection: form.Projection) -> bool:
-    """Whether an output is an aggregate or made of one: GROUP BY ALL leaves it out."""
-    return any(use & 1023 == 2 for _, use, _ in projection.value.references)
 
 
 def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]

@@ -271,7 +271,8 @@ class Scope:
             if relation is not None:
                 listed = relation.columns()
                 if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
-                    return sorted(listed, key=lambda one: 0 if one[0] in self.merged else 1)
+                    places = {name: place for place, name in enumerate(self.merged)}
+                    return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
             struct = self.column(qualifier, "")
             if isinstance(struct, StructValue):
