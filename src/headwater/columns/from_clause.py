@@ -268,11 +268,9 @@ class FromClause(ABC):
 class _Row(Relation):
     """What a function makes: known columns; any other name is a field of the one value."""
 
-    __slots__ = ("inside",)
-
     def __init__(self, columns: list[Column], inside: OpenValue, rows: Rows | None) -> None:
         super().__init__(columns, rows)
-        self.inside = inside
+        self.inside: OpenValue = inside
 
     def any(self, name: str) -> list[Dependencies]:
         known = self.get(name)

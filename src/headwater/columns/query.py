@@ -133,6 +133,10 @@ def _select(context: Context, node: Any) -> form.Select:
     if match is not None and items:
         items[-1].source = _described(context, match, items[-1].source)
     result = form.Select(projections(context, args["expressions"], args.get("exclude")), items, own)
+    if (
+        args.get("kind") == "VALUE" and len(result.projections) == 1
+    ):  # BigQuery: a row is the value, its fields are the columns.
+        result.projections[0].name = "*"
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))

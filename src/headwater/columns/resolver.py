@@ -15,6 +15,7 @@ from headwater.columns.relation import (
     Dependencies,
     Open,
     OpenUnion,
+    OpenValue,
     Relation,
     Rows,
     StructValue,
@@ -242,6 +243,13 @@ class Resolver(FromClause):
                 value = self.value(one.value, scope)
                 if one.fields:
                     value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
+                if one.name == "*":  # The fields of a value: only their types could tell them.
+                    columns += (
+                        list(value.fields.items())
+                        if isinstance(value, StructValue)
+                        else [("*", OpenValue(self.leaves, value, True))]
+                    )
+                    continue
                 columns.append((one.name, value))
                 scope.define(one.name, value)
             else:
