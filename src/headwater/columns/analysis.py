@@ -16,6 +16,7 @@ from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
 from headwater.columns.flows import Outcome, outcome
+from headwater.columns.naming import name_outputs
 from headwater.columns.result import Level, Statement
 from headwater.columns.session import Session
 from headwater.columns.statement import lower_statement
@@ -69,6 +70,8 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
                 "UNKNOWN", None, rule.parser, warnings=["the statement is not understood"]
             ), Level.NOTHING
         lowered = lower_statement(tree, rule)
+        if lowered.form is not None:
+            name_outputs(lowered.form, tokens, text)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
     except SqlglotError as error:

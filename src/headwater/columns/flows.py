@@ -182,11 +182,17 @@ class _Teller:
         for condition in [*([what.on] if what.on is not None else []), *what.where]:
             add(own, resolver.value(condition, scope))
         columns: dict[str, Dependencies] = {}
+        both = scope
         for clause in what.clauses:
+            scope = both
+            if clause.sees:
+                scope = resolver.scope(ctes, None)
+                for one in both.relations[:1] if clause.sees == "target" else both.relations[1:]:
+                    scope.add(*one)
             for condition in clause.deciding:
                 add(own, resolver.value(condition, scope))
             for column, value in self._assigned(
-                clause, what, scope.relations[1][2] if len(scope.relations) > 1 else None
+                clause, what, both.relations[1][2] if len(both.relations) > 1 else None
             ):
                 found = resolver.value(value, scope) if isinstance(value, form.Expression) else value
                 columns[column] = union([columns[column], found]) if column in columns else found

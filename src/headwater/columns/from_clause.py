@@ -39,7 +39,8 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
-        self.lateral = AFTER if rule.alias_in_where else NEVER
+        self.lateral = AFTER if rule.lateral_aliases else NEVER
+        self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
         self.ordering = FIRST
@@ -63,7 +64,9 @@ class FromClause(ABC):
         """The outputs of a SELECT list."""
 
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
-        return Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found.using_first = self.rule.parser in {"spark", "databricks"}
+        return found
 
     def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
@@ -190,7 +193,7 @@ class FromClause(ABC):
         chooser = self.value(source.chooser, scope)
         values = [self.value(one, scope) for one in source.aggregates]
         taken = {reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references}
-        own: Dependencies = {}
+        own: Dependencies = dict(used(chooser, GROUP_BY))  # Rows are grouped by it before they are spread.
         columns: list[Column] = []
         if source.group is not None:
             for name, expression in source.group:

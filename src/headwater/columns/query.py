@@ -10,7 +10,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.expression import children, lower
-from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT
+from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
 from headwater.columns.source import item, join, sources
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
@@ -135,7 +135,7 @@ def _select(context: Context, node: Any) -> form.Select:
         result.group = group_keys(context, group)
         result.group_all = bool(group.args.get("all"))
     if (having := args.get("having")) is not None:
-        result.having = lower(context, having.this, FILTER)
+        result.having = lower(context, having.this, TRANSFORMED)
     if (qualify := args.get("qualify")) is not None:
         result.qualify = lower(context, qualify.this, FILTER)
     for argument in ("order", "sort", "cluster"):
@@ -165,12 +165,18 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
         elif kind is exp.Aliases:
             value = lower(context, node.this)
             result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]
+        elif kind in _TWO_COLUMNS:
+            value = lower(context, node)
+            result += [form.Projection(name, value) for name in ("pos", "col")]
         elif (star := _star(context, node)) is not None:
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
         else:
             result.append(form.Projection(context.output_name(node), lower(context, node)))
     return result
+
+
+_TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
 
 
 def _star(context: Context, node: Any) -> form.Star | None:
@@ -224,7 +230,7 @@ def group_keys(context: Context, node: Any) -> list[int | form.Expression]:
 def order_keys(context: Context, node: Any) -> list[int | form.Expression]:
     if node is None or _orders_all(context, node):
         return []
-    return _keys(context, node.expressions, SORT)
+    return _keys(context, node.expressions, AS_IS)
 
 
 def _orders_all(context: Context, node: Any) -> bool:

@@ -4,10 +4,11 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 """
 
 import re
+from collections.abc import Set
 
 from headwater.columns import form
 from headwater.columns.from_clause import FromClause
-from headwater.columns.kinds import FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
+from headwater.columns.kinds import AGGREGATED, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
 from headwater.columns.relation import (
     NOTHING,
     Column,
@@ -23,6 +24,7 @@ from headwater.columns.relation import (
 from headwater.columns.scope import AFTER, FIRST, NEVER, Scope
 
 _PLAIN = 1 << MASKED
+_LOW = MASKING_USE - 1
 _ROUNDS = 50
 LIMIT = 4_000_000
 
@@ -182,7 +184,7 @@ class Resolver(FromClause):
         for item in query.items:
             self.item(item, scope, own, below)
         columns = self.projections(query.projections, scope)
-        scope.set_mode(self.lateral)
+        scope.set_mode(self.filtering)
         for condition in query.where:
             self.into(own, condition, scope)
         if query.group:
@@ -192,8 +194,12 @@ class Resolver(FromClause):
                 if not isinstance(value, Open) and not _aggregates(projection):
                     add(own, used(value, GROUP_BY))
         if query.having is not None:
-            scope.set_mode(self.having)
-            self.into(own, query.having, scope)
+            grouped = {
+                key.references[0][0][-1]
+                for key in query.group
+                if isinstance(key, form.Expression) and len(key.references) == 1
+            }
+            self._deciding(query.having, scope, self.having, FILTER, own, grouped)
         if query.qualify is not None:
             scope.set_mode(AFTER)
             self.into(own, query.qualify, scope)
@@ -272,10 +278,29 @@ class Resolver(FromClause):
                     )
                 continue
             bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
-            scope.set_mode(mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER)
-            self.into(own, key, scope)
+            allowed = mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER
+            self._deciding(key, scope, allowed, use, own)
 
     # --- expressions
+
+    def _deciding(
+        self,
+        expression: form.Expression,
+        scope: Scope,
+        mode: int,
+        use: int,
+        own: Dependencies,
+        grouped: Set[str] = frozenset(),
+    ) -> None:
+        """HAVING and ORDER BY: outside aggregates a name may be an output's alias (`mode`), unless rows are `grouped` by a column of it; inside
+        it is the input's."""
+        for parts, inner, path in expression.references:
+            is_aggregated = inner & _LOW == AGGREGATED
+            scope.set_mode(self.filtering if is_aggregated else AFTER if mode and parts[-1] in grouped else mode)
+            add(own, used(scope.column(parts, path), use | inner & MASKING_USE))
+        scope.set_mode(mode)
+        for query, _, standing in expression.subqueries:
+            add(own, used(self._subquery(query, scope, standing), use))
 
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
         """What an expression depends on."""

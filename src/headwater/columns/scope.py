@@ -37,6 +37,7 @@ class Scope:
         rows_by_name: bool = False,
     ) -> None:
         self.rows_by_name = rows_by_name
+        self.using_first = False
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
@@ -264,7 +265,10 @@ class Scope:
         if qualifier:
             relation = self.relation_named(qualifier)
             if relation is not None:
-                return list(relation.columns())
+                listed = relation.columns()
+                if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
+                    return sorted(listed, key=lambda one: 0 if one[0] in self.merged else 1)
+                return list(listed)
             return [("*", OpenValue(self.leaves, self.column(qualifier, ""), within=True))]
         if not self.merged:
             return [column for _, _, relation in self.relations for column in relation.columns()]

@@ -29,11 +29,10 @@ _EXPLODED = {
 def sources(context: Context, node: Any) -> list[form.Item]:
     """The items of one entry of FROM, joins hung below it included."""
     found = [item(context, node)]
-    if not isinstance(node, exp.Subquery):
-        for one in node.args.get("joins") or ():
-            found += join(context, one)
-        for one in node.args.get("laterals") or ():
-            found.append(item(context, one))
+    for one in node.args.get("joins") or ():
+        found += join(context, one)
+    for one in node.args.get("laterals") or ():
+        found.append(item(context, one))
     return found
 
 
@@ -112,19 +111,11 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
-        if (
-            isinstance(inner, (exp.Query, exp.Values))
-            and not args.get("joins")
-            and not (isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins")))
-        ):
-            return form.Item(form.Derived(_inner(context, node)), alias, columns)
-        nested = sources(context, inner)
-        if isinstance(inner, exp.Subquery):
-            for one in inner.args.get("joins") or ():
-                nested += join(context, one)
-        for one in args.get("joins") or ():
-            nested += join(context, one)
-        return form.Item(form.Nested(nested), alias, columns)
+        is_query = isinstance(inner, (exp.Query, exp.Values)) and not (
+            isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins"))
+        )
+        source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
+        return form.Item(source, alias, columns)
     if isinstance(node, exp.Query):
         return form.Item(form.Derived(context.nested(node)), alias, columns)
     if isinstance(node, exp.Lateral):
@@ -322,13 +313,16 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
         inner = one.expressions if isinstance(one, exp.Tuple) else [one]
         values += [context.output_name(part) for part in inner]
     names: list[str] = []
+    keeps_nulls = bool(args.get("include_nulls"))
     fed: list[list[str]] = [[] for _ in values]
     into = args.get("into")
     if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
         names = [context.key(into.this)] if into.this is not None else []
         fed = [[name] for name in values]
         outputs = [context.key(one) for one in into.expressions]
-        return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names)
+        return form.Unpivoted(
+            source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
+        )
     for field in fields:
         names.append(context.output_name(field.this))
         for entry in field.expressions:
@@ -338,9 +332,5 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
                 if place < len(fed):
                     fed[place].append(context.output_name(part))
     return form.Unpivoted(
-        source,
-        list(zip(values, fed, strict=True)),
-        names,
-        bool(args.get("value_columns_first")),
-        bool(args.get("include_nulls")),
+        source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls
     )

@@ -322,7 +322,10 @@ def merge(context: Context, node: Any) -> form.Form:
         condition = when.args.get("condition")
         deciding = [lower(context, condition, FILTER)] if condition is not None else []
         then = when.args.get("then")
-        clauses.append(_branch(context, then, deciding))
+        clause = _branch(context, then, deciding)
+        if not when.args.get("matched"):
+            clause.sees = "target" if when.args.get("source") else "source"
+        clauses.append(clause)
     condition = args.get("on")
     on = lower(context, condition, JOIN) if condition is not None and not isinstance(condition, list) else None
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
