@@ -3,6 +3,7 @@
 Nothing is executed: the plan is parsed and analysed, commands too. What `toJSON` leaves out (an Expand's projections) is asked for.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.oracle.edges import Edges, Inputs, column_of, kinds
 
 _CHANGES = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
 _ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
+_BROKEN = re.compile(r"^[\s:+-]*!", re.MULTILINE)
 Schemas = Mapping[str, Mapping[str, str]]
 
 
@@ -47,6 +49,8 @@ class Analyzer:
             jplan = self.state.executePlan(self.state.sqlParser().parsePlan(text), self.mode).analyzed()
         except (PySparkException, Py4JJavaError) as error:
             raise Refused(str(error)[:1000]) from None
+        if _BROKEN.search(str(jplan.toString())):
+            raise Refused("the analyzer let a plan pass that misses its own columns")
         root = plans.parse(str(jplan.toJSON()))
         self._complete(jplan, root)
         tables = _tables(root)

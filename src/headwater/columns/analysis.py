@@ -10,7 +10,6 @@ import msgspec
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
@@ -18,10 +17,14 @@ from headwater.columns.dialect import Rules, rules
 from headwater.columns.flows import Outcome, outcome
 from headwater.columns.naming import name_outputs
 from headwater.columns.result import Level, Statement
+from headwater.columns.script import Piece, pieces
 from headwater.columns.session import Session
 from headwater.columns.statement import lower_statement
+from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
+_TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
+_READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
@@ -35,29 +38,65 @@ def analyse(
     rule = rules(dialect)
     catalog = catalog or Catalog(dialect=dialect)
     session = session or Session()
+    refusals: tuple[Refusal, ...] = ()
+    if any(mark in text for mark in _TEMPLATE_MARKS):
+        templated = plain(text)
+        text, refusals = templated.text, templated.refusals
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
-    tokens = parser.tokenize(text)
-    chunk: list[Any] = []
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            if chunk:
-                found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
-            chunk = []
-        else:
-            chunk.append(token)
-    if chunk:
-        found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
+    for piece in pieces(text, rule.parser):
+        if piece.role in _READ:
+            found.append(_statement(len(found), piece, parser, rule, catalog, session))
+        elif piece.role != "dynamic" or piece.reason:
+            found.append(_said(len(found), piece))
+    if refusals:
+        _put_refusals(found, refusals, text)
     return found
 
 
-def _statement(
-    index: int, text: str, tokens: list[Any], parser: Any, rule: Rules, catalog: Catalog, session: Session
-) -> Statement:
-    lowered, level = _lowered(text, tokens, parser, rule)
+def _said(index: int, piece: Piece) -> Statement:
+    """A piece that is not parsed: a routine, a call, what cannot be read."""
+    kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
+    return Statement(
+        index=index,
+        start=piece.start,
+        end=piece.end,
+        line=piece.line,
+        kind=kind,
+        level=Level.NOTHING if piece.reason else Level.FULL,
+        within=piece.within,
+        name=piece.name,
+        warnings=(piece.reason,) if piece.reason else (),
+    )
+
+
+def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: str) -> None:
+    """What a template holds and SQL cannot say is a warning of the statement it stands in."""
+    for refusal in refusals:
+        words = f"line {refusal.line}: {refusal.what} is left out: {refusal.why}"
+        for place in range(len(found) - 1, -1, -1):
+            one = found[place]
+            if one.line <= refusal.line or place == 0:
+                level = Level.PARTIAL if one.level is Level.FULL else one.level
+                found[place] = msgspec.structs.replace(one, warnings=(*one.warnings, words), level=level)
+                break
+        else:
+            found.append(
+                Statement(
+                    index=0, start=0, end=len(text), line=1, kind="UNKNOWN", level=Level.NOTHING, warnings=(words,)
+                )
+            )
+
+
+def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session) -> Statement:
+    lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
+    if piece.variables:
+        lowered.variables = sorted(piece.variables)
+    if piece.reason:
+        lowered.warnings = [*lowered.warnings, piece.reason]
     told = outcome(lowered, catalog, session)
     return _put_together(
-        told, lowered, index=index, start=tokens[0].start, end=tokens[-1].end + 1, line=tokens[0].line, level=level
+        told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
     )
 
 
@@ -71,7 +110,7 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
             ), Level.NOTHING
         lowered = lower_statement(tree, rule)
         if lowered.form is not None:
-            name_outputs(lowered.form, tokens, text)
+            name_outputs(lowered.form, tokens, text, rule.parser)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
     except SqlglotError as error:
@@ -84,7 +123,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _put_together(
-    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level
+    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level, within: str
 ) -> Statement:
     worst = told.level if told.level != Level.FULL else level
     return Statement(
@@ -100,6 +139,7 @@ def _put_together(
         changes=tuple(told.changes),
         unresolved=tuple(told.unresolved),
         warnings=tuple(told.warnings),
+        within=within,
         form=lowered,
     )
 

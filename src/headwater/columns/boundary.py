@@ -46,7 +46,7 @@ def alone(c: Cursor, at: int) -> bool:
     return fresh(c, at) and (after >= c.size or fresh(c, after) or c.words[after] == ";")
 
 
-def boundary(c: Cursor, at: int) -> int:  # noqa: PLR0912
+def boundary(c: Cursor, at: int) -> int:
     """Where the statement that begins here ends."""
     words, size = c.words, c.size
     state = {"head": words[at], "had": ""}
@@ -81,7 +81,7 @@ def boundary(c: Cursor, at: int) -> int:  # noqa: PLR0912
     return size
 
 
-def starts(c: Cursor, at: int, here: int, word: str, state: dict[str, str]) -> bool:  # noqa: PLR0911, PLR0912
+def starts(c: Cursor, at: int, here: int, word: str, state: dict[str, str]) -> bool:
     words = c.words
     before, after, head = words[here - 1], words[here + 1], state["head"]
     if before == ".":

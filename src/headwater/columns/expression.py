@@ -217,10 +217,19 @@ def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
             result.references.append((parts + tuple(path), use, ""))
         else:
             result.references.append((parts, below, ".".join(path)))
+    elif isinstance(base, exp.Struct) and path and (field := _made_field(context, base, path[0])) is not None:
+        stack.append((field, use))
     elif isinstance(base, exp.Identifier):
         result.references.append(((context.key(base), *path), below, ""))
     else:
         _push(stack, base, below_use(use, TRANSFORMED))
+
+
+def _made_field(context: Context, node: Any, name: str) -> Any:
+    for one in node.expressions:
+        if isinstance(one, exp.PropertyEQ) and context.output_name(one.this) == name:
+            return one.expression
+    return None
 
 
 def _bracket(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -260,17 +269,17 @@ def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.
     if isinstance(node, exp.Subquery) and not isinstance(node.this, (exp.Query, exp.Table)):
         _push(stack, node.this, use)
         return
-    result.subqueries.append((context.nested(node), use, _standing(node)))
+    result.subqueries.append((context.query(node), use, _standing(node)))
 
 
 def _standing(node: Any) -> int:
     inner = node.unnest() if isinstance(node, exp.Subquery) else node
-    return form.WHOLE if inner.args.get("kind") == "STRUCT" else form.SCALAR
+    return form.WHOLE if inner.args.get("kind") == "STRUCT" or inner.args.get("for_") else form.SCALAR
 
 
 def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A table as an argument: all of its columns."""
-    result.subqueries.append((context.nested(node), below_use(use, TRANSFORMED), form.WHOLE))
+    result.subqueries.append((context.query(node), below_use(use, TRANSFORMED), form.WHOLE))
 
 
 def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -282,7 +291,7 @@ def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form
 def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     inner = node.this
     if isinstance(inner, exp.Query):
-        result.subqueries.append((context.nested(inner), below_use(use, TRANSFORMED), form.EXISTS))
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.EXISTS))
     else:  # Spark's exists(array, predicate)
         stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
 
@@ -292,7 +301,7 @@ def _in(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
     query = node.args.get("query")
     for name, child in node.args.items():
         if name == "query" and isinstance(query, exp.Query):
-            result.subqueries.append((context.nested(query), below, form.MEMBERS))
+            result.subqueries.append((context.query(query), below, form.MEMBERS))
         else:
             _push(stack, child, below)
 
@@ -302,7 +311,7 @@ def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
     while isinstance(inner, (exp.Paren, exp.Tuple)) and len(list(children(inner))) == 1:
         inner = next(children(inner))
     if isinstance(inner, exp.Query):
-        result.subqueries.append((context.nested(inner), below_use(use, TRANSFORMED), form.MEMBERS))
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.MEMBERS))
     else:
         _push(stack, inner, below_use(use, TRANSFORMED))
 
@@ -311,7 +320,7 @@ def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Exp
     below = below_use(use, TRANSFORMED)
     for child in children(node):
         if isinstance(child, exp.Query) and not isinstance(child, exp.Subquery):
-            result.subqueries.append((context.nested(child), below, form.WHOLE))
+            result.subqueries.append((context.query(child), below, form.WHOLE))
         else:
             stack.append((child, below))
 

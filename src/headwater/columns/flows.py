@@ -94,7 +94,7 @@ class _Teller:
         columns = self._placed(what, name, relation.columns())
         self.flow(name, what.action, columns, relation.rows, reads)
         if what.creates:
-            self.result.changes.append(Change("CREATE", name))
+            self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
             schema = (
                 Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
@@ -241,7 +241,7 @@ class _Teller:
         for action, parts, other_parts in what.changes:
             key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
             name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
-            self.result.changes.append(Change(action, name, other))
+            self.result.changes.append(Change(action, name, other, what.temporary))
             if action in {"CREATE", "CLONE", "LIKE"}:
                 schema = None
                 if what.columns:
@@ -255,7 +255,11 @@ class _Teller:
             elif action == "DROP":
                 self.session.gone(key)
             elif action == "RENAME":
+                self._moved(key, other_key, other or name)
                 self.session.renamed(key, other_key)
+            elif action == "SWAP":
+                self._moved(key, other_key, other or name)
+                self._moved(other_key, key, name)
             if (
                 action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
                 and name not in self.result.writes
@@ -266,6 +270,12 @@ class _Teller:
         """A clone has every column of the other."""
         relation, _ = self.resolver.table(form.TableSource(other_key), {})
         self.flow(name, action, relation.columns(), None, [other])
+
+    def _moved(self, key: TableName, other_key: TableName, other: TableName) -> None:
+        """A table has a new name: its columns go with it."""
+        found = self.resolver.catalog.find(key)
+        if found is not None and self.session.find(key) is None:
+            self.session.made(other_key, Schema(other, found.columns, self.resolver.rule.parser))
 
     def _session(self, what: form.SessionForm) -> None:
         session, values = self.session, what.values

@@ -38,20 +38,22 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
-    """An output: its name, its value; or a star."""
+    """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again."""
 
     name: str
     value: Expression
     star: Star | None = None
+    fields: list[tuple[str, Expression]] = []
 
 
 class Cte(msgspec.Struct, array_like=True, gc=False):
-    """`recursive`: the query may name itself."""
+    """`recursive`: the query may name itself. `scalar`: the name is its one value, not a table (ClickHouse)."""
 
     name: str
     columns: list[str]
     query: "Query"
     recursive: bool = False
+    scalar: bool = False
 
 
 class TableSource(_Node):

@@ -39,6 +39,8 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
+        self.scalars: dict[str, Dependencies] = {}
+        """Values that WITH gave a name (ClickHouse)."""
         self.lateral = AFTER if rule.lateral_aliases else NEVER
         self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
@@ -65,6 +67,7 @@ class FromClause(ABC):
 
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found.scalars = self.scalars
         found.using_first = self.rule.parser in {"spark", "databricks"}
         return found
 
@@ -228,7 +231,9 @@ class FromClause(ABC):
         ]
         columns += [*values, *named] if source.values_first else [*named, *values]
         deciding = (
-            {} if source.keeps_nulls else used(union(value for _, value in values if value.__class__ is dict), FILTER)
+            {}
+            if source.keeps_nulls
+            else used(union(value for _, value in values if not isinstance(value, Open)), FILTER)
         )
         return Relation(columns, Rows(deciding, [inner.rows] if inner.rows else []))
 

@@ -16,11 +16,15 @@ _ENDS = frozenset(
      TokenType.ORDER_BY, TokenType.LIMIT, TokenType.INTO, TokenType.LATERAL, TokenType.QUALIFY, TokenType.HAVING}
 )  # fmt: skip
 _BEFORE = frozenset({TokenType.DISTINCT, TokenType.ALL})
+_BY_FUNCTION = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 _LONGEST = 200
 
 
-def name_outputs(what: form.Form, tokens: list[Any], text: str) -> None:
-    """Gives the nameless outputs of a query or a written query their text. What cannot be told stays nameless."""
+def name_outputs(what: form.Form, tokens: list[Any], text: str, parser: str) -> None:
+    """Gives the nameless outputs of a query or a written query their text, or their function where the product (`parser`) does so.
+
+    What cannot be told stays nameless.
+    """
     if not isinstance(what, (form.QueryForm, form.WriteForm)):
         return
     query: form.Query = what.query
@@ -32,8 +36,21 @@ def name_outputs(what: form.Form, tokens: list[Any], text: str) -> None:
         if len(pieces) == len(query.projections):
             for one, piece in zip(query.projections, pieces, strict=True):
                 if not one.name:
-                    one.name = " ".join(text[piece[0].start : piece[-1].end + 1].split())[:_LONGEST]
+                    one.name = _called(piece, text, parser)
             return
+
+
+def _called(piece: list[Any], text: str, parser: str) -> str:
+    if parser in _BY_FUNCTION:
+        first = piece[0]
+        if len(piece) > 1 and piece[1].token_type is TokenType.L_PAREN and first.text.replace("_", "").isalnum():
+            return str(first.text).lower()
+        if first.token_type is TokenType.CASE:
+            return "case"
+        if len(piece) > 1 and piece[1].token_type is TokenType.DCOLON:
+            return str(first.text).lower()
+        return "?column?"
+    return " ".join(text[piece[0].start : piece[-1].end + 1].split())[:_LONGEST]
 
 
 def _lists(tokens: list[Any]) -> list[list[list[Any]]]:

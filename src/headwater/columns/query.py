@@ -37,6 +37,20 @@ def everything(items: list[form.Item]) -> form.Select:
     return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
 
 
+def struct_fields(context: Context, node: Any) -> list[tuple[str, form.Expression]]:
+    """The named fields of a struct that is made here."""
+    found = []
+    for one in node.expressions:
+        if isinstance(one, (exp.PropertyEQ, exp.Alias)):
+            name, value = (
+                (one.this, one.expression) if isinstance(one, exp.PropertyEQ) else (one.args["alias"], one.this)
+            )
+            found.append((context.output_name(name), lower(context, value)))
+        elif isinstance(one, exp.Column):
+            found.append((context.column(one)[-1], lower(context, one)))
+    return found
+
+
 def value_rows(context: Context, node: Any) -> list[list[form.Expression]]:
     return [
         [lower(context, value) for value in (row.expressions if isinstance(row, exp.Tuple) else [row])]
@@ -56,13 +70,13 @@ def ctes(context: Context, node: Any) -> list[form.Cte]:
             continue
         name, columns = context.key(alias.this), [context.key(column) for column in alias.args.get("columns") or ()]
         inner = one.this
-        if one.args.get("scalar"):  # ClickHouse: WITH expression AS name
+        if one.args.get("scalar") and not isinstance(inner, exp.Query):  # ClickHouse: WITH expression AS name
             query: form.Query = form.Select([form.Projection(name, lower(context, inner))])
         elif isinstance(inner, exp.DML):
             query = context.changing(inner)
         else:
             query = context.query(inner)
-        found.append(form.Cte(name, columns, query, recursive))
+        found.append(form.Cte(name, columns, query, recursive, bool(one.args.get("scalar"))))
     return found
 
 
@@ -93,9 +107,7 @@ def _set_operation(context: Context, node: Any) -> form.Query:
         if not (isinstance(left, exp.SetOperation) and _is_bare(left)):
             break
     branches = [context.query(left)]
-    naming, context.naming = context.naming, False
     branches += [context.query(right) for right in reversed(rights)]
-    context.naming = naming
     operations.reverse()
     return form.SetOperation(branches, operations, own, order)
 
@@ -161,7 +173,11 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             parts = context.column(node)
             result.append(form.Projection(parts[-1], form.Expression([(parts, AS_IS, "")])))
         elif kind is exp.Alias:
-            result.append(form.Projection(context.key(node.args["alias"]), lower(context, node.args["this"])))
+            inner = node.args["this"]
+            made = form.Projection(context.key(node.args["alias"]), lower(context, inner))
+            if type(inner) is exp.Struct:
+                made.fields = struct_fields(context, inner)
+            result.append(made)
         elif kind is exp.Aliases:
             value = lower(context, node.this)
             result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]

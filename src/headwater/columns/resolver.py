@@ -17,6 +17,7 @@ from headwater.columns.relation import (
     OpenUnion,
     Relation,
     Rows,
+    StructValue,
     add,
     union,
     used,
@@ -52,7 +53,9 @@ class Resolver(FromClause):
             return ctes
         known = dict(ctes)
         for one in definitions:
-            if one.recursive and isinstance(one.query, form.SetOperation):
+            if one.scalar:
+                self.scalars[one.name] = union(self.query(one.query, known, outer).first_values())
+            elif one.recursive and isinstance(one.query, form.SetOperation):
                 known[one.name] = self._recursive(one, one.query, known, outer)
             else:
                 known[one.name] = self._renamed(self.query(one.query, known, outer), one.columns)
@@ -222,6 +225,8 @@ class Resolver(FromClause):
         for one in projections:
             if one.star is None:
                 value = self.value(one.value, scope)
+                if one.fields:
+                    value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
                 columns.append((one.name, value))
                 scope.define(one.name, value)
             else:

@@ -152,7 +152,7 @@ def section(c: Values, after: int, kind: str, made: Piece | None) -> int:
     return stop + 1
 
 
-def body(c: Values, after: int, kind: str, made: Piece | None) -> int:  # noqa: PLR0911
+def body(c: Values, after: int, kind: str, made: Piece | None) -> int:
     """The other dialects: a block, one statement, an expression, or a string that holds any of these."""
     limit = c.end(after)
     here = after

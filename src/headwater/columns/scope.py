@@ -38,6 +38,7 @@ class Scope:
     ) -> None:
         self.rows_by_name = rows_by_name
         self.using_first = False
+        self.scalars: dict[str, Dependencies] = {}
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
@@ -105,6 +106,8 @@ class Scope:
         found, candidates = self._search(name)
         if found is not None:
             return found
+        if name in self.scalars:
+            return self.scalars[name]
         if name.lower() in self.variables:
             return NOTHING
         if candidates and self.rows_by_name:

@@ -96,7 +96,7 @@ def item(context: Context, node: Any) -> form.Item:
         ]
     result = _plain(context, node, name, columns)
     for pivot in args.get("pivots") or ():
-        result.source = _pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
+        result.source = lower_pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
         result.columns = []
         own = pivot.args.get("alias")
         if own is not None:
@@ -106,7 +106,6 @@ def item(context: Context, node: Any) -> form.Item:
 
 
 def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
-    args = node.args
     if isinstance(node, exp.Table):
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
@@ -117,7 +116,7 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
         return form.Item(source, alias, columns)
     if isinstance(node, exp.Query):
-        return form.Item(form.Derived(context.nested(node)), alias, columns)
+        return form.Item(form.Derived(context.query(node)), alias, columns)
     if isinstance(node, exp.Lateral):
         found = _lateral(context, node, alias, columns)
         found.lateral = True
@@ -136,8 +135,8 @@ def _inner(context: Context, node: Any) -> form.Query:
     args = node.args
     if args.get("order") or args.get("with_"):
         bare = exp.Subquery(**{name: value for name, value in args.items() if name not in {"alias", "pivots", "joins"}})
-        return context.nested(bare)
-    return context.nested(node.this)
+        return context.query(bare)
+    return context.query(node.this)
 
 
 def table_parts(context: Context, node: Any) -> form.Parts:
@@ -202,7 +201,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
             found.source.columns.append(context.fold("ordinality", False))
         return found
     if isinstance(this, exp.Query):
-        return form.Item(form.Derived(context.nested(this)), alias, columns)
+        return form.Item(form.Derived(context.query(this)), alias, columns)
     source = named(context, node)
     own = alias or (context.key(this) if isinstance(this, exp.Identifier) else source.name[-1] if source.name else "")
     if not alias and source.name and source.name[-1].startswith("#"):
@@ -223,7 +222,7 @@ def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> for
     if isinstance(inner, exp.Subquery):
         return form.Item(form.Derived(_inner(context, inner)), alias, columns)
     if isinstance(inner, exp.Query):
-        return form.Item(form.Derived(context.nested(inner)), alias, columns)
+        return form.Item(form.Derived(context.query(inner)), alias, columns)
     if isinstance(inner, exp.Table):
         found = item(context, inner)
         return form.Item(found.source, alias or found.alias, columns or found.columns)
@@ -251,7 +250,9 @@ def _function(context: Context, node: Any, alias: str, columns: list[str]) -> fo
             return form.Item(form.TableSource((paths[0],), True), alias, columns)
     value = lower(context, node, TRANSFORMED)
     value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
-    known = columns or _EXPLODED.get(type(node), [])
+    known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
+    if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
+        known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
     if alias and not columns and len(known) <= 1:
         # `f(x) AS a`: where the dialect says so, a names the one column too; any other name is a column of it as well.
         return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
@@ -283,7 +284,7 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     return form.Item(form.Generated(joined, columns + named_offset, not columns, each), alias, lateral=True)
 
 
-def _pivot(context: Context, node: Any, source: form.Source) -> form.Source:
+def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
     fields = [one for one in args.get("fields") or () if isinstance(one, exp.In)]
     if args.get("unpivot"):
