@@ -113,7 +113,7 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
             name_outputs(lowered.form, tokens, text, rule.parser)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
-    except SqlglotError as error:
+    except (SqlglotError, TypeError) as error:  # TypeError: the compiled parser's, where text ends too early for it
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_first_line(error)]), Level.NOTHING
     return lowered, Level.FULL if lowered.form is not None or not lowered.warnings else Level.PARTIAL
 
