@@ -142,7 +142,7 @@ def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[fo
             name_outputs(lowered.form, tokens, text, rule.parser)
     except RecursionError:
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
-    except SqlglotError as error:
+    except (SqlglotError, TypeError) as error:  # TypeError: the compiled parser's, where text ends too early for it
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_first_line(error)]), Level.NOTHING
     except Exception as error:  # noqa: BLE001 - as above
         return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_defect(error)]), Level.NOTHING

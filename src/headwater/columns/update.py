@@ -174,8 +174,11 @@ def delete(context: Context, node: Any) -> form.Form:
     items: list[form.Item] = []
     for one in args.get("using") or ():
         items += sources(context, one)
-    tables = args.get("tables") or ()
-    if tables and isinstance(table, exp.Table):
+    # T-SQL's `DELETE TOP (n) FROM t` comes as a table called TOP with columns, its `DELETE t` as one before a FROM there is not.
+    tables = [one for one in args.get("tables") or () if not one.alias_column_names]
+    if tables and not isinstance(table, exp.Table):
+        table = tables[0]
+    elif tables:
         items = [*sources(context, table), *items]
         table = tables[0]
     elif isinstance(table, exp.Table):
