@@ -7,18 +7,16 @@ import logging
 from typing import Any
 
 import msgspec
-from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from headwater.columns import form
+from headwater.columns import form, recovery
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
 from headwater.columns.flows import Outcome, outcome
 from headwater.columns.result import Level, Statement
 from headwater.columns.session import Session
-from headwater.columns.statement import lower_statement
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
@@ -36,7 +34,11 @@ def analyse(
     session = session or Session()
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
-    tokens = parser.tokenize(text)
+    problem = ""
+    try:
+        tokens = parser.tokenize(text)
+    except (TokenError, RecursionError):
+        tokens, problem = recovery.beginning(text, parser)
     chunk: list[Any] = []
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -45,8 +47,15 @@ def analyse(
             chunk = []
         else:
             chunk.append(token)
-    if chunk:
+    if chunk and not problem:
         found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
+    elif problem:  # A quote or comment that never ends takes the rest of the text with it.
+        lowered, level = recovery.words_only(text, chunk, rule, problem)
+        start, line = (chunk[0].start, chunk[0].line) if chunk else (0, 1)
+        told = outcome(lowered, catalog, session)
+        found.append(
+            _put_together(told, lowered, index=len(found), start=start, end=len(text), line=line, level=level)
+        )
     return found
 
 
@@ -61,23 +70,7 @@ def _statement(
 
 
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
-    try:
-        trees = parser.parser().parse(tokens, text)
-        tree = trees[0] if trees else None
-        if tree is None or isinstance(tree, exp.Command):
-            return form.Lowered(
-                "UNKNOWN", None, rule.parser, warnings=["the statement is not understood"]
-            ), Level.NOTHING
-        lowered = lower_statement(tree, rule)
-    except RecursionError:
-        return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
-    except SqlglotError as error:
-        return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_first_line(error)]), Level.NOTHING
-    return lowered, Level.FULL if lowered.form is not None or not lowered.warnings else Level.PARTIAL
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
+    return recovery.read(text, tokens, parser, rule)
 
 
 def _put_together(
