@@ -53,9 +53,7 @@ def analyse(
         lowered, level = recovery.words_only(text, chunk, rule, problem)
         start, line = (chunk[0].start, chunk[0].line) if chunk else (0, 1)
         told = outcome(lowered, catalog, session)
-        found.append(
-            _put_together(told, lowered, index=len(found), start=start, end=len(text), line=line, level=level)
-        )
+        found.append(_put_together(told, lowered, index=len(found), start=start, end=len(text), line=line, level=level))
     return found
 
 

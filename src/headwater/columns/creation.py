@@ -45,17 +45,30 @@ def head(phrase: Phrase) -> Created | None:
     """The head of CREATE TABLE or VIEW in any of its kinds, None when this is neither."""
     if phrase.word(0) not in {"CREATE", "REPLACE", "DECLARE"}:
         return None
-    place = phrase.find(*_OBJECTS, end=min(phrase.size, 10))
-    if place < 0 or any(not word.isalpha() for word in phrase.words[1:place]):
+    mysql_view = bool({"ALGORITHM", "DEFINER", "SQL"} & set(phrase.words[1:4]))
+    place = phrase.find(*_OBJECTS, end=min(phrase.size, 20 if mysql_view else 10))
+    if place < 0 or (not mysql_view and any(not word.isalpha() for word in phrase.words[1:place])):
         return None
     before = set(phrase.words[1:place])
-    if before & {"ON", "AS", "FOR", "POLICY", "FUNCTION", "TRIGGER", "INDEX", "RULE", "STREAM", "SOURCE", "SINK"}:
+    if before & {
+        "ON",
+        "AS",
+        "SCHEMA",
+        "CATALOG",
+        "FOR",
+        "POLICY",
+        "FUNCTION",
+        "TRIGGER",
+        "INDEX",
+        "RULE",
+        "STREAM",
+        "SOURCE",
+        "SINK",
+    }:
         return None
     kind = "CREATE "
     if "MATERIALIZED" in before:
         kind += "MATERIALIZED "
-    elif "DYNAMIC" in before:
-        kind += "DYNAMIC "
     at = place + 1
     at = max(at, phrase.after(at, "IF", "NOT", "EXISTS"))
     if phrase.word(at) == "LOG" and "MATERIALIZED" in before:
@@ -66,7 +79,14 @@ def head(phrase: Phrase) -> Created | None:
     after_name = max(after_name, at + 1)
     columns, after = _columns(phrase, after_name)
     return Created(
-        kind + phrase.word(place), place, bool(before & _TEMPORARY), at, after_name, after, columns, "RECURSIVE" in before
+        kind + phrase.word(place),
+        place,
+        bool(before & _TEMPORARY),
+        at,
+        after_name,
+        after,
+        columns,
+        "RECURSIVE" in before,
     )
 
 
@@ -139,9 +159,7 @@ def plain(phrase: Phrase, found: Created, place: int, end: int) -> list[Any]:
 def bare(phrase: Phrase, found: Created) -> Read:
     """CREATE of a table without a query: as a copy of another, over files, or with nothing but columns."""
     name, _ = phrase.place_or_path(found.name_at)[0], 0
-    columns = [
-        phrase.context.fold(column.text, column.token_type is TokenType.IDENTIFIER) for column in found.columns
-    ]
+    columns = [phrase.context.fold(column.text, column.token_type is TokenType.IDENTIFIER) for column in found.columns]
     for place in range(found.after_name, phrase.size):
         word = phrase.words[place]
         if word in _COPIES and phrase.depths[place] <= 1 and (place < found.after or not phrase.depths[place]):
@@ -153,7 +171,13 @@ def bare(phrase: Phrase, found: Created) -> Read:
                 action = "LIKE" if word == "LIKE" else "CLONE"
                 return found.kind, form.ChangeForm([(action, name, other)], None, found.temporary)
         at = phrase.after(place, "AS", "REPLICA", "OF")
-        if at < 0 and word == "AS" and not phrase.depths[place] and phrase.is_name(place + 1):
+        if (
+            at < 0
+            and word == "AS"
+            and not phrase.depths[place]
+            and phrase.is_name(place + 1)
+            and phrase.word(place + 1) not in _COPIES
+        ):
             at = place + 1
         if at > 0 and (other := phrase.name(at)[0]):
             if at == place + 1 and ("NO" in phrase.words[at:] or phrase.context.rule.parser == "clickhouse"):
@@ -164,7 +188,7 @@ def bare(phrase: Phrase, found: Created) -> Read:
     change = form.ChangeForm([("CREATE", name, ())], columns or None, found.temporary)
     if "EXTERNAL" in phrase.words[: found.object] and (path := _location(phrase, found.after)) is not None:
         files = everything([form.Item(form.TableSource((path,), True))])
-        return found.kind, form.SeveralForm([change, form.WriteForm(form.Target(name), "APPEND", files)])
+        return found.kind, form.SeveralForm([change, form.WriteForm(form.Target(name), "APPEND", files, by_name=True)])
     return found.kind, change
 
 
@@ -201,8 +225,13 @@ def other_object(phrase: Phrase) -> Read | None:
             return "CREATE SINK", copied(phrase.name(after + 1)[0], source)
     if name and source:
         return f"CREATE {what}", copied(name, source, "CREATE", creates=True)
-    if what == "FOREIGN" or "POLICY" in phrase.words[place : place + 3] or "LOG" in phrase.words[place : place + 4]:
+    if "POLICY" in phrase.words[place : place + 3] or "LOG" in phrase.words[place : place + 4]:
         return " ".join(["CREATE", *phrase.words[place : place + 2]]), None
-    if what in _SILENT or "INDEX" in phrase.words[place : place + 4] or phrase.word(place + 1) in {"DATA", "SCHEMA", "CATALOG"}:
-        return f"CREATE {what}", None
+    if (
+        what in _SILENT
+        or "INDEX" in phrase.words[place : place + 4]
+        or phrase.word(place + 1) in {"DATA", "SCHEMA", "CATALOG"}
+    ):
+        kind = "CREATE EXTERNAL " + phrase.word(place + 1) if what == "EXTERNAL" else f"CREATE {what}"
+        return kind, None
     return None

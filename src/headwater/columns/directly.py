@@ -32,6 +32,10 @@ _SILENT_OBJECTS = frozenset(
 def read(phrase: Phrase) -> Read | None:
     """What the statement does, when its words are enough to say it."""
     first, second = phrase.word(0), phrase.word(1)
+    if first == "UPDATE STATISTICS" or (first == "UPDATE" and second == "STATISTICS"):
+        return "UPDATE STATISTICS", None
+    if " " in first and first.split()[0] in _SILENT:
+        return first.split()[0], None
     if first in {"RENAME", "EXCHANGE"}:
         return _rename(phrase)
     if first == "ALTER":
@@ -48,16 +52,16 @@ def read(phrase: Phrase) -> Read | None:
         return _refresh(phrase)
     if first == "APPLY" and second == "CHANGES":
         return _changes_into(phrase, 0, "APPLY CHANGES")
+    if first == "CREATE" and second == "FLOW" and (place := phrase.find("CDC")) > 0:
+        return _changes_into(phrase, place, "CREATE FLOW")
     if first == "CONVERT" or (first == "RESTORE" and second == "TABLE"):
         place = phrase.after(0, "CONVERT", "TO", "DELTA") if first == "CONVERT" else 2
         name, _ = phrase.name(place)
-        return first, form.ChangeForm([("ALTER", name, ())]) if name else None
+        return first, form.ChangeForm([("ALTER", name, ())]) if name and "/" not in name[-1] else None
     if first in {"TRUNCATE", "DROP"}:
         return _drop(phrase)
     if first == "LOCKING" or (first in _SILENT and not (first == "LOAD" and second == "DATA")):
         return (first, None) if first != "LOCKING" else None
-    if first == "UPDATE" and second == "STATISTICS":
-        return "UPDATE STATISTICS", None
     if first in _ROUTINES:
         phrase.context.warn(f"what {first} runs is not known here")
         return first, None
@@ -90,9 +94,7 @@ def _rename(phrase: Phrase) -> Read | None:
         other, place = phrase.name(place + 1)
         if not other:
             break
-        changes.append(
-            ("SWAP", name, other) if exchange else ("RENAME", name, _beside(name, other))
-        )
+        changes.append(("SWAP", name, other) if exchange else ("RENAME", name, _beside(name, other)))
         if phrase.word(place) != ",":
             break
         place += 1
@@ -128,8 +130,7 @@ def _alter(phrase: Phrase) -> Read | None:
         place = at + 1
     if phrase.word(place) in {"UPDATE", "DELETE"}:
         return None  # ClickHouse's mutations: an UPDATE or DELETE in other words.
-    moved = _moved(phrase, name, place)
-    return kind, moved or form.ChangeForm([("ALTER", name, ())])
+    return kind, _moved(phrase, name, place) or form.ChangeForm([("ALTER", name, ())])
 
 
 def _moved(phrase: Phrase, name: form.Parts, place: int) -> form.Form | None:
@@ -258,6 +259,8 @@ def _drop(phrase: Phrase) -> Read | None:
 def _files(phrase: Phrase) -> Read | None:
     """Files into a table, and a table into files."""
     first = phrase.word(0)
+    if phrase.word(1) in {"DATABASE", "FOREIGN"} or phrase.after(0, "COPY", "FROM", "DATABASE") > 0:
+        return first, None
     if (at := phrase.after(0, "\\", "COPY")) > 0 or (at := phrase.after(0, "COPY", "INTO?")) > 0:
         return _copy(phrase, at)
     if first == "EXPORT":
@@ -270,10 +273,15 @@ def _files(phrase: Phrase) -> Read | None:
         table = into + 2 if phrase.word(into + 1) == "TABLE" else into + 1
     elif (at := phrase.after(0, "LOAD", "DATA", "OVERWRITE")) > 0:
         table = max(at, phrase.after(at, "TABLE"))
-    if table < 0 or phrase.word(0) == "LOAD" and phrase.word(1) not in {"DATA", "LABEL", "XML"}:
+    if first == "IMPORT" and table < 0:
+        return first, None
+    if table < 0 or (first == "LOAD" and phrase.word(1) not in {"DATA", "LABEL", "XML"}):
         return None
     name, place = phrase.name(table)
     path = _path(phrase)
+    if first == "IMPORT" and name and path is None:
+        phrase.context.warn("what is imported stands in another system")
+        return first, form.WriteForm(form.Target(name), "APPEND", form.Values([]), by_name=True)
     if not name or path is None:
         return None
     columns: list[str] = []
@@ -323,7 +331,11 @@ def _copy(phrase: Phrase, place: int) -> Read | None:
         target, _ = phrase.stage(place + 2)
         source, _ = phrase.stage(phrase.find("FROM", start=place) + 1)
         query = everything([form.Item(form.TableSource((source,), True))])
-        return ("COPY", form.WriteForm(form.Target((target,), is_path=True), "EXPORT", query)) if target and source else None
+        return (
+            ("COPY", form.WriteForm(form.Target((target,), is_path=True), "EXPORT", query))
+            if target and source
+            else None
+        )
     name, is_path, place = phrase.place_or_path(place)
     columns, place = _columns(phrase, place)
     way = phrase.find("FROM", "TO", start=place)
@@ -336,13 +348,17 @@ def _copy(phrase: Phrase, place: int) -> Read | None:
     other_path = other_path or phrase.word(at) in {"STDIN", "STDOUT"}
     if phrase.words[way] == "FROM":
         query = everything([form.Item(form.TableSource(other, other_path))])
-        return "COPY", form.WriteForm(form.Target(name, columns, is_path=is_path), "EXPORT" if is_path else "APPEND", query)
+        return "COPY", form.WriteForm(
+            form.Target(name, columns, is_path=is_path), "EXPORT" if is_path else "APPEND", query
+        )
     query = everything([form.Item(form.TableSource(name))])
     return "COPY", form.WriteForm(form.Target(other, is_path=True), "EXPORT", query)
 
 
 def _export(phrase: Phrase) -> Read | None:
     """A table or model to files: EXPORT TABLE t TO 'path', EXPORT t INTO CSV … FILE 'path', EXPORT MODEL m OPTIONS(uri = …)."""
+    if phrase.word(0) == "EXPORT" and phrase.word(1) == "DATABASE":
+        return "EXPORT", None
     place = phrase.after(0, "EXPORT", "TABLE|MODEL?")
     name, place = phrase.name(place)
     if not name:

@@ -42,17 +42,28 @@ def depths_of(words: list[str]) -> list[int]:
     return depths
 
 
+def wordwise(dialect: Dialect) -> Any:
+    """A tokenizer for which no word is a command that swallows the rest."""
+    tokenizer: Any = dialect.tokenizer()
+    for one in (tokenizer, getattr(tokenizer, "_hive_tokenizer", None), getattr(tokenizer, "_trino_tokenizer", None)):
+        if one is not None:
+            one._core.commands = set()
+    return tokenizer
+
+
 def whole(text: str, tokens: list[Any], dialect: Dialect) -> list[Any]:
     """The tokens without the tokenizer's habit of making one string of all that follows a word it takes for a command."""
-    if len(tokens) > 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
+    if tokens and tokens[0].token_type is TokenType.HIVE_TOKEN_STREAM:  # Athena's note of which grammar it chose
+        tokens = tokens[1:]
+    if not tokens or len(tokens) > 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
         return tokens
     start = tokens[0].start
-    tokenizer = dialect.tokenizer()
-    tokenizer._core.commands = set()
     try:
-        found = tokenizer.tokenize(text[start : tokens[-1].end + 1])
-    except TokenError:
+        found = wordwise(dialect).tokenize(text[start : tokens[-1].end + 1])
+    except (TokenError, RecursionError):
         return tokens
+    if found and found[0].token_type is TokenType.HIVE_TOKEN_STREAM:
+        found = found[1:]
     line, column = tokens[0].line, tokens[0].col - len(tokens[0].text)
     for token in found:
         if token.line == 1:

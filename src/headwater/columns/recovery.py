@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from headwater.columns import creation, directly, form, repair, rewriting, sighting
 from headwater.columns.context import Context
 from headwater.columns.dialect import Rules
-from headwater.columns.phrase import Phrase, depths_of, whole, words_of
+from headwater.columns.phrase import Phrase, depths_of, whole, words_of, wordwise
 from headwater.columns.result import Level
 from headwater.columns.statement import lower_statement, new_context
 
@@ -29,7 +29,12 @@ def read(text: str, tokens: list[Any], dialect: Dialect, rule: Rules) -> Found:
     """The form of one statement, however it can be had. Never raises."""
     if len(tokens) > MOST_TOKENS:
         return _nothing(rule, f"the statement has more than {MOST_TOKENS:,} tokens"), Level.NOTHING
-    return _Ladder(dialect, rule).whole(text, tokens)
+    try:
+        return _Ladder(dialect, rule).whole(text, tokens)
+    except Exception as error:  # noqa: BLE001 — the promise is that no text raises; a defect of ours costs one statement
+        return _nothing(
+            rule, f"reading the statement failed: {type(error).__name__}: {_first_line(error)}"
+        ), Level.NOTHING
 
 
 def words_only(text: str, tokens: list[Any], rule: Rules, problem: str) -> Found:
@@ -47,8 +52,7 @@ def words_only(text: str, tokens: list[Any], rule: Rules, problem: str) -> Found
 def beginning(text: str, dialect: Dialect) -> tuple[list[Any], str]:
     """The tokens of a text the tokenizer gives up on: those before that place, and what it says. The text is whole again where only
     a word it takes for a command was in the way."""
-    tokenizer = dialect.tokenizer()
-    tokenizer._core.commands = set()
+    tokenizer = wordwise(dialect)
     try:
         return list(tokenizer.tokenize(text)), ""
     except (TokenError, RecursionError) as error:
@@ -60,7 +64,15 @@ def _nothing(rule: Rules, problem: str) -> form.Lowered:
 
 
 def _first_line(error: BaseException) -> str:
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        return f"{_said(first)}. Line {first.get('line')}, Col: {first.get('col')}."
     return (str(error) or type(error).__name__).split("\n", 1)[0]
+
+
+def _said(error: dict[str, Any]) -> str:
+    """The parser's message without its own internals."""
+    return str(error.get("description")).split(" but got <Token", 1)[0].split(" for <class", 1)[0]
 
 
 def _too_deep(tokens: list[Any]) -> bool:
@@ -84,14 +96,17 @@ class _Ladder:
 
     def statement(self, text: str, tokens: list[Any]) -> Found:
         """The parser's way if it has one, the others if not."""
-        found = self.parsed(text, tokens)
-        if found is not None:
-            return found
+        if tokens and not rewriting.misread(tokens, self.rule.parser):
+            found = self.parsed(text, tokens)
+            if found is not None:
+                return found
+        else:
+            self.problem = "the statement is not understood"
         problem, error = self.problem, self.error
         tokens = whole(text, tokens, self.dialect)
         context = new_context(self.rule)
-        other = self.by_words(text, Phrase(tokens, context), context)
-        if other is None:
+        other = self.by_words(text, Phrase(tokens, context), context) if tokens else None
+        if other is None and tokens:
             other = self.repaired(text, tokens, problem, error)
         return other or words_only(text, tokens, self.rule, problem or "the statement is not understood")
 
@@ -151,7 +166,9 @@ class _Ladder:
                     context.warn(problem)
                     level = Level.PARTIAL
                     continue
-                found, reached = self.statement(inner, tokens) if tokens else (_nothing(self.rule, "it is empty"), Level.NOTHING)
+                found, reached = (
+                    self.statement(inner, tokens) if tokens else (_nothing(self.rule, "it is empty"), Level.NOTHING)
+                )
             elif inner:
                 found, reached = self.statement(text, inner)
             else:
@@ -173,7 +190,8 @@ class _Ladder:
             found = self.parsed(text, simple)
             error = self.error
         else:
-            found = None
+            found = self.parsed(text, simple) if self.left == _PARSES else None
+            error = self.error or error
         while found is None and error is not None and error.errors and self.left > 0:
             first = error.errors[0]
             line, column = first.get("line"), first.get("col")
@@ -185,7 +203,9 @@ class _Ladder:
             if less is None:
                 return None
             start = phrase.tokens[less.start]
-            warnings.append(f"{less.what} at line {start.line}, column {start.col - len(start.text) + 1} is not read: {first['description']}")
+            warnings.append(
+                f"{less.what} at line {start.line}, column {start.col - len(start.text) + 1} is not read: {_said(first)}"
+            )
             simple = less.tokens
             found, error = self.parsed(text, simple), self.error
         if found is None:

@@ -13,7 +13,13 @@ from headwater.columns.sighting import common_names, sighted
 
 _SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
 _TABLE_WORDS = frozenset({"FROM", "JOIN", "INTO", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "USING", "TABLE"})
-_ENDS_LIST = frozenset({"FROM", "WHERE", "INTO", "UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "GROUP BY", "ORDER BY", "HAVING"})
+_ENDS_LIST = frozenset(
+    {"FROM", "WHERE", "INTO", "UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "GROUP BY", "ORDER BY", "HAVING"}
+)
+
+_CHANGES_COLUMNS = frozenset(
+    {"PIVOT", "UNPIVOT", "MODEL", "MATCH_RECOGNIZE", "UNION", "EXCEPT", "INTERSECT", "MINUS", "|>", "LATERAL"}
+)
 
 
 class Repaired(msgspec.Struct):
@@ -32,7 +38,11 @@ def repaired(phrase: Phrase, line: int, column: int, leftover: bool) -> Repaired
         return None
     if leftover and phrase.depths[place] == 0 and phrase.word(0) in {"SELECT", "WITH", "CREATE", "INSERT", "FROM"}:
         before = phrase.words[:place]
-        if not _TABLE_WORDS & set(phrase.words[place:]) and {"SELECT", "FROM", "VALUES"} & set(before):
+        if (
+            not _CHANGES_COLUMNS & set(phrase.words[place - 1 :])
+            and not _TABLE_WORDS & set(phrase.words[place:])
+            and {"SELECT", "FROM", "VALUES"} & set(before)
+        ):
             return Repaired(phrase.tokens[:place], place, phrase.size, "what follows the query")
     return _expression(phrase, place) or _piece(phrase, place)
 
@@ -61,7 +71,7 @@ def _expression(phrase: Phrase, place: int) -> Repaired | None:
     end = start
     while end < phrase.size and not (
         phrase.depths[end] < depth
-        or (phrase.depths[end] == depth and (phrase.words[end] in _ENDS_LIST or phrase.words[end] in {",", ")"}))
+        or (phrase.depths[end] == depth and (phrase.words[end] in _ENDS_LIST or phrase.words[end] == ","))
     ):
         end += 1
     if end <= start:

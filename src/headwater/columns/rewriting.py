@@ -10,12 +10,14 @@ import msgspec
 from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns import creation, form
-from headwater.columns.phrase import Phrase, made
+from headwater.columns.phrase import Phrase, made, words_of
 
 _SHORT = {"SEL": (TokenType.SELECT, "SELECT"), "INS": (TokenType.INSERT, "INSERT"), "UPD": (TokenType.UPDATE, "UPDATE"),
           "DEL": (TokenType.DELETE, "DELETE"), "UPSERT": (TokenType.INSERT, "INSERT")}  # fmt: skip
 _HINTS = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"})
-_STARTERS = frozenset("SELECT WITH INSERT UPDATE DELETE MERGE CREATE FROM VALUES REPLACE SEL INS COPY UNLOAD UPSERT".split())
+_STARTERS = frozenset(
+    "SELECT WITH INSERT UPDATE DELETE MERGE CREATE FROM VALUES REPLACE SEL INS COPY UNLOAD UPSERT".split()
+)
 _CHAINS = frozenset("UNION EXCEPT INTERSECT MINUS ORDER LIMIT ORDER_BY OFFSET FETCH".split()) | {"ORDER BY"}
 
 _TRAILING = (
@@ -74,10 +76,10 @@ def _read_only(forms: list[form.Form]) -> form.Form | None:
     return _together(found)
 
 
-def _exported(path: str) -> Callable[[list[form.Form]], form.Form | None]:
+def _exported(path: str, action: str = "EXPORT") -> Callable[[list[form.Form]], form.Form | None]:
     def build(forms: list[form.Form]) -> form.Form | None:
         queries = [one.query for one in forms if isinstance(one, form.QueryForm)]
-        return form.WriteForm(form.Target((path,), is_path=True), "EXPORT", queries[0]) if queries else None
+        return form.WriteForm(form.Target((path,), is_path=True), action, queries[0]) if queries else None
 
     return build
 
@@ -90,11 +92,17 @@ def held(phrase: Phrase) -> Held | None:
         if place < 0:
             return None
         runs = first == "PROFILE" or bool({"ANALYZE", "ANALYSE"} & set(phrase.words[:place]))
-        return Held(first if first != "DESC" else "DESCRIBE", [phrase.tokens[place:]], _together if runs else _read_only)
+        return Held(
+            first if first != "DESC" else "DESCRIBE", [phrase.tokens[place:]], _together if runs else _read_only
+        )
     if first == "UNLOAD" or (first == "EXPORT" and (second == "(" or phrase.after(0, "EXPORT", "TO") > 0)):
         return _unload(phrase)
     if first == "INSERT":
         return _insert_elsewhere(phrase)
+    if first == "SUBSCRIBE":
+        return Held(first, [phrase.tokens[2 if second == "TO" else 1 :]], _together)
+    if first in {"EXECUTE", "EXEC"} and second == "IMMEDIATE" and (text := phrase.text(2)) is not None:
+        return Held("EXECUTE", [text], _together)
     if first in {"SELECT", "WITH"} and (place := phrase.find("INTO")) > 0:
         if phrase.word(place + 1) in {"OUTFILE", "DUMPFILE"} and (path := phrase.text(place + 2)) is not None:
             rest = phrase.find("FROM", start=place)
@@ -132,22 +140,30 @@ def _insert_elsewhere(phrase: Phrase) -> Held | None:
     """INSERT into a directory or files, and INSERT of what a procedure gives."""
     place = phrase.after(0, "INSERT", "OVERWRITE", "LOCAL?", "DIRECTORY")
     if place < 0:
-        place = phrase.after(0, "INSERT", "INTO|OVERWRITE", "FILES", "(") - 1
+        place = phrase.after(0, "INSERT", "INTO|OVERWRITE", "FILES|FUNCTION", "(|S3|FILE|URL|HDFS|GCS|AZUREBLOBSTORAGE")
+        if place > 0 and phrase.word(2) == "FUNCTION":
+            start, path = _starter(phrase, phrase.skipped(place)), phrase.first_text(place)
+            return Held("INSERT", [phrase.tokens[start:]], _exported(path)) if start > 0 and path is not None else None
+        place = max(place - 1, -1)
     if place > 0:
         start = _starter(phrase, place)
         path = phrase.text(place) or _option(phrase, place, start)
-        kind = "INSERT OVERWRITE" if phrase.word(1) == "OVERWRITE" else "INSERT"
-        return Held(kind, [phrase.tokens[start:]], _exported(path)) if start > 0 and path is not None else None
+        kind, action = ("INSERT OVERWRITE", "OVERWRITE") if phrase.word(1) == "OVERWRITE" else ("INSERT", "EXPORT")
+        return Held(kind, [phrase.tokens[start:]], _exported(path, action)) if start > 0 and path is not None else None
     place = phrase.find("EXEC", "EXECUTE")
     if place > 0:
         name, at = phrase.name(2 if phrase.word(1) == "INTO" else 1)
         columns = phrase.tokens[at + 1 : phrase.closing(at)] if phrase.word(at) == "(" and at < place else []
-        listed = [phrase.context.fold(one.text, one.token_type is TokenType.IDENTIFIER) for one in columns if one.text != ","]
+        listed = [
+            phrase.context.fold(one.text, one.token_type is TokenType.IDENTIFIER) for one in columns if one.text != ","
+        ]
         text = phrase.text(place + 2) if phrase.word(place + 1) == "(" else None
 
         def build(forms: list[form.Form]) -> form.Form | None:
-            query = next((one.query for one in forms if isinstance(one, form.QueryForm)), form.Values([]))
-            return form.WriteForm(form.Target(name, listed), "APPEND", query)
+            for one in forms:
+                if isinstance(one, form.QueryForm):
+                    return form.WriteForm(form.Target(name, listed), "APPEND", one.query)
+            return form.WriteForm(form.Target(name, listed), "APPEND", form.Values([]), by_name=True)
 
         if text is None:
             phrase.context.warn(f"what {phrase.words[place]} gives is not known here")
@@ -183,8 +199,12 @@ def _wrapped(phrase: Phrase) -> Held | None:
             return None
         if what == "SINK":
             name, _ = phrase.name(2)
-            return Held(kind, [phrase.tokens[place + 1 : trailing(phrase, place + 1, sink=True)]], _exported(".".join(name)))
+            return Held(
+                kind, [phrase.tokens[place + 1 : trailing(phrase, place + 1, sink=True)]], _exported(".".join(name))
+            )
         return Held(kind, [phrase.tokens[place + 1 :]], _together)
+    if what == "TYPE" and (place := phrase.find("(")) > 0 and phrase.starts_query(place + 1):
+        return Held(kind, [phrase.tokens[place + 1 : phrase.closing(place)]], _together)
     if what in {"EVENT", "JOB"}:
         place = phrase.find("DO", start=place)
         return Held(kind, [phrase.tokens[place + 1 :]], _together) if place > 0 else None
@@ -226,18 +246,52 @@ def simplified(phrase: Phrase) -> tuple[list[Any], str]:
     return _cleaned(phrase, trailing(phrase, 0) if phrase.word(0) not in {"CREATE", "ALTER"} else phrase.size), ""
 
 
+def misread(tokens: list[Any], dialect: str) -> bool:
+    """Whether the parser would take this for something else without a word: it is better not asked."""
+    first = tokens[0].text.upper()
+    if first not in {"DELETE", "ALTER", "COPY", "INSERT", "CREATE"}:
+        return False
+    words = words_of(tokens[1:16])
+    second = words[0] if words else ""
+    if first == "DELETE":
+        return second in _HINTS or second == "TOP"
+    if first == "ALTER":
+        return bool({"SWITCH", "EXCHANGE", "MOVE", "REPLACE", "ATTACH", "DELETE"} & set(words[2:]))
+    if first == "COPY":
+        return bool({"LOCAL", "PROGRAM", "DATABASE", "STDIN"} & set(words)) or (
+            second == "FILES" and words[1:2] == ["INTO"]
+        )
+    if first == "CREATE":
+        return "SINK" in words[:3] or ("OF" in words and "PARTITION" in words[:6])
+    if "INFILE" in words or "FUNCTION" in words[:3]:
+        return True
+    return dialect in {"oracle", "mysql"} and "PARTITION" in words[:8]
+
+
 def _cleaned(phrase: Phrase, end: int) -> list[Any]:
     dropped: set[int] = set()
     replaced: dict[int, list[Any]] = {}
+    parser = phrase.context.rule.parser
     first, second = phrase.word(0), phrase.word(1)
     if first == "REPLACE" and second not in {"(", ""}:
         into = [] if second == "INTO" else [made(TokenType.INTO, "INTO", phrase.tokens[0])]
         replaced[0] = [made(TokenType.INSERT, "INSERT", phrase.tokens[0]), *into]
     if first == "ALTER":
         replaced |= _mutation(phrase)
+    elif first == "UPDATE" and parser == "teradata":
+        return _from_before_set(phrase, end)
+    elif first == "ASSERT":
+        replaced[0] = [made(TokenType.SELECT, "SELECT", phrase.tokens[0])]
+    elif first in {"PIVOT", "UNPIVOT"}:
+        like = phrase.tokens[0]
+        opening = [made(TokenType.SELECT, "SELECT", like), made(TokenType.STAR, "*", like),
+                   made(TokenType.FROM, "FROM", like), made(TokenType.L_PAREN, "(", like)]  # fmt: skip
+        return [*opening, *phrase.tokens[:end], made(TokenType.R_PAREN, ")", like)]
+    elif first == "MERGE":
+        end = _merge_ends(phrase, end, replaced)
     _head_hints(phrase, dropped)
-    fold_short = phrase.context.rule.parser in {"teradata", "hive", ""}
-    streams = phrase.context.rule.parser == "databricks"
+    fold_short = parser in {"teradata", "hive", ""}
+    streams = parser == "databricks"
     for place in range(end):
         word = phrase.words[place]
         if word == "LOCKING":
@@ -245,7 +299,12 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
             dropped.update(range(place, stop + 1 if phrase.word(stop + 1) != "NOWAIT" else stop + 2))
         elif word == "OVERRIDING" and (at := phrase.after(place, "OVERRIDING", "SYSTEM|USER", "VALUE")) > 0:
             dropped.update(range(place, at))
-        elif streams and word == "STREAM" and phrase.word(place - 1) in {"FROM", "JOIN", ","} and phrase.is_name(place + 1):
+        elif (
+            streams
+            and word == "STREAM"
+            and phrase.word(place - 1) in {"FROM", "JOIN", ","}
+            and phrase.is_name(place + 1)
+        ):
             dropped.add(place)
         elif fold_short and word in _SHORT and (place == 0 or phrase.word(place - 1) in {"AS", "(", "ALL", "UNION"}):
             replaced[place] = [made(*_SHORT[word], phrase.tokens[place])]
@@ -253,6 +312,31 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
             dropped.update(range(place, phrase.skipped(at)))
         elif word == "IF" and first == "INSERT" and (at := phrase.after(place, "IF", "NOT", "EXISTS")) > 0:
             dropped.update(range(place, at))
+        elif (
+            word == "PARTITION"
+            and first == "INSERT"
+            and parser in {"oracle", "mysql"}
+            and place < 9
+            and not phrase.depths[place]
+        ):
+            dropped.update(range(place, phrase.skipped(place + 1)))
+        elif word == "WHERE" and (at := phrase.after(place, "WHERE", "CURRENT", "OF")) > 0:
+            dropped.update(range(place, at + 1))
+        elif word == "[" and phrase.word(place - 1) == "JOIN":
+            dropped.update(range(place, phrase.closing(place) + 1))
+        elif word == "STRAIGHT_JOIN" and phrase.word(place - 1) == "SELECT":
+            dropped.add(place)
+        elif parser == "teradata" and word == "(" and phrase.word(place + 1) in {"FORMAT", "TITLE", "NAMED"}:
+            _phrase_of_teradata(phrase, place, dropped, replaced)
+        elif word == "OPENROWSET" and phrase.word(place + 2) == "BULK" and (path := phrase.text(place + 3)) is not None:
+            after = phrase.skipped(place + 1)
+            columns = (
+                phrase.skipped(after + 1) if phrase.word(after) == "WITH" and phrase.word(after + 1) == "(" else after
+            )
+            dropped.update(range(place + 1, columns))
+            like = phrase.tokens[place]
+            replaced[place] = [made(TokenType.VAR, "read_files", like), made(TokenType.L_PAREN, "(", like),
+                               made(TokenType.STRING, path, like), made(TokenType.R_PAREN, ")", like)]  # fmt: skip
         elif word == "WITH" and first == "INSERT" and (at := phrase.after(place, "WITH", "LABEL")) > 0:
             dropped.update(range(place, at + 1))
     result: list[Any] = []
@@ -260,6 +344,62 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
         if place not in dropped:
             result += replaced.get(place, phrase.tokens[place : place + 1])
     return result
+
+
+def _phrase_of_teradata(phrase: Phrase, place: int, dropped: set[int], replaced: dict[int, list[Any]]) -> None:
+    """`a (NAMED b)` is `a AS b`; FORMAT and TITLE are for the eye."""
+    end = phrase.closing(place)
+    dropped.update(range(place, min(end + 1, phrase.size)))
+    if phrase.word(place + 1) == "NAMED" and phrase.is_name(place + 2):
+        dropped.discard(place)
+        replaced[place] = [made(TokenType.ALIAS, "AS", phrase.tokens[place]), phrase.tokens[place + 2]]
+
+
+def _from_before_set(phrase: Phrase, end: int) -> list[Any]:
+    """Teradata writes UPDATE t FROM s SET …: without an alias SET would be taken for one."""
+    source, assigned = phrase.find("FROM", end=end), phrase.find("SET", end=end)
+    if not 0 < source < assigned:
+        return phrase.tokens[:end]
+    tokens = phrase.tokens
+    alias: list[Any] = []
+    if phrase.is_name(assigned - 1) and phrase.word(assigned - 2) in {"FROM", ".", ","}:
+        alias = [made(TokenType.ALIAS, "AS", tokens[assigned]), tokens[assigned - 1]]
+    return [*tokens[:assigned], *alias, *tokens[assigned:end]]
+
+
+def _merge_ends(phrase: Phrase, end: int, replaced: dict[int, list[Any]]) -> int:
+    """Oracle's DELETE WHERE after an update is a branch of its own; Redshift's REMOVE DUPLICATES stands for two."""
+    like = phrase.tokens[-1]
+
+    def words(*pairs: tuple[TokenType, str]) -> list[Any]:
+        return [made(kind, text, like) for kind, text in pairs]
+
+    matched = [(TokenType.VAR, "WHEN"), (TokenType.VAR, "MATCHED"), (TokenType.THEN, "THEN")]
+    if phrase.after(end, "REMOVE", "DUPLICATES") > 0:
+        matched[0] = (TokenType.WHEN, "WHEN")
+        missed = [matched[0], (TokenType.NOT, "NOT"), *matched[1:]]
+        star = (TokenType.STAR, "*")
+        replaced[end - 1] = [
+            phrase.tokens[end - 1],
+            *words(*matched, (TokenType.UPDATE, "UPDATE"), (TokenType.SET, "SET"), star),
+            *words(*missed, (TokenType.INSERT, "INSERT"), star),
+        ]
+        return end
+    place = phrase.find("DELETE", end=end)
+    if place > 0 and phrase.word(place + 1) == "WHERE" and phrase.word(place - 1) != "THEN":
+        stop = phrase.find("WHEN", start=place, end=end)
+        stop = end if stop < 0 else stop
+        condition = phrase.tokens[place + 2 : stop]
+        replaced[place] = [
+            *words(
+                (TokenType.WHEN, "WHEN"), (TokenType.VAR, "MATCHED"), (TokenType.AND, "AND"), (TokenType.L_PAREN, "(")
+            ),
+            *condition,
+            *words((TokenType.R_PAREN, ")"), (TokenType.THEN, "THEN"), (TokenType.DELETE, "DELETE")),
+        ]
+        for at in range(place + 1, stop):
+            replaced[at] = []
+    return end
 
 
 def _mutation(phrase: Phrase) -> dict[int, list[Any]]:

@@ -14,10 +14,23 @@ _NO_NAME = frozenset(
         "EXISTS NOT NULL DEFAULT FROM JOIN INTO GROUP ORDER USING UPDATE DELETE INSERT AND OR CASE WHEN THEN END INTERVAL DATE"
     ).split()
 )
-_SKIPPED = frozenset({"ONLY", "TABLE", "IF", "EXISTS", "NOT", "VIEW", "(", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY", "STREAM"})
-_FROM_INSIDE = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION", "LTRIM", "RTRIM", "NORMALIZE", "CEIL", "FLOOR"})
-_ACTIONS = {"INSERT": "APPEND", "COPY": "APPEND", "LOAD": "APPEND", "MERGE": "MERGE", "UPDATE": "UPDATE", "DELETE": "DELETE"}
-_KNOWN = frozenset("INSERT UPDATE DELETE MERGE COPY LOAD EXPORT UNLOAD TRUNCATE DROP ALTER CREATE EXPLAIN CALL GRANT SET USE".split())
+_SKIPPED = frozenset(
+    {"ONLY", "TABLE", "IF", "EXISTS", "NOT", "VIEW", "(", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY", "STREAM"}
+)
+_FROM_INSIDE = frozenset(
+    {"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION", "LTRIM", "RTRIM", "NORMALIZE", "CEIL", "FLOOR"}
+)
+_ACTIONS = {
+    "INSERT": "APPEND",
+    "COPY": "APPEND",
+    "LOAD": "APPEND",
+    "MERGE": "MERGE",
+    "UPDATE": "UPDATE",
+    "DELETE": "DELETE",
+}
+_KNOWN = frozenset(
+    "INSERT UPDATE DELETE MERGE COPY LOAD EXPORT UNLOAD TRUNCATE DROP ALTER CREATE EXPLAIN CALL GRANT SET USE".split()
+)
 
 
 class Sighted(msgspec.Struct):
@@ -92,11 +105,15 @@ def sighted(phrase: Phrase, start: int = 0, end: int | None = None, ctes: set[fo
         elif word == "FROM" and not (groups and groups[-1]) and phrase.word(place - 1) != "DISTINCT":
             listing.add(depth)
             _add(phrase, place + 1, found.reads, hidden)
-        elif word in {"JOIN", "STRAIGHT_JOIN", "APPLY"} or (word == "," and depth in listing):
-            _add(phrase, place + 1, found.reads, hidden)
-        elif word == "USING" and phrase.words[0] in {"MERGE", "DELETE", "WITH"} and phrase.word(place + 1) != "(":
-            _add(phrase, place + 1, found.reads, hidden)
-        elif word == "TABLE" and depth and phrase.word(place - 1) in {"(", ","}:
+        elif (
+            (
+                word == "JOIN"
+                or (word in {"STRAIGHT_JOIN", "APPLY"} and phrase.word(place - 1) != "SELECT")
+                or (word == "," and depth in listing)
+            )
+            or (word == "USING" and phrase.words[0] in {"MERGE", "DELETE", "WITH"} and phrase.word(place + 1) != "(")
+            or (word == "TABLE" and depth and phrase.word(place - 1) in {"(", ","})
+        ):
             _add(phrase, place + 1, found.reads, hidden)
     return found
 
@@ -116,7 +133,9 @@ def _writes(phrase: Phrase, place: int) -> bool:
     return word in {"INSERT", "MERGE"} and place == 0 and after not in {"INTO", "OVERWRITE", "ALL", "FIRST", "OR"}
 
 
-def _add(phrase: Phrase, place: int, found: dict[form.Parts, None], hidden: set[form.Parts], *, target: bool = False) -> None:
+def _add(
+    phrase: Phrase, place: int, found: dict[form.Parts, None], hidden: set[form.Parts], *, target: bool = False
+) -> None:
     while phrase.word(place) in _SKIPPED:
         if phrase.word(place) == "TABLE" and phrase.word(place + 1) == "(":
             return
@@ -138,8 +157,10 @@ def lowered(phrase: Phrase) -> form.Form | None:
         return form.QueryForm(form.Select([], items))
     first = phrase.word(0)
     word = first if first != "WITH" else kind(phrase)
-    if word in {"CREATE", "DROP", "ALTER", "TRUNCATE", "REPLACE"}:
-        change = form.ChangeForm([("CREATE" if word == "REPLACE" else word, name, ()) for name in found.writes])
+    if word in {"DROP", "ALTER", "TRUNCATE"} or creation.head(phrase) is not None:
+        change = form.ChangeForm(
+            [(word if word in {"DROP", "ALTER", "TRUNCATE"} else "CREATE", name, ()) for name in found.writes]
+        )
         return form.SeveralForm([change, form.QueryForm(form.Select([], items))]) if items else change
     action = "OVERWRITE" if "OVERWRITE" in phrase.words[:3] else _ACTIONS.get(word, "APPEND")
     return form.SeveralForm(
