@@ -216,7 +216,7 @@ def other_object(phrase: Phrase) -> Read | None:
     source: tuple[str, ...] = ()
     if what == "STREAM" and (on := phrase.find("ON", start=after)) > 0:
         at = max(on + 1, phrase.after(on + 1, "EXTERNAL|DYNAMIC|EVENT?", "TABLE|VIEW"))
-        source, is_path, _ = phrase.place_or_path(max(at, phrase.after(on + 1, "STAGE")))
+        source, _, _ = phrase.place_or_path(max(at, phrase.after(on + 1, "STAGE")))
     elif what == "SYNONYM" and phrase.word(after) == "FOR":
         source, _ = phrase.name(after + 1)
     elif what == "SINK" and (way := phrase.find("FROM", start=after)) > 0:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from headwater.columns import creation, directly, form, repair, rewriting, sighting
+from headwater.columns import creation, directly, form, holding, repair, rewriting, sighting
 from headwater.columns.context import Context
 from headwater.columns.dialect import Rules
 from headwater.columns.phrase import Phrase, depths_of, whole, words_of, wordwise
@@ -55,8 +55,10 @@ def beginning(text: str, dialect: Dialect) -> tuple[list[Any], str]:
     tokenizer = wordwise(dialect)
     try:
         return list(tokenizer.tokenize(text)), ""
-    except (TokenError, RecursionError) as error:
-        return list(tokenizer.tokens), _first_line(error.__cause__ or error)
+    except (TokenError, RecursionError):
+        tokens = list(tokenizer.tokens)
+        where = f"line {tokens[-1].line}, column {tokens[-1].col + 1}" if tokens else "its beginning"
+        return tokens, f"the text cannot be read on from {where}: a quote or comment has no end"
 
 
 def _nothing(rule: Rules, problem: str) -> form.Lowered:
@@ -143,7 +145,7 @@ class _Ladder:
 
     def by_words(self, text: str, phrase: Phrase, context: Context) -> Found | None:
         """What the words say without a parse of the whole: a form, or statements held inside."""
-        held = rewriting.held(phrase)
+        held = holding.held(phrase)
         if held is not None:
             return self.held(text, held, context)
         found = directly.read(phrase) or creation.other_object(phrase)
@@ -156,7 +158,7 @@ class _Ladder:
         level = Level.PARTIAL if context.warnings else Level.FULL
         return form.Lowered(kind, what, self.rule.parser, context.spelling, context.warnings), level
 
-    def held(self, text: str, held: rewriting.Held, context: Context) -> Found:
+    def held(self, text: str, held: holding.Held, context: Context) -> Found:
         forms: list[form.Form] = []
         level = Level.PARTIAL if context.warnings else Level.FULL
         for inner in held.inner:

@@ -105,17 +105,18 @@ def sighted(phrase: Phrase, start: int = 0, end: int | None = None, ctes: set[fo
         elif word == "FROM" and not (groups and groups[-1]) and phrase.word(place - 1) != "DISTINCT":
             listing.add(depth)
             _add(phrase, place + 1, found.reads, hidden)
-        elif (
-            (
-                word == "JOIN"
-                or (word in {"STRAIGHT_JOIN", "APPLY"} and phrase.word(place - 1) != "SELECT")
-                or (word == "," and depth in listing)
-            )
-            or (word == "USING" and phrase.words[0] in {"MERGE", "DELETE", "WITH"} and phrase.word(place + 1) != "(")
-            or (word == "TABLE" and depth and phrase.word(place - 1) in {"(", ","})
-        ):
+        elif (word == "," and depth in listing) or _reads(phrase, place):
             _add(phrase, place + 1, found.reads, hidden)
     return found
+
+
+def _reads(phrase: Phrase, place: int) -> bool:
+    word, before = phrase.words[place], phrase.word(place - 1)
+    if word in {"STRAIGHT_JOIN", "APPLY"}:
+        return before != "SELECT"
+    if word == "USING":
+        return phrase.words[0] in {"MERGE", "DELETE", "WITH"} and phrase.word(place + 1) != "("
+    return word == "JOIN" or (word == "TABLE" and phrase.depths[place] > 0 and before in {"(", ","})
 
 
 def _writes(phrase: Phrase, place: int) -> bool:
