@@ -32,8 +32,8 @@ _SILENT_OBJECTS = frozenset(
 def read(phrase: Phrase) -> Read | None:
     """What the statement does, when its words are enough to say it."""
     first, second = phrase.word(0), phrase.word(1)
-    if first == "UPDATE STATISTICS" or (first == "UPDATE" and second == "STATISTICS"):
-        return "UPDATE STATISTICS", None
+    if f"{first} {second}".split()[:2] == ["UPDATE", "STATISTICS"]:
+        return "ANALYZE", None
     if " " in first and first.split()[0] in _SILENT:
         return first.split()[0], None
     if first in {"RENAME", "EXCHANGE"}:

@@ -11,7 +11,7 @@ from headwater.columns.phrase import Phrase
 from headwater.columns.rewriting import trailing
 
 _STARTERS = frozenset(
-    "SELECT WITH INSERT UPDATE DELETE MERGE CREATE FROM VALUES REPLACE SEL INS COPY UNLOAD UPSERT".split()
+    "WITH SELECT INSERT UPDATE DELETE MERGE CREATE FROM VALUES REPLACE SEL INS COPY UNLOAD UPSERT".split()
 )
 
 

@@ -22,6 +22,7 @@ Found = tuple[form.Lowered, Level]
 MOST_TOKENS = 2_000_000
 DEEPEST = 400
 _PARSES = 4
+_INSIDE = 4  # Statements held in one another.
 _WORST = [Level.FULL, Level.PARTIAL, Level.TABLES, Level.NOTHING]
 
 
@@ -88,6 +89,7 @@ class _Ladder:
         self.dialect = dialect
         self.rule = rule
         self.left = _PARSES
+        self.inside = 0
         self.error: ParseError | None = None
         self.problem = ""
 
@@ -145,8 +147,9 @@ class _Ladder:
 
     def by_words(self, text: str, phrase: Phrase, context: Context) -> Found | None:
         """What the words say without a parse of the whole: a form, or statements held inside."""
-        held = holding.held(phrase)
+        held = holding.held(phrase) if self.inside < _INSIDE else None
         if held is not None:
+            self.inside += 1
             return self.held(text, held, context)
         found = directly.read(phrase) or creation.other_object(phrase)
         if found is None:

@@ -162,7 +162,9 @@ def _meaningless(phrase: Phrase, place: int, end: int) -> int:
     word, first = phrase.words[place], phrase.words[0]
     before = phrase.word(place - 1)
     if word == "LOCKING":
-        stop = phrase.find("ACCESS", "READ", "WRITE", "EXCLUSIVE", "SHARE", start=place, end=end, depth=None)
+        stop = phrase.find(
+            "ACCESS", "READ", "WRITE", "EXCLUSIVE", "SHARE", start=place, end=min(end, place + 12), depth=None
+        )
         return phrase.after(stop + 1, "NOWAIT?") if stop > 0 else -1
     if word == "OVERRIDING":
         return phrase.after(place, "OVERRIDING", "SYSTEM|USER", "VALUE")
