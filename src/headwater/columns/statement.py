@@ -77,7 +77,7 @@ def lower_statement(node: Any, rule: Rules) -> form.Lowered:
 def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
     if isinstance(node, exp.Query):
         if isinstance(node, exp.Select) and node.args.get("into") is not None:
-            return "SELECT INTO", select_into(context, node)
+            return " ".join(("SELECT", "INTO")), select_into(context, node)
         return "SELECT", form.QueryForm(lower_query(context, node))
     if isinstance(node, exp.Insert):
         return ("INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"), insert(context, node)
