@@ -13,7 +13,7 @@ _PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "av
 _READERS = frozenset(
     (
         "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob "
-        "read_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
+        "read_files cloud_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
     ).split()
 )
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
@@ -249,15 +249,15 @@ def _function(context: Context, node: Any, alias: str, columns: list[str]) -> fo
     if isinstance(node, exp.Dot):  # schema.function(…)
         node = node.args.get("expression")
     name = str(node.this if isinstance(node, exp.Anonymous) else node.key).lower()
+    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = context.column(node.expressions[0])  # Databricks: a table read as a stream
+        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
     if name in {"table", "identifier"} and len(node.expressions) == 1:
         inner = node.expressions[0]
         if isinstance(inner, exp.Literal):
             parts = tuple(context.fold(part.strip('"`'), False) for part in inner.name.split("."))
             return form.Item(form.TableSource(parts), alias or parts[-1], columns)
         return _function(context, inner, alias, columns)
-    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):  # Databricks
-        parts = context.column(node.expressions[0])
-        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
     if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
         columns = ["id"]
     if name in _READERS or type(node).__name__ in {"ReadCSV", "ReadParquet"}:

@@ -206,7 +206,13 @@ def merge(context: Context, node: Any) -> form.Form:
             clause.sees = "target" if when.args.get("source") else "source"
         clauses.append(clause)
     condition = args.get("on")
-    on = lower(context, condition, JOIN) if condition is not None and not isinstance(condition, list) else None
+    on = lower(context, condition, JOIN) if isinstance(condition, exp.Expr) else None
+    for one in args.get("using_cond") or ():
+        on = on or form.Expression()
+        on.references = [
+            *on.references,
+            *(((side.alias, context.key(one)), JOIN, "") for side in (itself, incoming[0])),
+        ]
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
     return form.UpdateForm(form.Target(name), "MERGE", itself, incoming, clauses, [], on, own)
 
@@ -215,7 +221,7 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
     clause = form.SetClause([], False, deciding)
     if isinstance(then, exp.Update):
         listed: Any = then.args.get("expressions")
-        if isinstance(listed, exp.Star) or (listed and isinstance(listed[0], exp.Star)):
+        if not listed or isinstance(listed, exp.Star) or isinstance(listed[0], exp.Star):  # DuckDB: UPDATE alone is all
             clause.star = True
         else:
             clause.assignments = _assignments(context, listed)
@@ -223,10 +229,13 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
             deciding.append(lower(context, where.this, FILTER))
     elif isinstance(then, exp.Insert):
         names, values = then.this, then.args.get("expression")
-        if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star):
+        if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star) or not (names or values):
             clause.star = True
             return clause
-        listed = values.expressions if isinstance(values, exp.Tuple) else [] if values is None else [values]
+        if not values and isinstance(names, exp.Tuple) and names.sql().upper() == "(BY AS NAME)":
+            clause.star = True
+            return clause
+        listed = values.expressions if isinstance(values, exp.Tuple) else [values] if values else []
         if isinstance(values, exp.Values):
             row = values.expressions[0]
             listed = row.expressions if isinstance(row, exp.Tuple) else [row]
