@@ -29,6 +29,7 @@ check: $(STAMP) ## lint, types, layering, fast tests (under a minute)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@scripts/corpus
 	$(BIN)/pytest -q tests/unit tests/meta
 
 test: $(STAMP) web ## the whole suite

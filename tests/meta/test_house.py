@@ -27,12 +27,12 @@ def test_every_module_says_why_it_exists() -> None:
 
 
 def test_sql_lives_in_sql_files() -> None:
-    """Outside store/ no string looks like a statement."""
+    """Outside store/ no string looks like a statement; columns/ and `headwater sql` speak of SQL, and run none."""
     statement = re.compile(r'(?<!")"(?:select|insert into|update|delete from) ', re.IGNORECASE)
     found = [
         str(path)
         for path in SOURCES
-        if "store" not in path.parts and statement.search(path.read_text(encoding="utf-8"))
+        if not {"store", "columns", "sql.py"} & set(path.parts) and statement.search(path.read_text(encoding="utf-8"))
     ]
     assert not found
 
@@ -50,6 +50,7 @@ def test_light_rooms_import_nothing_heavy() -> None:
         "requests",
         "httpx",
         "pandas",
+        "sqlglot",
     }
     for module in ("headwater.client", "headwater.cli.program"):
         told = subprocess.run(

@@ -134,7 +134,7 @@ def mermaid(answer: Answer) -> str:
     names = {node["id"]: f"n{i}" for i, node in enumerate(answer["nodes"])}
     lines = ["flowchart LR"]
     for node in answer["nodes"]:
-        text = _mermaid_text(_place(node) if node["type"] == "DATASET" else node["label"])
+        text = mermaid_text(_place(node) if node["type"] == "DATASET" else node["label"])
         lines.append(
             f'  {names[node["id"]]}[("{text}")]' if node["type"] == "DATASET" else f'  {names[node["id"]]}["{text}"]'
         )
@@ -155,12 +155,12 @@ def _columns_into(answer: Answer) -> dict[tuple[str, str], str]:
     return {pair: ", ".join(sorted(fields)) for pair, fields in found.items()}
 
 
-def _mermaid_text(text: str) -> str:
+def mermaid_text(text: str) -> str:
     return "".join(char if char.isalnum() or char in " _-./:,()" else f"#{ord(char)};" for char in text)
 
 
 def _mermaid_quoted(text: str) -> str:
-    return f'"{_mermaid_text(text)}"'
+    return f'"{mermaid_text(text)}"'
 
 
 def dot(answer: Answer) -> str:
@@ -170,16 +170,16 @@ def dot(answer: Answer) -> str:
     for node in answer["nodes"]:
         shape = "cylinder" if node["type"] == "DATASET" else "box"
         lines.append(
-            f"  {_dot(node['id'])} [label={_dot(_place(node) if shape == 'cylinder' else node['label'])} shape={shape}];"
+            f"  {dot_text(node['id'])} [label={dot_text(_place(node) if shape == 'cylinder' else node['label'])} shape={shape}];"
         )
     for edge in answer["edges"]:
         style = " style=dotted" if edge["origin"] == "DECLARED" else ""
         label = columns.get((edge["source"], edge["target"]))
         lines.append(
-            f"  {_dot(edge['source'])} -> {_dot(edge['target'])} [{f'label={_dot(label)}' if label else ''}{style}];"
+            f"  {dot_text(edge['source'])} -> {dot_text(edge['target'])} [{f'label={dot_text(label)}' if label else ''}{style}];"
         )
     return "\n".join([*lines, "}"])
 
 
-def _dot(text: str) -> str:
-    return '"' + output.printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+def dot_text(text: str) -> str:
+    return '"' + output.escaped(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

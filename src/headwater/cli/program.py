@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, runs
+from headwater.cli import datasets, lineage, local, maintenance, runs, sql
 from headwater.cli.run import run as run_package
 
 program = typer.Typer(
@@ -38,6 +38,7 @@ program.add_typer(dev, name="dev")
 run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
 run.command("show")(runs.show)
 program.command("lineage")(lineage.lineage)
+program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)

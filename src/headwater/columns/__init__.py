@@ -6,6 +6,7 @@ and its tree only; what a name means is decided here, in one walk over the tree 
 
 from headwater.columns.analysis import analyse, resolve
 from headwater.columns.catalog import Catalog
+from headwater.columns.composed import composed
 from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
 from headwater.columns.session import Session
 
@@ -20,5 +21,6 @@ __all__ = [
     "Statement",
     "Unresolved",
     "analyse",
+    "composed",
     "resolve",
 ]

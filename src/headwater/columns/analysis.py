@@ -3,22 +3,29 @@
 One bad statement never spoils the others. What is parsed once need not be again: `resolve` reads a statement's form with newer schemas.
 """
 
+import contextlib
+import gc
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns import form, recovery
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
 from headwater.columns.flows import Outcome, outcome
 from headwater.columns.result import Level, Statement
+from headwater.columns.script import Piece, pieces
 from headwater.columns.session import Session
+from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
+_TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
+_VALUES = frozenset({"var", "expression"})
+"""Holes of a template that stand for values, not for tables."""
+_READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
@@ -32,47 +39,102 @@ def analyse(
     rule = rules(dialect)
     catalog = catalog or Catalog(dialect=dialect)
     session = session or Session()
+    refusals: tuple[Refusal, ...] = ()
+    if any(mark in text for mark in _TEMPLATE_MARKS):
+        templated = plain(text)
+        text, refusals = templated.text, templated.refusals
+        values = {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
+        session.variables |= values
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
-    problem = ""
-    try:
-        tokens = parser.tokenize(text)
-    except (TokenError, RecursionError):
-        tokens, problem = recovery.beginning(text, parser)
-    chunk: list[Any] = []
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            if chunk:
-                found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
-            chunk = []
-        else:
-            chunk.append(token)
-    if chunk and not problem:
-        found.append(_statement(len(found), text, chunk, parser, rule, catalog, session))
-    elif problem:  # A quote or comment that never ends takes the rest of the text with it.
-        lowered, level = recovery.words_only(text, chunk, rule, problem)
-        start, line = (chunk[0].start, chunk[0].line) if chunk else (0, 1)
-        told = outcome(lowered, catalog, session)
-        found.append(_put_together(told, lowered, index=len(found), start=start, end=len(text), line=line, level=level))
+    for piece in pieces(text, rule.parser):
+        if piece.role in _READ:
+            with _no_collection():
+                found.append(_statement(len(found), piece, parser, rule, catalog, session))
+        elif piece.role != "dynamic" or piece.reason:
+            found.append(_said(len(found), piece))
+    if refusals:
+        _put_refusals(found, refusals, text)
     return found
 
 
-def _statement(
-    index: int, text: str, tokens: list[Any], parser: Any, rule: Rules, catalog: Catalog, session: Session
-) -> Statement:
-    lowered, level = _lowered(text, tokens, parser, rule)
-    told = outcome(lowered, catalog, session)
-    return _put_together(
-        told, lowered, index=index, start=tokens[0].start, end=tokens[-1].end + 1, line=tokens[0].line, level=level
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """The cycle collector waits until a statement is done: a parser's tree is all alive until then, and looking it through again and again
+    is a tenth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _said(index: int, piece: Piece) -> Statement:
+    """A piece that is not parsed: a routine, a call, what cannot be read."""
+    kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
+    return Statement(
+        index=index,
+        start=piece.start,
+        end=piece.end,
+        line=piece.line,
+        kind=kind,
+        level=Level.NOTHING if piece.reason else Level.FULL,
+        within=piece.within,
+        name=piece.name,
+        warnings=(piece.reason,) if piece.reason else (),
     )
+
+
+def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: str) -> None:
+    """What a template holds and SQL cannot say is a warning of the statement it stands in."""
+    for refusal in refusals:
+        words = f"line {refusal.line}: {refusal.what} is left out: {refusal.why}"
+        for place in range(len(found) - 1, -1, -1):
+            one = found[place]
+            if one.line <= refusal.line or place == 0:
+                level = Level.PARTIAL if one.level is Level.FULL else one.level
+                found[place] = msgspec.structs.replace(one, warnings=(*one.warnings, words), level=level)
+                break
+        else:
+            found.append(
+                Statement(
+                    index=0, start=0, end=len(text), line=1, kind="UNKNOWN", level=Level.NOTHING, warnings=(words,)
+                )
+            )
+
+
+def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session) -> Statement:
+    lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
+    if piece.variables:
+        lowered.variables = sorted(piece.variables)
+    if piece.reason:
+        lowered.warnings = [*lowered.warnings, piece.reason]
+    try:
+        told = outcome(lowered, catalog, session)
+    except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
+        told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
+    return _put_together(
+        told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
+    )
+
+
+def _defect(error: Exception) -> str:
+    return f"a defect of the engine, please report it with the statement: {type(error).__name__}: {error}"
 
 
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
     return recovery.read(text, tokens, parser, rule)
 
 
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]
+
+
 def _put_together(
-    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level
+    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level, within: str
 ) -> Statement:
     worst = told.level if told.level != Level.FULL else level
     return Statement(
@@ -88,6 +150,7 @@ def _put_together(
         changes=tuple(told.changes),
         unresolved=tuple(told.unresolved),
         warnings=tuple(told.warnings),
+        within=within,
         form=lowered,
     )
 

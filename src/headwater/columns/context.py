@@ -8,13 +8,10 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.dialect import Rules, fold
 
-# Their catalogues name a column without an alias by its function.
-_NAMED_BY_FUNCTION = frozenset({"postgres", "redshift", "materialize", "risingwave"})
-
 
 class Context:
     """The state of lowering one statement. `lower_query` lowers a nested query and
-    `lower_changing` a statement that stands as one; `naming`: outputs without a name get one from their text."""
+    `lower_changing` a statement that stands as one."""
 
     def __init__(
         self,
@@ -27,7 +24,6 @@ class Context:
         self.spelling: dict[str, str] = {}
         self.warnings: list[str] = []
         self.windows: dict[str, Any] = {}
-        self.naming = True
         self.effects: list[form.Form] = []
         """What statements inside the query do to tables (a CTE that inserts)."""
         self._lower_query = lower_query
@@ -37,13 +33,6 @@ class Context:
     def query(self, node: Any) -> form.Query:
         return self._lower_query(self, node)
 
-    def nested(self, node: Any) -> form.Query:
-        """A query whose unnamed outputs nobody sees: they get no names."""
-        naming, self.naming = self.naming, False
-        found = self._lower_query(self, node)
-        self.naming = naming
-        return found
-
     def changing(self, node: Any) -> form.Query:
         """A CTE that changes a table: its effect is kept, its value is what it returns."""
         found, effect = self._lower_changing(self, node)
@@ -51,7 +40,7 @@ class Context:
         return found
 
     def output_name(self, node: Any) -> str:
-        """The name of an output that has no alias: the column's or field's own, else what the product calls it; empty when that is its text."""
+        """The name of an output that has no alias: the column's or field's own; empty where `naming` gives it one."""
         kind = type(node)
         if kind is exp.Column:
             return self.column(node)[-1]
@@ -66,12 +55,6 @@ class Context:
             return self.output_name(node.this)
         if kind is exp.Literal:
             return str(node.name)
-        if self.naming and self.rule.parser in _NAMED_BY_FUNCTION:
-            if isinstance(node, (exp.Cast, exp.Filter, exp.Window, exp.WithinGroup, exp.IgnoreNulls)):
-                return self.output_name(node.this)
-            if isinstance(node, exp.Func) and not isinstance(node, exp.Case):
-                return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-            return "case" if isinstance(node, exp.Case) else "?column?"
         return ""
 
     def warn(self, words: str) -> None:
@@ -85,7 +68,8 @@ class Context:
         args = name.args
         text = args.get("this")
         if args.get("quoted") or text.__class__ is not str:
-            return self.fold(text if text.__class__ is str else name.name, True)
+            mark = "$" if isinstance(name, exp.Parameter) else ""
+            return self.fold(text if text.__class__ is str else mark + name.name, True)
         known = self._keys.get(text)
         if known is None:
             known = self._keys[text] = self.fold(text, False)

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 from headwater.columns import form
 from headwater.columns.directly import Read, copied
 from headwater.columns.phrase import Phrase, made
-from headwater.columns.query import everything
+from headwater.columns.source import everything
 
 _OBJECTS = frozenset({"TABLE", "VIEW", "PROJECTION"})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE"})

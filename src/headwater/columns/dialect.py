@@ -13,7 +13,8 @@ class Rules(msgspec.Struct, frozen=True):
 
     `fold`: what an unquoted name becomes ("lower", "upper", "same"). `quoted_folds`: quoting does not keep a name's case apart.
     `insensitive`: names that differ only in case are one name, whatever is displayed. `tables_sensitive`: but those of tables are not.
-    `alias_first`: an output's alias hides a column of the same name in GROUP BY. `alias_in_where`: WHERE and the other outputs may name an alias.
+    `alias_first`: an output's alias hides a column of the same name in GROUP BY. `lateral_aliases`: an output may name
+    the alias of one before it. `alias_in_where`: so may WHERE.
     """
 
     parser: str
@@ -22,6 +23,7 @@ class Rules(msgspec.Struct, frozen=True):
     insensitive: bool = False
     tables_sensitive: bool = False
     alias_first: bool = False
+    lateral_aliases: bool = False
     alias_in_where: bool = False
 
 
@@ -29,26 +31,26 @@ _RULES = {
     "": Rules("", insensitive=True),
     "athena": Rules("athena", "lower", True, True),
     "bigquery": Rules("bigquery", insensitive=True, tables_sensitive=True),
-    "clickhouse": Rules("clickhouse", alias_first=True, alias_in_where=True),
-    "databricks": Rules("databricks", insensitive=True, alias_in_where=True),
+    "clickhouse": Rules("clickhouse", alias_first=True, lateral_aliases=True, alias_in_where=True),
+    "databricks": Rules("databricks", insensitive=True, lateral_aliases=True),
     "doris": Rules("doris", insensitive=True),
     "drill": Rules("drill", insensitive=True),
     "druid": Rules("druid"),
-    "duckdb": Rules("duckdb", insensitive=True, alias_in_where=True),
+    "duckdb": Rules("duckdb", insensitive=True, lateral_aliases=True, alias_in_where=True),
     "hive": Rules("hive", insensitive=True),
     "materialize": Rules("materialize", fold="lower"),
     "mysql": Rules("mysql", insensitive=True),
     "oracle": Rules("oracle", fold="upper"),
     "postgres": Rules("postgres", fold="lower"),
     "presto": Rules("presto", "lower", True, True),
-    "redshift": Rules("redshift", "lower", True, True, alias_in_where=True),
+    "redshift": Rules("redshift", "lower", True, True, lateral_aliases=True),
     "risingwave": Rules("risingwave", fold="lower"),
-    "snowflake": Rules("snowflake", fold="upper", alias_in_where=True),
-    "spark": Rules("spark", insensitive=True, alias_in_where=True),
+    "snowflake": Rules("snowflake", fold="upper", lateral_aliases=True, alias_in_where=True),
+    "spark": Rules("spark", insensitive=True, lateral_aliases=True),
     "spark2": Rules("spark2", insensitive=True),
     "sqlite": Rules("sqlite", insensitive=True),
     "starrocks": Rules("starrocks", insensitive=True),
-    "teradata": Rules("teradata", insensitive=True, alias_in_where=True),
+    "teradata": Rules("teradata", insensitive=True, lateral_aliases=True, alias_in_where=True),
     "trino": Rules("trino", "lower", True, True),
     "tsql": Rules("tsql", insensitive=True),
 }

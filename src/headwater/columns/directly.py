@@ -2,7 +2,7 @@
 
 from headwater.columns import form
 from headwater.columns.phrase import Phrase
-from headwater.columns.query import everything
+from headwater.columns.source import everything
 
 Read = tuple[str, form.Form | None]
 

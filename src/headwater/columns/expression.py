@@ -14,6 +14,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.dialect import DATE_PARTS
+from headwater.columns.functions import AGGREGATE_NAMES, DATE_FUNCTIONS, MASKING_NAMES, MASKING_PREFIXES, NOTHING_NAMES
 from headwater.columns.kinds import (
     AGGREGATED,
     AS_IS,
@@ -34,10 +35,12 @@ Node = exp.Expr
 
 def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
     """The references and subqueries of `node`, used as `use`."""
+    if node.__class__ is exp.Column:
+        return form.Expression([(context.column(node), use, "")], [])
     result = form.Expression([], [])
     references = result.references
     stack: Stack = [(node, use)]
-    hows, column, literal = _HOW, exp.Column, exp.Literal
+    hows, binary, column, literal = _HOW, _BINARY, exp.Column, exp.Literal
     while stack:
         node, use = stack.pop()
         kind = type(node)
@@ -55,7 +58,12 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
                 below = how
             elif use >= MASKING_USE:
                 below = below_use(use, how)
-            for child in node.args.values():
+            args = node.args
+            if kind in binary:
+                stack.append((args["expression"], below))
+                stack.append((args["this"], below))
+                continue
+            for child in args.values():
                 if child.__class__ is list:
                     for one in child:
                         if isinstance(one, Node):
@@ -217,10 +225,19 @@ def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
             result.references.append((parts + tuple(path), use, ""))
         else:
             result.references.append((parts, below, ".".join(path)))
+    elif isinstance(base, exp.Struct) and path and (field := _made_field(context, base, path[0])) is not None:
+        stack.append((field, use))
     elif isinstance(base, exp.Identifier):
         result.references.append(((context.key(base), *path), below, ""))
     else:
         _push(stack, base, below_use(use, TRANSFORMED))
+
+
+def _made_field(context: Context, node: Any, name: str) -> Any:
+    for one in node.expressions:
+        if isinstance(one, exp.PropertyEQ) and context.output_name(one.this) == name:
+            return one.expression
+    return None
 
 
 def _bracket(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -260,17 +277,17 @@ def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.
     if isinstance(node, exp.Subquery) and not isinstance(node.this, (exp.Query, exp.Table)):
         _push(stack, node.this, use)
         return
-    result.subqueries.append((context.nested(node), use, _standing(node)))
+    result.subqueries.append((context.query(node), use, _standing(node)))
 
 
 def _standing(node: Any) -> int:
     inner = node.unnest() if isinstance(node, exp.Subquery) else node
-    return form.WHOLE if inner.args.get("kind") == "STRUCT" else form.SCALAR
+    return form.WHOLE if inner.args.get("kind") == "STRUCT" or inner.args.get("for_") else form.SCALAR
 
 
 def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A table as an argument: all of its columns."""
-    result.subqueries.append((context.nested(node), below_use(use, TRANSFORMED), form.WHOLE))
+    result.subqueries.append((context.query(node), below_use(use, TRANSFORMED), form.WHOLE))
 
 
 def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -282,7 +299,7 @@ def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form
 def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     inner = node.this
     if isinstance(inner, exp.Query):
-        result.subqueries.append((context.nested(inner), below_use(use, TRANSFORMED), form.EXISTS))
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.EXISTS))
     else:  # Spark's exists(array, predicate)
         stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
 
@@ -292,7 +309,7 @@ def _in(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
     query = node.args.get("query")
     for name, child in node.args.items():
         if name == "query" and isinstance(query, exp.Query):
-            result.subqueries.append((context.nested(query), below, form.MEMBERS))
+            result.subqueries.append((context.query(query), below, form.MEMBERS))
         else:
             _push(stack, child, below)
 
@@ -302,7 +319,7 @@ def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
     while isinstance(inner, (exp.Paren, exp.Tuple)) and len(list(children(inner))) == 1:
         inner = next(children(inner))
     if isinstance(inner, exp.Query):
-        result.subqueries.append((context.nested(inner), below_use(use, TRANSFORMED), form.MEMBERS))
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.MEMBERS))
     else:
         _push(stack, inner, below_use(use, TRANSFORMED))
 
@@ -311,7 +328,7 @@ def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Exp
     below = below_use(use, TRANSFORMED)
     for child in children(node):
         if isinstance(child, exp.Query) and not isinstance(child, exp.Subquery):
-            result.subqueries.append((context.nested(child), below, form.WHOLE))
+            result.subqueries.append((context.query(child), below, form.WHOLE))
         else:
             stack.append((child, below))
 
@@ -324,17 +341,24 @@ def _lambda(context: Context, node: Any, use: int, stack: Stack, result: form.Ex
     result.subqueries.extend(body.subqueries)
 
 
-def _anonymous(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A function the parser does not know: takes a value of all its arguments; a date part among them is none."""
     name = str(node.this).lower().rsplit(".", 1)[-1]
+    if name == "table" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = node.expressions[0].parts
+        table = exp.Table(
+            this=parts[-1], db=parts[-2] if len(parts) > 1 else None, catalog=parts[-3] if len(parts) > 2 else None
+        )
+        _table(context, table, use, stack, result)
+        return
     arguments = list(node.expressions)
-    if name.startswith(_DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+    if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
         arguments = arguments[1:]
-    step = AGGREGATED if name in _AGGREGATE_NAMES else TRANSFORMED
+    step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
-    if name in _MASKING_NAMES or name.startswith(_MASKING_PREFIXES):
+    if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):
         below |= MASKING_USE
-    if name in _NOTHING_NAMES:
+    if name in NOTHING_NAMES:
         return
     _push(stack, arguments, below)
 
@@ -348,25 +372,10 @@ def _kinds(*names: str) -> list[type]:
     return [found for name in names if (found := getattr(exp, name, None)) is not None]
 
 
-_DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
-_AGGREGATE_NAMES = frozenset(
-    (
-        "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
-        "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
-        "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
-        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
-    ).split()
+_BINARY = frozenset(
+    _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
 )
-_MASKING_NAMES = frozenset(
-    (
-        "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "
-        "hmac aes_encrypt encrypt pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 "
-        "hive_hash"
-    ).split()
-)
-_MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
-_NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
-
+"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
 _HOW: dict[type, Any] = {}
 for _kind in _kinds("AggFunc"):
     _waiting = [_kind]

@@ -94,7 +94,7 @@ class _Teller:
         columns = self._placed(what, name, relation.columns())
         self.flow(name, what.action, columns, relation.rows, reads)
         if what.creates:
-            self.result.changes.append(Change("CREATE", name))
+            self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
             schema = (
                 Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
@@ -134,7 +134,7 @@ class _Teller:
         opened = next((place for place, (_, value) in enumerate(columns) if isinstance(value, Open)), None)
         if opened is not None:
             return self._placed_open(names, columns, opened)
-        if len(names) != len(columns):
+        if len(names) != len(columns) and columns:
             self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
         placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
         return placed + columns[len(names) :]
@@ -182,11 +182,17 @@ class _Teller:
         for condition in [*([what.on] if what.on is not None else []), *what.where]:
             add(own, resolver.value(condition, scope))
         columns: dict[str, Dependencies] = {}
+        both = scope
         for clause in what.clauses:
+            scope = both
+            if clause.sees:
+                scope = resolver.scope(ctes, None)
+                for one in both.relations[:1] if clause.sees == "target" else both.relations[1:]:
+                    scope.add(*one)
             for condition in clause.deciding:
                 add(own, resolver.value(condition, scope))
             for column, value in self._assigned(
-                clause, what, scope.relations[1][2] if len(scope.relations) > 1 else None
+                clause, what, both.relations[1][2] if len(both.relations) > 1 else None
             ):
                 found = resolver.value(value, scope) if isinstance(value, form.Expression) else value
                 columns[column] = union([columns[column], found]) if column in columns else found
@@ -197,6 +203,9 @@ class _Teller:
             for entry in (resolver.leaves.entries[leaf],)
         )
         reads = list(resolver.reads)
+        if not target_reads and not used_itself and name in reads:  # A CTE over the target stood for it.
+            reads.remove(name)
+            del resolver.reads[name]
         if used_itself and name not in reads:
             reads.append(name)
             resolver.reads[name] = None
@@ -235,7 +244,7 @@ class _Teller:
         for action, parts, other_parts in what.changes:
             key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
             name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
-            self.result.changes.append(Change(action, name, other))
+            self.result.changes.append(Change(action, name, other, what.temporary))
             if action in {"CREATE", "CLONE", "LIKE"}:
                 schema = None
                 if what.columns:
@@ -249,7 +258,11 @@ class _Teller:
             elif action == "DROP":
                 self.session.gone(key)
             elif action == "RENAME":
+                self._moved(key, other_key, other or name)
                 self.session.renamed(key, other_key)
+            elif action == "SWAP":
+                self._moved(key, other_key, other or name)
+                self._moved(other_key, key, name)
             if (
                 action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
                 and name not in self.result.writes
@@ -260,6 +273,12 @@ class _Teller:
         """A clone has every column of the other."""
         relation, _ = self.resolver.table(form.TableSource(other_key), {})
         self.flow(name, action, relation.columns(), None, [other])
+
+    def _moved(self, key: TableName, other_key: TableName, other: TableName) -> None:
+        """A table has a new name: its columns go with it."""
+        found = self.resolver.catalog.find(key)
+        if found is not None and self.session.find(key) is None:
+            self.session.made(other_key, Schema(other, found.columns, self.resolver.rule.parser))
 
     def _session(self, what: form.SessionForm) -> None:
         session, values = self.session, what.values

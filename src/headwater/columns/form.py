@@ -38,20 +38,24 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
-    """An output: its name, its value; or a star."""
+    """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again.
+    `aggregates`: GROUP BY ALL leaves it out (said only where there is one)."""
 
     name: str
     value: Expression
     star: Star | None = None
+    fields: list[tuple[str, Expression]] = []
+    aggregates: bool = False
 
 
 class Cte(msgspec.Struct, array_like=True, gc=False):
-    """`recursive`: the query may name itself."""
+    """`recursive`: the query may name itself. `scalar`: the name is its one value, not a table (ClickHouse)."""
 
     name: str
     columns: list[str]
     query: "Query"
     recursive: bool = False
+    scalar: bool = False
 
 
 class TableSource(_Node):
@@ -95,7 +99,8 @@ class Pivoted(_Node):
 
 
 class Unpivoted(_Node):
-    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names."""
+    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names. Nulls are left
+    out unless `keeps_nulls`: then the values decide which rows there are."""
 
     source: "Source"
     values: list[tuple[str, list[str]]]
@@ -133,7 +138,8 @@ class Item(msgspec.Struct, array_like=True, gc=False):
 
 
 class Select(_Node):
-    """One SELECT. `group` and `order` hold an ordinal (from 1) where the text does. `views`: Hive's lateral views, after WHERE's table list."""
+    """One SELECT. `group` and `order` hold an ordinal (from 1) where the text does. In `having` and `order` a reference keeps its own use,
+    for a name inside an aggregate means another thing there than one outside."""
 
     projections: list[Projection]
     items: list[Item] = []
@@ -192,12 +198,14 @@ class WriteForm(_Node):
 
 
 class SetClause(msgspec.Struct, array_like=True, gc=False):
-    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition."""
+    """One branch of MERGE, UPDATE or ON CONFLICT: assignments, or all columns by name (`star`); `deciding`: its own condition;
+    `sees`: "source" where no row of the target matched, "target" where none of the source did, else both."""
 
     assignments: list[tuple[str, Expression]]
     star: bool
     deciding: list[Expression]
     by_position: list[Expression] = []
+    sees: Literal["", "source", "target"] = ""
 
 
 class UpdateForm(_Node):

@@ -39,7 +39,11 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
-        self.lateral = AFTER if rule.alias_in_where else NEVER
+        self._tables: dict[TableName, tuple[Relation, TableName]] = {}
+        self.scalars: dict[str, Dependencies] = {}
+        """Values that WITH gave a name (ClickHouse)."""
+        self.lateral = AFTER if rule.lateral_aliases else NEVER
+        self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
         self.ordering = FIRST
@@ -63,7 +67,10 @@ class FromClause(ABC):
         """The outputs of a SELECT list."""
 
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
-        return Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found.scalars = self.scalars
+        found.using_first = self.rule.parser in {"spark", "databricks"}
+        return found
 
     def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
@@ -93,8 +100,7 @@ class FromClause(ABC):
             scope.set_mode(NEVER)
             self.into(own, item.on, scope)
         if hidden:
-            del scope.relations[place]
-            scope.add("", (), Relation([]))
+            scope.hide(item.alias, place)
 
     def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """Joins in parentheses without an alias: the names inside are names outside."""
@@ -110,8 +116,8 @@ class FromClause(ABC):
             self.into(own, item.on, scope)
 
     def _shared_names(self, scope: Scope, relation: Relation, own: Dependencies) -> list[str]:
-        mine = {name for name, value in scope.star(()) if not isinstance(value, Open)}
-        shared = [name for name, _ in relation.columns() if name in mine]
+        theirs = {name for name, value in relation.columns() if not isinstance(value, Open)}
+        shared = list(dict.fromkeys(name for name, _ in scope.star(()) if name in theirs))
         if relation.opens or any(isinstance(value, Open) for _, value in scope.star(())):
             add(own, used(self.leaves.guess("NATURAL JOIN", [], "the columns both sides share are unknown"), JOIN))
         return shared
@@ -149,6 +155,15 @@ class FromClause(ABC):
                 found.touched = True
                 return found, parts
             parts = self.session.qualified(parts, self.catalog)
+        known = self._tables.get(parts)
+        if known is None:
+            known = self._tables[parts] = self._table(parts)
+            self.reads[known[1]] = None
+        elif known[1] not in self.reads:
+            self.reads[known[1]] = None
+        return known
+
+    def _table(self, parts: TableName) -> tuple[Relation, TableName]:
         schema = self.session.find(parts)
         if schema is not None:
             shown = schema.name
@@ -157,7 +172,6 @@ class FromClause(ABC):
             shown = self.shown(parts)
             if schema is not None and len(schema.name) >= len(parts):
                 shown = schema.name
-        self.reads[shown] = None
         if schema is None:
             return Relation([("*", Open(self.leaves, shown))]), shown
         return TableRelation(schema, shown, self.leaves), shown
@@ -191,7 +205,7 @@ class FromClause(ABC):
         chooser = self.value(source.chooser, scope)
         values = [self.value(one, scope) for one in source.aggregates]
         taken = {reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references}
-        own: Dependencies = {}
+        own: Dependencies = dict(used(chooser, GROUP_BY))  # Rows are grouped by it before they are spread.
         columns: list[Column] = []
         if source.group is not None:
             for name, expression in source.group:
@@ -226,7 +240,9 @@ class FromClause(ABC):
         ]
         columns += [*values, *named] if source.values_first else [*named, *values]
         deciding = (
-            {} if source.keeps_nulls else used(union(value for _, value in values if value.__class__ is dict), FILTER)
+            {}
+            if source.keeps_nulls
+            else used(union(value for _, value in values if not isinstance(value, Open)), FILTER)
         )
         return Relation(columns, Rows(deciding, [inner.rows] if inner.rows else []))
 

@@ -10,8 +10,9 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.expression import children, lower
-from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT
-from headwater.columns.source import item, join, sources
+from headwater.columns.functions import AGGREGATE_NAMES
+from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
+from headwater.columns.source import everything, item, join, joined, sources
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
 _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
@@ -33,8 +34,18 @@ def lower_query(context: Context, node: Any) -> form.Query:
     return form.Select([])
 
 
-def everything(items: list[form.Item]) -> form.Select:
-    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+def struct_fields(context: Context, node: Any) -> list[tuple[str, form.Expression]]:
+    """The named fields of a struct that is made here."""
+    found = []
+    for one in node.expressions:
+        if isinstance(one, (exp.PropertyEQ, exp.Alias)):
+            name, value = (
+                (one.this, one.expression) if isinstance(one, exp.PropertyEQ) else (one.args["alias"], one.this)
+            )
+            found.append((context.output_name(name), lower(context, value)))
+        elif isinstance(one, exp.Column):
+            found.append((context.column(one)[-1], lower(context, one)))
+    return found
 
 
 def value_rows(context: Context, node: Any) -> list[list[form.Expression]]:
@@ -56,13 +67,13 @@ def ctes(context: Context, node: Any) -> list[form.Cte]:
             continue
         name, columns = context.key(alias.this), [context.key(column) for column in alias.args.get("columns") or ()]
         inner = one.this
-        if one.args.get("scalar"):  # ClickHouse: WITH expression AS name
+        if one.args.get("scalar") and not isinstance(inner, exp.Query):  # ClickHouse: WITH expression AS name
             query: form.Query = form.Select([form.Projection(name, lower(context, inner))])
         elif isinstance(inner, exp.DML):
             query = context.changing(inner)
         else:
             query = context.query(inner)
-        found.append(form.Cte(name, columns, query, recursive))
+        found.append(form.Cte(name, columns, query, recursive, bool(one.args.get("scalar"))))
     return found
 
 
@@ -93,9 +104,7 @@ def _set_operation(context: Context, node: Any) -> form.Query:
         if not (isinstance(left, exp.SetOperation) and _is_bare(left)):
             break
     branches = [context.query(left)]
-    naming, context.naming = context.naming, False
     branches += [context.query(right) for right in reversed(rights)]
-    context.naming = naming
     operations.reverse()
     return form.SetOperation(branches, operations, own, order)
 
@@ -134,8 +143,10 @@ def _select(context: Context, node: Any) -> form.Select:
     if (group := args.get("group")) is not None:
         result.group = group_keys(context, group)
         result.group_all = bool(group.args.get("all"))
+        if result.group_all:
+            _mark_aggregates(args["expressions"], result.projections)
     if (having := args.get("having")) is not None:
-        result.having = lower(context, having.this, FILTER)
+        result.having = lower(context, having.this, TRANSFORMED)
     if (qualify := args.get("qualify")) is not None:
         result.qualify = lower(context, qualify.this, FILTER)
     for argument in ("order", "sort", "cluster"):
@@ -152,6 +163,39 @@ def _select(context: Context, node: Any) -> form.Select:
     return result
 
 
+def _mark_aggregates(nodes: list[Any], found: list[form.Projection]) -> None:
+    """Which outputs are made of aggregates."""
+    place = 0
+    for node in nodes:
+        several = isinstance(node, exp.Aliases)
+        width = len(node.args["expressions"]) if several else 2 if type(node) in _TWO_COLUMNS else 1
+        for one in found[place : place + width]:
+            one.aggregates = _has_aggregate(node)
+        place += width
+
+
+def _has_aggregate(node: Any) -> bool:
+    """Whether an expression is made of an aggregate: not of one in a subquery, nor of a function over a window."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Query):
+            continue
+        if isinstance(one, exp.Window):
+            function = one.this
+            while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+                function = function.this
+            waiting += [child for child in children(one) if child is not one.this]
+            waiting += children(function)
+            continue
+        if isinstance(one, exp.AggFunc) or (
+            isinstance(one, exp.Anonymous) and str(one.this).lower().rsplit(".", 1)[-1] in AGGREGATE_NAMES
+        ):
+            return True
+        waiting += children(one)
+    return False
+
+
 def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = None) -> list[form.Projection]:
     """The outputs of a SELECT list; `exclude` is EXCLUDE written after the whole list (Redshift)."""
     result: list[form.Projection] = []
@@ -161,16 +205,37 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             parts = context.column(node)
             result.append(form.Projection(parts[-1], form.Expression([(parts, AS_IS, "")])))
         elif kind is exp.Alias:
-            result.append(form.Projection(context.key(node.args["alias"]), lower(context, node.args["this"])))
+            inner = node.args["this"]
+            made = form.Projection(context.key(node.args["alias"]), lower(context, inner))
+            if type(inner) is exp.Struct:
+                made.fields = struct_fields(context, inner)
+            result.append(made)
         elif kind is exp.Aliases:
             value = lower(context, node.this)
             result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]
+        elif kind in _TWO_COLUMNS:
+            value = lower(context, node)
+            result += [form.Projection(name, value) for name in ("pos", "col")]
+        elif kind is exp.QueryTransform:
+            values = [lower(context, one, TRANSFORMED) for one in node.expressions]
+            schema = node.args.get("schema")
+            names = [context.output_name(one) for one in schema.expressions] if schema is not None else ["key", "value"]
+            result += [form.Projection(name, joined(values)) for name in names]
+        elif (
+            kind is exp.Dot
+            and isinstance(node.expression, exp.Star)
+            and not isinstance(node.this, (exp.Column, exp.Dot))
+        ):
+            result.append(form.Projection("*", lower(context, node.this)))  # The fields of a value made here.
         elif (star := _star(context, node)) is not None:
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
         else:
             result.append(form.Projection(context.output_name(node), lower(context, node)))
     return result
+
+
+_TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
 
 
 def _star(context: Context, node: Any) -> form.Star | None:
@@ -224,7 +289,7 @@ def group_keys(context: Context, node: Any) -> list[int | form.Expression]:
 def order_keys(context: Context, node: Any) -> list[int | form.Expression]:
     if node is None or _orders_all(context, node):
         return []
-    return _keys(context, node.expressions, SORT)
+    return _keys(context, node.expressions, AS_IS)
 
 
 def _orders_all(context: Context, node: Any) -> bool:

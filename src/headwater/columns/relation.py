@@ -16,6 +16,16 @@ NOTHING: Dependencies = {}
 _PLAIN = 1 << MASKED
 
 
+class StructValue(dict[int, int]):
+    """The dependencies of a struct made in a query, and those of each of its fields."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, value: Dependencies, fields: dict[str, Dependencies]) -> None:
+        super().__init__(value)
+        self.fields = fields
+
+
 class Guess:
     """A name that may be one of several columns: their leaves, most likely first, and why it is not known."""
 
@@ -58,7 +68,12 @@ class Leaves:
         return {found: IDENTITY}
 
     def deeper(self, dependencies: Dependencies, path: str) -> Dependencies:
-        """A field inside a value: of a column untouched, the path into it; else the value itself."""
+        """A field inside a value: of a column untouched, the path into it; of a struct made here, the field; else the value itself."""
+        if isinstance(dependencies, StructValue):
+            field, _, rest = path.partition(".")
+            found = dependencies.fields.get(field)
+            if found is not None:
+                return self.deeper(found, rest) if rest else found
         result: Dependencies = {}
         for leaf, bits in dependencies.items():
             entry = self.entries[leaf]
@@ -222,11 +237,10 @@ class Relation:
         self.touched = False
         index = self._index
         for name, value in columns:
-            if value.__class__ is dict:
-                if name not in index:
-                    index[name] = value
-            else:
-                self.opens.append(value)  # type: ignore[arg-type]
+            if isinstance(value, Open):
+                self.opens.append(value)
+            elif name not in index:
+                index[name] = value
 
     def get(self, name: str) -> Dependencies | None:
         """The column of that name, if it is known to be there."""

@@ -4,10 +4,11 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 """
 
 import re
+from collections.abc import Set
 
 from headwater.columns import form
 from headwater.columns.from_clause import FromClause
-from headwater.columns.kinds import FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
+from headwater.columns.kinds import AGGREGATED, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
 from headwater.columns.relation import (
     NOTHING,
     Column,
@@ -16,6 +17,7 @@ from headwater.columns.relation import (
     OpenUnion,
     Relation,
     Rows,
+    StructValue,
     add,
     union,
     used,
@@ -23,6 +25,7 @@ from headwater.columns.relation import (
 from headwater.columns.scope import AFTER, FIRST, NEVER, Scope
 
 _PLAIN = 1 << MASKED
+_LOW = MASKING_USE - 1
 _ROUNDS = 50
 LIMIT = 4_000_000
 
@@ -50,7 +53,11 @@ class Resolver(FromClause):
             return ctes
         known = dict(ctes)
         for one in definitions:
-            if one.recursive and isinstance(one.query, form.SetOperation):
+            if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
+                continue  # An expression: it means what it means where it is used.
+            if one.scalar:
+                self.scalars[one.name] = union(self.query(one.query, known, outer).first_values())
+            elif one.recursive and isinstance(one.query, form.SetOperation):
                 known[one.name] = self._recursive(one, one.query, known, outer)
             else:
                 known[one.name] = self._renamed(self.query(one.query, known, outer), one.columns)
@@ -181,19 +188,24 @@ class Resolver(FromClause):
         below: list[Rows] = []
         for item in query.items:
             self.item(item, scope, own, below)
+        for one in query.ctes:
+            if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
+                self.scalars[one.name] = self.value(one.query.projections[0].value, scope)
         columns = self.projections(query.projections, scope)
-        scope.set_mode(self.lateral)
+        scope.set_mode(self.filtering)
         for condition in query.where:
             self.into(own, condition, scope)
         if query.group:
             self._keys(query.group, scope, columns, self.grouping, GROUP_BY, own)
         if query.group_all:
-            for projection, (_, value) in zip(query.projections, columns, strict=False):
-                if not isinstance(value, Open) and not _aggregates(projection):
-                    add(own, used(value, GROUP_BY))
+            self._all_keys(query.projections, columns, scope, own)
         if query.having is not None:
-            scope.set_mode(self.having)
-            self.into(own, query.having, scope)
+            grouped = {
+                key.references[0][0][-1]
+                for key in query.group
+                if isinstance(key, form.Expression) and len(key.references) == 1
+            }
+            self._deciding(query.having, scope, self.having, FILTER, own, grouped)
         if query.qualify is not None:
             scope.set_mode(AFTER)
             self.into(own, query.qualify, scope)
@@ -210,16 +222,34 @@ class Resolver(FromClause):
         self._spend(len(own))
         return Relation(columns, Rows(own, below) if own or below else None)
 
+    def _all_keys(
+        self, projections: list[form.Projection], columns: list[Column], scope: Scope, own: Dependencies
+    ) -> None:
+        """GROUP BY ALL: every output that is no aggregate."""
+        place = 0
+        for one in projections:
+            width = 1 if one.star is None else len(self._star(one.star, scope))
+            if not one.aggregates:
+                for _, value in columns[place : place + width]:
+                    add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
+            place += width
+
     def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
         scope.set_mode(self.lateral)
         columns: list[Column] = []
         for one in projections:
             if one.star is None:
                 value = self.value(one.value, scope)
+                if one.fields:
+                    value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
                 columns.append((one.name, value))
                 scope.define(one.name, value)
             else:
-                columns += self._star(one.star, scope)
+                found = self._star(one.star, scope)
+                columns += found
+                for name, output in found:  # ORDER BY means them before the columns they come from
+                    if not isinstance(output, Open):
+                        scope.define(name, output)
         return columns
 
     def _star(self, star: form.Star, scope: Scope) -> list[Column]:
@@ -272,10 +302,29 @@ class Resolver(FromClause):
                     )
                 continue
             bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
-            scope.set_mode(mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER)
-            self.into(own, key, scope)
+            allowed = mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER
+            self._deciding(key, scope, allowed, use, own)
 
     # --- expressions
+
+    def _deciding(
+        self,
+        expression: form.Expression,
+        scope: Scope,
+        mode: int,
+        use: int,
+        own: Dependencies,
+        grouped: Set[str] = frozenset(),
+    ) -> None:
+        """HAVING and ORDER BY: outside aggregates a name may be an output's alias (`mode`), unless rows are `grouped` by a column of it; inside
+        it is the input's."""
+        for parts, inner, path in expression.references:
+            is_aggregated = inner & _LOW == AGGREGATED
+            scope.set_mode(self.filtering if is_aggregated else AFTER if mode and parts[-1] in grouped else mode)
+            add(own, used(scope.column(parts, path), use | inner & MASKING_USE))
+        scope.set_mode(mode)
+        for query, _, standing in expression.subqueries:
+            add(own, used(self._subquery(query, scope, standing), use))
 
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
         """What an expression depends on."""
@@ -326,11 +375,6 @@ def _same(some: list[Column], others: list[Column]) -> bool:
     return [one[1] for one in some if not isinstance(one[1], Open)] == [
         one[1] for one in others if not isinstance(one[1], Open)
     ]
-
-
-def _aggregates(projection: form.Projection) -> bool:
-    """Whether an output is an aggregate or made of one: GROUP BY ALL leaves it out."""
-    return any(use & 1023 == 2 for _, use, _ in projection.value.references)
 
 
 def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]

@@ -64,11 +64,15 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE. `other`: the second table of it."""
+    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
+
+    `other`: the second table of it. `temporary`: what is created ends with the session.
+    """
 
     action: str
     table: TableName
     other: TableName | None = None
+    temporary: bool = False
 
 
 class Unresolved(msgspec.Struct, frozen=True):
@@ -88,7 +92,7 @@ class Unresolved(msgspec.Struct, frozen=True):
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One statement. `start`, `end`: characters of the text; `line` counts from 1. `kind`: SELECT, INSERT, CREATE TABLE, MERGE, …
 
-    `within`: the procedure, function or block the statement stands in, or empty.
+    `within`: the procedure or function the statement stands in, or empty. `name`: the routine it makes or calls, or empty.
     `form`: the internal form, which `resolve` reads again when more schemas are known, without parsing; None when there is none.
     """
 
@@ -105,6 +109,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[Unresolved, ...] = ()
     warnings: tuple[str, ...] = ()
     within: str = ""
+    name: str = ""
     fingerprint: str = ""
     normalised: str = ""
     form: object | None = None

@@ -12,6 +12,7 @@ from headwater.columns.relation import (
     Open,
     OpenValue,
     Relation,
+    StructValue,
     add,
     union,
 )
@@ -37,11 +38,14 @@ class Scope:
         rows_by_name: bool = False,
     ) -> None:
         self.rows_by_name = rows_by_name
+        self.using_first = False
+        self.scalars: dict[str, Dependencies] = {}
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
         self.variables = variables
         self.relations: list[tuple[str, TableName, Relation]] = []
+        self._by_alias: dict[str, Relation] = {}
         self.merged: dict[str, Dependencies] = {}
         self.aliases: dict[str, Dependencies] = {}
         self.mode = NEVER
@@ -51,6 +55,14 @@ class Scope:
 
     def add(self, alias: str, name: TableName, relation: Relation) -> None:
         self.relations.append((alias, name, relation))
+        self._by_alias.setdefault(alias, relation)
+        self._forget()
+
+    def hide(self, alias: str, place: int) -> None:
+        """The relation at `place` was only there to decide (a semi join)."""
+        _, _, relation = self.relations.pop(place)
+        if self._by_alias.get(alias) is relation:
+            del self._by_alias[alias]
         self._forget()
 
     def _forget(self) -> None:
@@ -95,6 +107,8 @@ class Scope:
         found, candidates = self._search(name)
         if found is not None:
             return found
+        if name in self.scalars:
+            return self.scalars[name]
         if name.lower() in self.variables:
             return NOTHING
         if candidates and self.rows_by_name:
@@ -166,14 +180,18 @@ class Scope:
     def _qualified(self, parts: form.Parts) -> Dependencies:
         level: Scope | None = self
         while level is not None:
-            for alias, name, relation in level.relations:
-                for length in range(1, len(parts)):
-                    qualifier = parts[:length]
-                    if not (qualifier[0] == alias if length == 1 else _is_suffix(qualifier, name)):
-                        continue
-                    found = self._of(relation, parts[length:])
-                    if found is not None:
-                        return found
+            relation = level._by_alias.get(parts[0])
+            if relation is not None:
+                found = self._of(relation, parts[1:])
+                if found is not None:
+                    return found
+            if len(parts) > 2:
+                for _, name, relation in level.relations:
+                    for length in range(2, len(parts)):
+                        if _is_suffix(parts[:length], name):
+                            found = self._of(relation, parts[length:])
+                            if found is not None:
+                                return found
             level = level.outer
         # No relation is called that: the first part may be a struct.
         found, candidates = self._search(parts[0])
@@ -216,9 +234,9 @@ class Scope:
         """A relation's own name: its whole row."""
         level: Scope | None = self
         while level is not None:
-            for alias, _, relation in level.relations:
-                if alias == name:
-                    return union(relation.first_values())
+            relation = level._by_alias.get(name)
+            if relation is not None:
+                return union(relation.first_values())
             level = level.outer
         return None
 
@@ -236,11 +254,13 @@ class Scope:
     def relation_named(self, qualifier: form.Parts) -> Relation | None:
         level: Scope | None = self
         while level is not None:
-            for alias, name, relation in level.relations:
-                if (len(qualifier) == 1 and qualifier[0] == alias) or (
-                    len(qualifier) > 1 and _is_suffix(qualifier, name)
-                ):
-                    return relation
+            if len(qualifier) == 1:
+                if qualifier[0] in level._by_alias:
+                    return level._by_alias[qualifier[0]]
+            else:
+                for _, name, relation in level.relations:
+                    if _is_suffix(qualifier, name):
+                        return relation
             level = level.outer
         return None
 
@@ -249,8 +269,15 @@ class Scope:
         if qualifier:
             relation = self.relation_named(qualifier)
             if relation is not None:
-                return list(relation.columns())
-            return [("*", OpenValue(self.leaves, self.column(qualifier, ""), within=True))]
+                listed = relation.columns()
+                if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
+                    places = {name: place for place, name in enumerate(self.merged)}
+                    return sorted(listed, key=lambda one: places.get(one[0], len(places)))
+                return list(listed)
+            struct = self.column(qualifier, "")
+            if isinstance(struct, StructValue):
+                return list(struct.fields.items())
+            return [("*", OpenValue(self.leaves, struct, within=True))]
         if not self.merged:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())

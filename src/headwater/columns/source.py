@@ -26,19 +26,26 @@ _EXPLODED = {
 }
 
 
+def everything(items: list[form.Item]) -> form.Select:
+    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+
+
 def sources(context: Context, node: Any) -> list[form.Item]:
     """The items of one entry of FROM, joins hung below it included."""
     found = [item(context, node)]
-    if not isinstance(node, exp.Subquery):
-        for one in node.args.get("joins") or ():
-            found += join(context, one)
-        for one in node.args.get("laterals") or ():
-            found.append(item(context, one))
+    if _SIMPLE.issuperset(node.args):
+        return found
+    for one in node.args.get("joins") or ():
+        found += join(context, one)
+    for one in node.args.get("laterals") or ():
+        found.append(item(context, one))
     return found
 
 
 def join(context: Context, node: Any) -> list[form.Item]:
     args = node.args
+    if len(args) == 1:  # A comma.
+        return sources(context, args["this"])
     side, kind = str(args.get("side") or "").lower(), str(args.get("kind") or "").lower()
     if kind == "array":
         return _array_join(context, node)
@@ -97,7 +104,7 @@ def item(context: Context, node: Any) -> form.Item:
         ]
     result = _plain(context, node, name, columns)
     for pivot in args.get("pivots") or ():
-        result.source = _pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
+        result.source = lower_pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
         result.columns = []
         own = pivot.args.get("alias")
         if own is not None:
@@ -107,26 +114,17 @@ def item(context: Context, node: Any) -> form.Item:
 
 
 def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
-    args = node.args
     if isinstance(node, exp.Table):
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
-        if (
-            isinstance(inner, (exp.Query, exp.Values))
-            and not args.get("joins")
-            and not (isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins")))
-        ):
-            return form.Item(form.Derived(_inner(context, node)), alias, columns)
-        nested = sources(context, inner)
-        if isinstance(inner, exp.Subquery):
-            for one in inner.args.get("joins") or ():
-                nested += join(context, one)
-        for one in args.get("joins") or ():
-            nested += join(context, one)
-        return form.Item(form.Nested(nested), alias, columns)
+        is_query = isinstance(inner, (exp.Query, exp.Values)) and not (
+            isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins"))
+        )
+        source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
+        return form.Item(source, alias, columns)
     if isinstance(node, exp.Query):
-        return form.Item(form.Derived(context.nested(node)), alias, columns)
+        return form.Item(form.Derived(context.query(node)), alias, columns)
     if isinstance(node, exp.Lateral):
         found = _lateral(context, node, alias, columns)
         found.lateral = True
@@ -135,6 +133,9 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _unnest(context, node, alias, columns)
     if isinstance(node, exp.Values):
         return form.Item(form.Derived(context.query(node)), alias, columns)
+    if isinstance(node, exp.Final):  # ClickHouse
+        inner = item(context, node.this)
+        return form.Item(inner.source, alias or inner.alias, columns or inner.columns)
     if isinstance(node, exp.TableFromRows):
         return _function(context, node.this, alias, columns)
     return _function(context, node, alias, columns)
@@ -145,8 +146,8 @@ def _inner(context: Context, node: Any) -> form.Query:
     args = node.args
     if args.get("order") or args.get("with_"):
         bare = exp.Subquery(**{name: value for name, value in args.items() if name not in {"alias", "pivots", "joins"}})
-        return context.nested(bare)
-    return context.nested(node.this)
+        return context.query(bare)
+    return context.query(node.this)
 
 
 def table_parts(context: Context, node: Any) -> form.Parts:
@@ -203,7 +204,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     rows = node.args.get("rows_from")
     if rows:
         values = [lower(context, one.this, TRANSFORMED) for one in rows]
-        return form.Item(form.Generated(_joined(values), columns, not columns), alias, lateral=True)
+        return form.Item(form.Generated(joined(values), columns, not columns), alias, lateral=True)
     this = node.args.get("this")
     if isinstance(this, exp.Func) and not isinstance(this, (exp.Parameter, exp.SessionParameter)):
         found = _function(context, this, alias, columns)
@@ -211,7 +212,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
             found.source.columns.append(context.fold("ordinality", False))
         return found
     if isinstance(this, exp.Query):
-        return form.Item(form.Derived(context.nested(this)), alias, columns)
+        return form.Item(form.Derived(context.query(this)), alias, columns)
     source = named(context, node)
     own = alias or (context.key(this) if isinstance(this, exp.Identifier) else source.name[-1] if source.name else "")
     if not alias and source.name and source.name[-1].startswith("#"):
@@ -221,7 +222,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     return form.Item(source, own, columns)
 
 
-def _joined(parts: list[form.Expression]) -> form.Expression:
+def joined(parts: list[form.Expression]) -> form.Expression:
     return form.Expression(
         [one for part in parts for one in part.references], [one for part in parts for one in part.subqueries]
     )
@@ -232,7 +233,7 @@ def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> for
     if isinstance(inner, exp.Subquery):
         return form.Item(form.Derived(_inner(context, inner)), alias, columns)
     if isinstance(inner, exp.Query):
-        return form.Item(form.Derived(context.nested(inner)), alias, columns)
+        return form.Item(form.Derived(context.query(inner)), alias, columns)
     if isinstance(inner, exp.Table):
         found = item(context, inner)
         return form.Item(found.source, alias or found.alias, columns or found.columns)
@@ -257,13 +258,28 @@ def _function(context: Context, node: Any, alias: str, columns: list[str]) -> fo
             parts = tuple(context.fold(part.strip('"`'), False) for part in inner.name.split("."))
             return form.Item(form.TableSource(parts), alias or parts[-1], columns)
         return _function(context, inner, alias, columns)
+    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):  # Databricks
+        parts = context.column(node.expressions[0])
+        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
+    if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
+        columns = ["id"]
     if name in _READERS or type(node).__name__ in {"ReadCSV", "ReadParquet"}:
         paths = [one.name for one in node.find_all(exp.Literal) if one.is_string]
+        several = isinstance(
+            node.this if isinstance(node.this, exp.Array) else next(iter(node.expressions), None), exp.Array
+        )
+        if several and len(paths) > 1:
+            files: list[form.Query] = [everything([form.Item(form.TableSource((path,), True))]) for path in paths]
+            return form.Item(
+                form.Derived(form.SetOperation(files, [("union", False, True)] * (len(files) - 1))), alias, columns
+            )
         if paths:
             return form.Item(form.TableSource((paths[0],), True), alias, columns)
     value = lower(context, node, TRANSFORMED)
     value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
-    known = columns or _EXPLODED.get(type(node), [])
+    known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
+    if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
+        known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
     if alias and not columns and len(known) <= 1:
         # `f(x) AS a`: where the dialect says so, a names the one column too; any other name is a column of it as well.
         return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
@@ -274,7 +290,7 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     values = [lower(context, one, TRANSFORMED) for one in node.expressions]
     for value in values:
         value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
-    joined = _joined(values)
+    whole = joined(values)
     offset = node.args.get("offset")
     named_offset = (
         [context.key(offset)]
@@ -285,17 +301,17 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     )
     if context.rule.parser == "bigquery":
         alias = alias or (columns[0] if columns else "")
-        return form.Item(form.Generated(joined, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
+        return form.Item(form.Generated(whole, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
     each = values if columns and len(values) > 1 and len(columns) in {len(values), len(values) + 1} else []
     if len(each) < len(columns) and each:
-        each = [*each, joined]
+        each = [*each, whole]
     if not columns and len(values) == 1 and alias:
         columns = [alias] if context.rule.parser in {"postgres", "redshift", "duckdb"} else []
-        return form.Item(form.Generated(joined, columns + named_offset, True, each), alias, lateral=True)
-    return form.Item(form.Generated(joined, columns + named_offset, not columns, each), alias, lateral=True)
+        return form.Item(form.Generated(whole, columns + named_offset, True, each), alias, lateral=True)
+    return form.Item(form.Generated(whole, columns + named_offset, not columns, each), alias, lateral=True)
 
 
-def _pivot(context: Context, node: Any, source: form.Source) -> form.Source:
+def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
     fields = [one for one in args.get("fields") or () if isinstance(one, exp.In)]
     if args.get("unpivot"):
@@ -306,7 +322,7 @@ def _pivot(context: Context, node: Any, source: form.Source) -> form.Source:
         choosers, aggregates = aggregates, list(using)
     else:
         choosers = [one.this for one in fields]
-    chooser = _joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
+    chooser = joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
     values = [lower(context, one.this if isinstance(one, exp.Alias) else one, AS_IS) for one in aggregates]
     names = [context.key(one) for one in args.get("columns") or ()]
     columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []
@@ -325,13 +341,16 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
         inner = one.expressions if isinstance(one, exp.Tuple) else [one]
         values += [context.output_name(part) for part in inner]
     names: list[str] = []
+    keeps_nulls = bool(args.get("include_nulls"))
     fed: list[list[str]] = [[] for _ in values]
     into = args.get("into")
     if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
         names = [context.key(into.this)] if into.this is not None else []
         fed = [[name] for name in values]
         outputs = [context.key(one) for one in into.expressions]
-        return form.Unpivoted(source, [(output, [name for name, *_ in fed]) for output in outputs], names)
+        return form.Unpivoted(
+            source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
+        )
     for field in fields:
         names.append(context.output_name(field.this))
         for entry in field.expressions:
@@ -341,9 +360,5 @@ def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source
                 if place < len(fed):
                     fed[place].append(context.output_name(part))
     return form.Unpivoted(
-        source,
-        list(zip(values, fed, strict=True)),
-        names,
-        bool(args.get("value_columns_first")),
-        bool(args.get("include_nulls")),
+        source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls
     )

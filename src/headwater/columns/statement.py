@@ -9,19 +9,9 @@ from headwater.columns.change import alter, create_bare, drop, session_setting, 
 from headwater.columns.context import Context
 from headwater.columns.dialect import Rules
 from headwater.columns.query import lower_query
-from headwater.columns.write import (
-    copy,
-    create_as,
-    delete,
-    export,
-    insert,
-    load,
-    merge,
-    multiple,
-    returned,
-    select_into,
-    update,
-)
+from headwater.columns.source import everything, item, lower_pivot
+from headwater.columns.update import delete, merge, update
+from headwater.columns.write import copy, create_as, export, insert, load, multiple, returned, select_into
 
 # Statements that say nothing about data: named, and done with.
 _SILENT = [
@@ -110,6 +100,9 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return "TRUNCATE", truncate(context, node)
     if isinstance(node, (exp.Use, exp.Set)):
         return type(node).__name__.upper(), session_setting(context, node)
+    if isinstance(node, exp.Pivot) and isinstance(node.this, exp.Expr):  # DuckDB's PIVOT and UNPIVOT as statements
+        pivoted = form.Item(lower_pivot(context, node, item(context, node.this).source))
+        return "SELECT", form.QueryForm(everything([pivoted]))
     if isinstance(node, (exp.Values, exp.Table)):
         return "SELECT", form.QueryForm(lower_query(context, node))
     name = type(node).__name__

@@ -1,7 +1,7 @@
 """A logical plan to the column lineage of its output. Pure: a tree of nodes in, dependencies out.
 
 What decides about rows (JOIN, FILTER, GROUP_BY, SORT) is gathered once for the whole output; what feeds or decides about one column stays with it.
-Choices: UNION goes by position; the right side of EXCEPT and INTERSECT only decides which rows stay (FILTER); DISTINCT and dropDuplicates group by
+Choices: UNION goes by position; both sides of EXCEPT and INTERSECT decide which rows stay (FILTER); DISTINCT and dropDuplicates group by
 their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot see into (pandas functions, typed maps, scripts) is
 TRANSFORMATION of all it is given. Refuses to guess where a leaf's data is: leaves are keys, resolved by `datasets`.
 """
@@ -19,6 +19,8 @@ LIMIT = 200_000
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 # Python allows 1000 frames, and a node takes three of them.
 _DEEPEST = 250
+# A column can become at most this much more on its way around a recursive query.
+_KINDS = 9
 
 
 class Column(msgspec.Struct, gc=False):
@@ -68,6 +70,7 @@ class _Walk:
     def __init__(self, known: Mapping[int, Dependencies]) -> None:
         self.known = known
         self.ctes: dict[int, Relation] = {}
+        self.loops: dict[int, Relation] = {}
         self.spent = 0
         self.depth = 0
 
@@ -94,9 +97,9 @@ class _Walk:
         return Relation([column for part in parts for column in part.columns], deps.merged(part.rows for part in parts))
 
     def _value(self, expression: Node, scope: _Scope) -> Dependencies:
-        def subquery(plan: Node) -> tuple[Dependencies, Dependencies]:
+        def subquery(plan: Node) -> tuple[list[Dependencies], Dependencies]:
             inner = self.relation(plan, scope)
-            return (inner.columns[0].depends if inner.columns else {}), inner.rows
+            return [column.depends for column in inner.columns], inner.rows
 
         return expressions.value(expression, scope, subquery)
 
@@ -185,7 +188,7 @@ class _Walk:
 
     def _set_difference(self, node: Node, outer: _Scope | None) -> Relation:
         left, right = (self.relation(child, outer) for child in node.children)
-        decided = deps.deciding(deps.merged(column.depends for column in right.columns), deps.FILTER)
+        decided = deps.deciding(deps.merged(column.depends for column in left.columns + right.columns), deps.FILTER)
         return Relation(left.columns, deps.merged([left.rows, right.rows, decided]))
 
     def _sort(self, node: Node, outer: _Scope | None) -> Relation:
@@ -207,7 +210,8 @@ class _Walk:
         made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
-        return Relation(below.columns + added, below.rows)
+        # How many rows come of a row is what the list holds.
+        return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
     def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
         *definitions, plan = node.children
@@ -218,13 +222,41 @@ class _Walk:
     def _cte_reference(self, node: Node, _outer: _Scope | None) -> Relation:
         defined = self.ctes.get(int(node.fields.get("cteId", -1)))
         outputs = node.attributes("output")
-        if defined is None:  # A recursive reference to the definition being resolved: its base case says it all.
+        if defined is None:  # A reference to the definition being resolved: what it is made of is what is being found.
             return Relation([Column(out.expression_id, out.name, {}) for out in outputs], {})
         columns = [
             Column(out.expression_id, out.name, made.depends)
             for out, made in zip(outputs, defined.columns, strict=False)
         ]
         return Relation(columns, defined.rows)
+
+    def _union_loop(self, node: Node, outer: _Scope | None) -> Relation:
+        """A recursive query: the anchor, then the step over what is known so far, until nothing new comes."""
+        key = int(node.fields.get("id", -1))
+        anchor, step = node.children
+        known = self.relation(anchor, outer)
+        for _ in range(len(known.columns) * _KINDS):
+            self.loops[key] = known
+            added = self.relation(step, outer)
+            columns = [
+                Column(first.id, first.name, deps.merged([first.depends, second.depends]))
+                for first, second in zip(known.columns, added.columns, strict=False)
+            ]
+            more = Relation(columns, deps.merged([known.rows, added.rows]))
+            if more == known:
+                break
+            known = more
+        ids = [int(found["id"]) for found in node.fields.get("outputAttrIds") or []]
+        columns = [Column(i, made.name, made.depends) for i, made in zip(ids, known.columns, strict=False)]
+        return Relation(columns, known.rows)
+
+    def _loop_reference(self, node: Node, _outer: _Scope | None) -> Relation:
+        found = self.loops.get(int(node.fields.get("loopId", -1)), Relation([], {}))
+        outputs = node.attributes("output")
+        columns = [
+            Column(out.expression_id, out.name, made.depends) for out, made in zip(outputs, found.columns, strict=False)
+        ]
+        return Relation(columns, found.rows)
 
     def _opaque(self, node: Node, outer: _Scope | None) -> Relation:
         """Code Spark cannot see into: every output column is made of everything that goes in."""
@@ -288,6 +320,8 @@ _HANDLERS = {
     "Generate": _Walk._generate,
     "WithCTE": _Walk._with_cte,
     "CTERelationRef": _Walk._cte_reference,
+    "UnionLoop": _Walk._union_loop,
+    "UnionLoopRef": _Walk._loop_reference,
     "MapInPandas": _Walk._opaque,
     "MapInArrow": _Walk._opaque,
     "PythonMapInArrow": _Walk._opaque,

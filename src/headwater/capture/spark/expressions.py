@@ -3,12 +3,13 @@
 Rules, where OpenLineage leaves a choice:
 - a bare column, an alias of one, or a cast that changes nothing is IDENTITY; any other function of it is TRANSFORMATION (a cast too);
 - CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
-- COALESCE is a value: every argument is TRANSFORMATION; where a first argument decides between others (NVL2, NULLIF) it is CONDITIONAL too;
+- COALESCE is a value: every argument is TRANSFORMATION; NVL2 and NULLIF are the CASE they stand for; NANVL's first argument is CONDITIONAL too;
 - what is already indirect inside a predicate (the partition of a window) keeps its kind; rank() and its kin pass no value on;
-- an aggregate's arguments are AGGREGATION, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
+- an aggregate's arguments are AGGREGATION, its ORDER BY is SORT, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
 - a window's partition and order are WINDOW of that column alone;
 - hashes and `mask` are TRANSFORMATION with masking;
-- a scalar subquery is the value of its first column; what decides inside it decides about this column.
+- a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the query around
+  is what it is where it stands inside: Spark's list of outer attributes says nothing more.
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
@@ -19,8 +20,8 @@ from headwater.capture.spark.dependencies import Dependencies, Source
 from headwater.capture.spark.plan import ATTRIBUTE, Node
 
 Lookup = Callable[[int], Dependencies]
-# A subquery's plan to (its first column, what decides about its rows).
-Subquery = Callable[[Node], tuple[Dependencies, Dependencies]]
+# A subquery's plan to (its columns, what decides about its rows).
+Subquery = Callable[[Node], tuple[list[Dependencies], Dependencies]]
 
 _TRANSPARENT = frozenset(
     {"Alias", "PromotePrecision", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "NormalizeNaNAndZero"}
@@ -29,7 +30,9 @@ _TRANSPARENT = frozenset(
 _MASKING = frozenset(
     {"Sha1", "Sha2", "Md5", "XxHash64", "Murmur3Hash", "HiveHash", "Crc32", "Mask", "CollationAwareMurmur3Hash"}
 )
-_DECIDING = frozenset({"Nvl2", "NullIf", "NaNvl"})
+_DECIDING = frozenset({"NaNvl"})
+# Nodes that only stand for what Spark rewrote them to. Their own fields have ids that Spark did not keep up to date.
+_REWRITTEN = frozenset({"NullIf", "Nvl2", "Between", "CommonExpressionDef"})
 # Their children are the window's order: the value is a place in it, not one of the columns.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "RowNumber"})
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
@@ -44,14 +47,15 @@ class _Reader:
     def __init__(self, lookup: Lookup, subquery: Subquery) -> None:
         self.lookup = lookup
         self.subquery = subquery
+        self.shared: list[Dependencies] = []
 
-    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911 - one line per kind of expression
+    def value(self, node: Node) -> Dependencies:  # noqa: PLR0911, PLR0912 - one line per kind of expression
         kind = node.kind
         if kind == ATTRIBUTE:
             return self.lookup(node.expression_id)
         if kind == "OuterReference":  # A column of the query around: Spark keeps it as a field, not as a child.
             return self._all(node.trees("e") or node.children)
-        if kind in _TRANSPARENT:
+        if kind in _TRANSPARENT or kind in _REWRITTEN:
             return self._all(node.children)
         if kind == "Cast":
             return self._cast(node)
@@ -63,6 +67,12 @@ class _Reader:
             # Children come flattened: when, then, when, then, …, else.
             pairs = len(node.children) // 2 * 2
             return self._branches(node.children[:pairs:2], node.children[1:pairs:2] + node.children[pairs:])
+        if kind == "With":
+            return self._with(node)
+        if kind == "CommonExpressionRef":
+            return self.shared[-1] if self.shared else {}
+        if kind == "NullIfResult" and len(node.children) == 2:
+            return self._branches(node.children[:1], node.children[1:])
         if kind in _DECIDING and len(node.children) > 1:
             return self._branches(node.children[:-1], node.children)
         if kind in _AGGREGATES:
@@ -70,11 +80,11 @@ class _Reader:
         if kind == "WindowExpression":
             return self._window(node)
         if kind in {"ScalarSubquery", "LateralSubquery"}:
-            first, deciding = self._inner(node)
-            return deps.merged([first, deciding, deps.deciding(self._all(node.children), deps.CONDITIONAL)])
+            columns, deciding = self._inner(node)
+            return deps.merged([*columns[:1], deciding])
         if kind in {"Exists", "ListQuery"}:
-            first, deciding = self._inner(node)
-            return deps.merged([first if kind == "ListQuery" else {}, deciding])
+            columns, deciding = self._inner(node)
+            return deps.merged([*(columns if kind == "ListQuery" else []), deciding])
         parts = self._all(node.children)
         return deps.strengthened(parts, deps.TRANSFORMATION, kind in _MASKING)
 
@@ -84,6 +94,14 @@ class _Reader:
     def _branches(self, predicates: list[Node], values: list[Node]) -> Dependencies:
         deciding = deps.deciding(self._all(predicates), deps.CONDITIONAL, keep_indirect=True)
         return deps.merged([deps.strengthened(self._all(values), deps.TRANSFORMATION), deciding])
+
+    def _with(self, node: Node) -> Dependencies:
+        """An expression over one that is computed once (NULLIF, BETWEEN). References have lost their ids: with several, each may be any."""
+        expression, *definitions = node.children
+        self.shared.append(self._all(definitions))
+        result = self.value(expression)
+        self.shared.pop()
+        return result
 
     def _cast(self, node: Node) -> Dependencies:
         inner = node.children[0]
@@ -104,14 +122,16 @@ class _Reader:
 
     def _aggregate(self, node: Node) -> Dependencies:
         function, *filters = node.children or [node]
-        below = self._all(function.children if node.kind == "AggregateExpression" else node.children)
+        given = function.children if node.kind == "AggregateExpression" else node.children
+        below = self._all([child for child in given if child.kind != "SortOrder"])
+        order = deps.deciding(self._all([child for child in given if child.kind == "SortOrder"]), deps.SORT)
         masking = function.kind in _MASKING
         if function.kind == "PivotFirst" and len(function.children) == 2:
             # The pivot column only chooses the rows whose value goes into this column.
             chosen = deps.deciding(self.value(function.children[0]), deps.CONDITIONAL)
             below = deps.merged([self.value(function.children[1]), chosen])
         condition = deps.deciding(self._all(filters), deps.CONDITIONAL) if node.kind == "AggregateExpression" else {}
-        return deps.merged([deps.strengthened(below, deps.AGGREGATION, masking), condition])
+        return deps.merged([deps.strengthened(below, deps.AGGREGATION, masking), order, condition])
 
     def _window(self, node: Node) -> Dependencies:
         function, *specification = node.children
@@ -122,9 +142,9 @@ class _Reader:
         own = deps.strengthened(own, deps.TRANSFORMATION)
         return deps.merged([own, deps.deciding(self._all(specification), deps.WINDOW)])
 
-    def _inner(self, node: Node) -> tuple[Dependencies, Dependencies]:
+    def _inner(self, node: Node) -> tuple[list[Dependencies], Dependencies]:
         plan = node.nested("plan")
-        return self.subquery(plan) if plan else ({}, {})
+        return self.subquery(plan) if plan else ([], {})
 
 
 def _field_name(node: Node) -> str:

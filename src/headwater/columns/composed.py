@@ -1,0 +1,120 @@
+"""A script's lineage from end to end: tables that live only inside it are folded away.
+
+`create temp table x as … from a; insert into b select … from x` is, when all is said, a into b. A table counts as the script's own when it is made
+temporary, or made and dropped again. What several statements write into one target stays several flows, in order.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from headwater.columns import kinds
+from headwater.columns.result import Flow, Input, Output, Statement, TableName
+
+_REPLACES = frozenset({"CREATE", "OVERWRITE", "CLONE"})
+
+
+class _Inside:
+    """What is known of a table of the script: its columns' inputs, what decides about its rows, the tables it was read from."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Input]] = {}
+        self.rows: list[Input] = []
+        self.reads: dict[TableName, None] = {}
+
+
+def composed(statements: Sequence[Statement]) -> tuple[Flow, ...]:
+    """The flows of a script between tables that outlive it, and of its queries."""
+    inside = _own_tables(statements)
+    known: dict[TableName, _Inside] = {}
+    found: list[Flow] = []
+    for statement in statements:
+        for change in statement.changes:
+            if change.action == "RENAME" and change.other is not None and change.table in known:
+                known[change.other] = known.pop(change.table)
+        for flow in statement.flows:
+            folded = _folded(flow, known)
+            if flow.target is None or flow.target not in inside:
+                found.append(folded)
+                continue
+            if flow.action in _REPLACES or flow.target not in known:
+                known[flow.target] = _Inside()
+            into = known[flow.target]
+            for output in folded.columns:
+                into.columns[output.name.lower()] = _merged(
+                    [*into.columns.get(output.name.lower(), ()), *output.inputs]
+                )
+            into.rows = _merged([*into.rows, *folded.rows])
+            into.reads.update(dict.fromkeys(folded.reads))
+    return tuple(found)
+
+
+def _own_tables(statements: Iterable[Statement]) -> set[TableName]:
+    made: set[TableName] = set()
+    own: set[TableName] = set()
+    for statement in statements:
+        for change in statement.changes:
+            if change.action in {"CREATE", "CLONE", "LIKE"}:
+                made.add(change.table)
+                if change.temporary or change.table[-1].startswith("#"):
+                    own.add(change.table)
+            elif change.action == "DROP" and change.table in made:
+                own.add(change.table)
+            elif change.action == "RENAME" and change.other is not None and change.table in own:
+                own.add(change.other)
+    return own
+
+
+def _folded(flow: Flow, known: dict[TableName, _Inside]) -> Flow:
+    if not any(table in known for table in flow.reads):
+        return flow
+    columns = tuple(Output(output.name, tuple(_through(output.inputs, known))) for output in flow.columns)
+    rows = _through(flow.rows, known)
+    reads: dict[TableName, None] = {}
+    for table in flow.reads:
+        if table in known:
+            rows = _merged([*rows, *known[table].rows])
+            reads.update(known[table].reads)
+        else:
+            reads[table] = None
+    return Flow(flow.target, flow.action, columns, tuple(rows), tuple(reads))
+
+
+def _through(inputs: Iterable[Input], known: dict[TableName, _Inside]) -> list[Input]:
+    found: list[Input] = []
+    for one in inputs:
+        inner = known.get(one.table)
+        if inner is None:
+            found.append(one)
+            continue
+        if one.field == "*":
+            below = [each for listed in inner.columns.values() for each in listed]
+        else:
+            below = inner.columns.get(one.field.lower(), inner.columns.get("*", []))
+        found += [Input(each.table, each.field, _stepped(each.kinds, one.kinds), each.path) for each in below]
+    return _merged(found)
+
+
+def _stepped(inner: int, outer: int) -> int:
+    """The kinds of a path whose first part has kinds `inner` and whose second has `outer`."""
+    result = 0
+    for masked in (0, kinds.MASKING_USE):
+        bits = (outer >> kinds.MASKED if masked else outer) & ((1 << kinds.MASKED) - 1)
+        for bit, use in _USES:
+            if bits & bit:
+                result |= kinds.step(inner, use | masked)
+    return result
+
+
+_USES = (
+    (kinds.IDENTITY, kinds.AS_IS),
+    (kinds.TRANSFORMATION, kinds.TRANSFORMED),
+    (kinds.AGGREGATION, kinds.AGGREGATED),
+    *((bit, bit) for bit in (kinds.JOIN, kinds.FILTER, kinds.GROUP_BY, kinds.SORT, kinds.WINDOW, kinds.CONDITIONAL)),
+)
+
+
+def _merged(inputs: Iterable[Input]) -> list[Input]:
+    by_column: dict[tuple[TableName, str, str], int] = {}
+    for one in inputs:
+        key = (one.table, one.field, one.path)
+        by_column[key] = by_column.get(key, 0) | one.kinds
+    return sorted(Input(table, field, bits, path) for (table, field, path), bits in by_column.items())

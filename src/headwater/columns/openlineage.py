@@ -1,0 +1,160 @@
+"""A statement as OpenLineage says it: datasets' names, column lineage, what happened to a table, the text. Pure: no event is made here.
+
+Sources: OpenLineage's naming page and the facets columnLineage 1-2-0, lifecycleStateChange 1-0-1, sql 1-1-0. What the facets cannot say is
+left out rather than bent: columns only a schema can tell (`*`) and names that stay unresolved; their tables still stand among inputs and outputs.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from headwater.columns.dialect import rules
+from headwater.columns.result import Flow, Input, Statement, TableName
+from headwater.model.names import DatasetName, from_location, normalised
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
+_FILE = re.compile(r"\.(?:parquet|csv|tsv|json|jsonl|ndjson|orc|avro|txt|xlsx|gz|zst)$", re.IGNORECASE)
+_WILD = re.compile(r"[*?\[{]")
+# Their catalogs keep names in lower case, however a statement spells them.
+_LOWER = frozenset({"athena", "databricks", "hive", "presto", "redshift", "spark", "spark2", "trino"})
+# Systems with one namespace for all the world.
+_ONLY = {"bigquery": "bigquery"}
+_LIFECYCLE = {"CLONE": "CREATE", "LIKE": "CREATE", "SWAP": "ALTER"}
+
+
+class Facets(msgspec.Struct, frozen=True):
+    """What a statement reads and writes. Bodies of facets lack `_producer` and `_schemaURL`: those are the sender's.
+
+    `outputs` holds, for each dataset written, its facets by their OpenLineage keys. `job`: the facets of the statement itself.
+    """
+
+    inputs: tuple[DatasetName, ...]
+    outputs: dict[DatasetName, dict[str, dict[str, Any]]]
+    job: dict[str, dict[str, Any]]
+
+
+def is_path(table: TableName) -> bool:
+    """Whether a name is a file, folder or object rather than a table: it has one part, with a scheme, a slash or a file's ending."""
+    if len(table) != 1 or table[0].startswith("@"):
+        return False
+    return bool(_SCHEME.match(table[0]) or "/" in table[0] or _FILE.search(table[0]))
+
+
+def names(table: TableName, dialect: str = "", namespace: str = "", base: str | None = None) -> DatasetName:
+    """The dataset a table or path is.
+
+    `namespace`: the platform's (`snowflake://org-account`, `postgres://host:5432`); BigQuery has but one. `base`: where relative paths start;
+    without it they stay relative. A path with wildcards is the folder above them. Stages and table variables (`@x`) stay in the platform's namespace.
+    """
+    rule = rules(dialect)
+    if is_path(table):
+        return _location(table[0], base)
+    namespace = namespace or _ONLY.get(rule.parser, rule.parser or "sql")
+    parts = [part.lower() for part in table] if rule.parser in _LOWER else list(table)
+    if rule.parser == "bigquery" and parts:
+        parts[-1] = parts[-1].partition("$")[0]  # `t$20260101`: one partition of it
+    if namespace.startswith("arn:aws:glue:"):
+        return DatasetName(namespace, "/".join(["table", *parts[-2:]]))
+    return normalised(namespace, ".".join(parts))
+
+
+def _location(path: str, base: str | None) -> DatasetName:
+    segments = path.split("/")
+    first = 3 if "://" in path else 1
+    for place, segment in enumerate(segments):
+        if place >= first and _WILD.search(segment):
+            path = "/".join(segments[:place]) + "/"
+            break
+    if base is None and not path.startswith("/") and not _SCHEME.match(path):
+        return DatasetName("file", path.removeprefix("./").rstrip("/"))
+    return from_location(path, base=base)
+
+
+def facets(
+    statement: Statement, dialect: str = "", namespace: str = "", query: str = "", base: str | None = None
+) -> Facets:
+    """Inputs, outputs with their facets, and the `sql` facet of the job (`query` is the statement's text; no facet without it)."""
+    known: dict[TableName, DatasetName] = {}
+
+    def name(table: TableName) -> DatasetName:
+        found = known.get(table)
+        if found is None:
+            found = known[table] = names(table, dialect, namespace, base)
+        return found
+
+    renamed = {
+        change.table: change.other
+        for change in statement.changes
+        if change.action == "RENAME" and change.other is not None
+    }
+    outputs: dict[DatasetName, dict[str, dict[str, Any]]] = {
+        name(renamed.get(table, table)): {} for table in statement.writes
+    }
+    merged: dict[DatasetName, list[Flow]] = {}
+    for flow in statement.flows:
+        if flow.target is not None:
+            merged.setdefault(name(flow.target), []).append(flow)
+            outputs.setdefault(name(flow.target), {})
+    for target, flows in merged.items():
+        if any(flow.columns or flow.rows for flow in flows):
+            outputs[target]["columnLineage"] = _column_lineage(flows, name)
+        if any(flow.action == "OVERWRITE" for flow in flows):
+            outputs[target]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}
+    for change in statement.changes:
+        body: dict[str, Any] = {"lifecycleStateChange": _LIFECYCLE.get(change.action, change.action)}
+        target = name(change.table)
+        if change.table in renamed:
+            body["previousIdentifier"] = {"namespace": target.namespace, "name": target.name}
+            target = name(renamed[change.table] or ())
+        outputs.setdefault(target, {})["lifecycleStateChange"] = body
+    inputs = tuple(dict.fromkeys(name(table) for table in statement.reads))
+    told = {"query": query} | ({"dialect": rules(dialect).parser} if rules(dialect).parser else {})
+    return Facets(inputs, outputs, {"sql": told} if query else {})
+
+
+def _column_lineage(flows: list[Flow], name: Any) -> dict[str, Any]:
+    """One facet of all that goes into one target: inputs of the same column are one, with the kinds of all."""
+    fields: dict[str, list[Input]] = {}
+    rows: list[Input] = []
+    for flow in flows:
+        for output in flow.columns:
+            if output.name and output.name != "*":
+                fields.setdefault(output.name, []).extend(output.inputs)
+        rows += flow.rows
+    body: dict[str, Any] = {
+        "fields": {field: {"inputFields": _input_fields(inputs, name)} for field, inputs in fields.items()}
+    }
+    whole = _input_fields(rows, name)
+    return body | {"dataset": whole} if whole else body
+
+
+def _input_fields(inputs: list[Input], name: Any) -> list[dict[str, Any]]:
+    merged: dict[tuple[DatasetName, str], Input] = {}
+    for one in inputs:
+        if one.field == "*" or not one.table:
+            continue
+        key = (name(one.table), one.field)
+        known = merged.get(key)
+        if known is not None:
+            path = one.path if one.path == known.path else ""
+            merged[key] = Input(one.table, one.field, one.kinds | known.kinds, path)
+        else:
+            merged[key] = one
+    return [
+        {
+            "namespace": dataset.namespace,
+            "name": dataset.name,
+            "field": field,
+            "transformations": [
+                {
+                    "type": kind.type,
+                    "subtype": kind.subtype,
+                    "description": f"from {one.path} in it" if one.path else "",
+                    "masking": kind.masking,
+                }
+                for kind in one.transformations
+            ],
+        }
+        for (dataset, field), one in merged.items()
+    ]

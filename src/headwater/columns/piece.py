@@ -1,0 +1,65 @@
+"""What a text is cut into: one `Piece` for each thing the engine should look at. It says nothing about what the piece means."""
+
+import msgspec
+from sqlglot.tokenizer_core import Token
+
+RUN_TIME = "dynamic SQL built at run time"
+
+
+class Piece(msgspec.Struct, eq=False):
+    """One thing to analyse. `start`, `end`, `line`: where it stands in the text that was given, end exclusive.
+
+    `role`: `statement`; `query`, which stood inside control flow; `dynamic`, SQL held in a string, whose own pieces follow it unless
+    `reason` says why it could not be read; `procedure`, a routine whose body's pieces follow, with `name` and `kind`; `call`, a routine
+    called by `name`; `unreadable`, with a `reason`.
+    `tokens` refer to `text`: parse them with it. It is the text given, or the decoded SQL of a string.
+    `within`: the routine around it, joined by dots. `variables`: lower-cased names, T-SQL's and MySQL's with their `@`.
+    `assigns`: the variables that take its result.
+    """
+
+    role: str
+    start: int
+    end: int
+    line: int
+    text: str
+    tokens: list[Token] = []
+    within: str = ""
+    name: str = ""
+    kind: str = ""
+    reason: str = ""
+    variables: frozenset[str] = frozenset()
+    assigns: tuple[str, ...] = ()
+
+
+class Scope:
+    """Names declared in one block. They count for all of it: the set is closed once, when every piece has been cut."""
+
+    __slots__ = ("_all", "names", "parent")
+
+    def __init__(self, parent: "Scope | None" = None) -> None:
+        self.names: set[str] = set()
+        self.parent = parent
+        self._all: frozenset[str] | None = None
+
+    def knows(self, name: str) -> bool:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return True
+            scope = scope.parent
+        return False
+
+    def close(self) -> frozenset[str]:
+        if self._all is None:
+            above = self.parent.close() if self.parent else frozenset()
+            self._all = above | self.names if self.names else above
+        return self._all
+
+
+class Frame(msgspec.Struct, eq=False):
+    """An open block. `declaring`: its declarations are being read; `within`: the routine it belongs to."""
+
+    kind: str
+    scope: Scope
+    within: str
+    declaring: bool = False

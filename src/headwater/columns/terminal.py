@@ -1,0 +1,98 @@
+"""What a vendor's terminal understands and its server never sees: blanked, or turned into `;`, with every character in its place.
+
+sqlplus (`/`, SET, PROMPT, `&name`, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER), BTEQ (`.LOGON`).
+Of PL/SQL's `$IF` every branch is kept.
+"""
+
+import re
+
+SLASH = re.compile(r"^([ \t]*)/(?=[ \t\r]*$)", re.MULTILINE)
+SQLPLUS = re.compile(
+    r"""^[ \t]*(?:
+    PRO(?:MPT)?\b | REM(?:ARK)?\b | SPO(?:OL)?\b | WHENEVER[ \t]+(?:SQL|OS)ERROR\b | SHO(?:W)?[ \t] | @@?[\w./&]
+  | UNDEF(?:INE)?[ \t]+\w | DEF(?:INE)?[ \t]+\w+[ \t]*= | ACC(?:EPT)?[ \t]+\w+[ \t]+(?:PROMPT|CHAR|NUMBER|DATE|DEFAULT|FORMAT|HIDE)\b
+  | VAR(?:IABLE)?[ \t]+\w+[ \t]+(?:N?VARCHAR2|NUMBER|REFCURSOR|CLOB|CHAR)\b | PAUSE\b | CONN(?:ECT)?[ \t]+(?!BY\b)[\w/&]
+  | COL(?:UMN)?[ \t]+\w+[ \t]+(?:FOR(?:MAT)?|HEA(?:DING)?|NEW_VALUE|NOPRINT)\b | (?:TTITLE|BTITLE|CL(?:EAR)?[ \t]+SCR(?:EEN)?)\b
+  | SET[ \t]+(?:DEF(?:INE)?|ECHO|FEED(?:BACK)?|SERVEROUT(?:PUT)?|VER(?:IFY)?|HEA(?:DING)?|PAGES(?:IZE)?|LIN(?:ESIZE)?|TERM(?:OUT)?
+      |TIMI?(?:NG)?|TIME|SQLBL(?:ANKLINES)?|SQLT(?:ERMINATOR)?|TRIM(?:SPOOL|OUT)?|TRIMS|AUTO(?:COMMIT|TRACE)?|AUTOT|LONG|COLSEP
+      |SCAN|ESC(?:APE)?|SQLP(?:ROMPT)?|NUM(?:WIDTH|FORMAT)?|WRAP|TAB|ARRAYSIZE|CONCAT|EXITCOMMIT|NEWP(?:AGE)?|UND(?:ERLINE)?)
+      [ \t]+[^=\r\n]*(?=\r?$)
+  | LIST[ \t]*(?=\r?$)
+    )[^\r\n]*""",
+    re.MULTILINE | re.IGNORECASE | re.VERBOSE,
+)
+CONDITIONAL = re.compile(r"\$(?:if|elsif)\b[^$]*(?:\$\$\w+[^$]*)*\$then\b|\$(?:else|end)\b", re.IGNORECASE)
+SUBSTITUTION = re.compile(r"(?<![\w'\"?=&])&{1,2}([A-Za-z]\w*)(\.?)")
+BACKSLASH = re.compile(r"^[ \t]*\\[a-zA-Z!?][^\r\n]*", re.MULTILINE)
+SENT = re.compile(r"\\g(?:set|exec|x|desc)?\b[^\r\n]*")
+EXTENSION = re.compile(r"@(extschema(?::\w+)?)@")
+STDIN = re.compile(r"^(COPY\b[^;]{0,2000}\bFROM\s+stdin\b[^;]{0,500};[^\r\n]*)", re.MULTILINE | re.IGNORECASE)
+DOT = re.compile(r"^[ \t]*\.[a-zA-Z][^\r\n]*", re.MULTILINE)
+DELIMITER = re.compile(r"^[ \t]*DELIMITER[ \t]+([^\s]+)[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
+VISIBLE = re.compile(r"[^\r\n]")
+DOLLARS = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]*)*)\$\$")
+
+
+def blank(text: str) -> str:
+    """As long and with the same line breaks."""
+    return VISIBLE.sub(" ", text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return blank(match.group())
+
+
+def server(text: str, family: str) -> str:
+    """What the server gets, of the same length."""
+    if family == "postgres" and "@extschema" in text:
+        text = EXTENSION.sub(r"\1  ", text)
+    if family == "oracle":
+        if "\n/" in text or "/" in text[:4]:
+            text = SLASH.sub(r"\1;", text)
+        text = SQLPLUS.sub(_blank, text)
+        if "$" in text:
+            text = CONDITIONAL.sub(_blank, text)
+        if "&" in text:
+            text = SUBSTITUTION.sub(lambda match: match.group(1).ljust(len(match.group())), text)
+    elif family == "postgres" and "\\" in text:
+        text = BACKSLASH.sub(_blank, _without_data(text))
+        text = SENT.sub(lambda match: ";" + blank(match.group()[1:]), text)
+    elif family == "teradata" and "." in text:
+        text = DOT.sub(_blank, text)
+    elif family == "mysql" and DELIMITER.search(text):
+        text = _delimited(text)
+    elif family == "spark" and "$$" in text:
+        text = DOLLARS.sub(lambda match: " '" + blank(match.group(1)) + "' ", text)
+    return text
+
+
+def _without_data(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for match in STDIN.finditer(text):
+        if match.start() < at:
+            continue
+        end = text.find("\n\\.", match.end())
+        if end < 0:
+            break
+        parts += [text[at : match.end()], blank(text[match.end() : end + 3])]
+        at = end + 3
+    return "".join([*parts, text[at:]])
+
+
+def _delimited(text: str) -> str:
+    parts: list[str] = []
+    at, mark = 0, ";"
+    for match in DELIMITER.finditer(text):
+        parts += [_ends(text[at : match.start()], mark), blank(match.group())]
+        at, mark = match.end(), match.group(1)
+    return "".join([*parts, _ends(text[at:], mark)])
+
+
+def _ends(text: str, mark: str) -> str:
+    """A delimiter at the end of a line becomes `;`; inside a line it may be part of a text."""
+    if mark == ";":
+        return text
+    return re.sub(
+        re.escape(mark) + r"(?=[ \t\r]*(?:$|--|#|/\*))", ";" + " " * (len(mark) - 1), text, flags=re.MULTILINE
+    )

@@ -1,0 +1,1 @@
+select nullif(id, age) as differs, nvl2(name, city, "nowhere") as place from people

@@ -1,0 +1,1 @@
+select name, (select max(amount) from orders where person = p.id) as top from people p
