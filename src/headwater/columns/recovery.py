@@ -13,6 +13,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from headwater.columns import creation, directly, form, holding, repair, rewriting, sighting
 from headwater.columns.context import Context
 from headwater.columns.dialect import Rules
+from headwater.columns.naming import name_outputs
 from headwater.columns.phrase import Phrase, depths_of, whole, words_of, wordwise
 from headwater.columns.result import Level
 from headwater.columns.statement import lower_statement, new_context
@@ -132,6 +133,8 @@ class _Ladder:
                 if other is not None and other[0].form is not None:
                     return other
             lowered = lower_statement(tree, self.rule)
+            if lowered.form is not None:
+                name_outputs(lowered.form, tokens, text, self.rule.parser)
         except ParseError as error:
             self.error, self.problem = error, _first_line(error)
             return None
