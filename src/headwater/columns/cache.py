@@ -28,7 +28,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _HEAD = re.compile(r"(?:[ \t\r\n;]++|--[^\r\n]*+|/\*(?![!+])(?:[^*/]++|\*(?!/)|/(?!\*))*+\*/)*+")
-_TAIL = " \t\r\n;"
+_TAIL = " \t\r\n;\f\v\xa0\x1c\x1d\x1e\x1f\x85"
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str]]
@@ -148,9 +148,17 @@ def _put(level: OrderedDict[K, V], name: K, value: V, size: int) -> None:
     if len(level) > size:
         level.popitem(last=False)
 
+
 def _steady(text: str, body: str, parser: str) -> bool:
     """Whether a text is SQL as it stands: no template, no lines for a terminal. Such things are not in a shape."""
-    if not body or "{" in text or "${" in text or "$(" in text or "%(" in text:
+    if (
+        not body
+        or not (body[0] == "(" or body[0].isalpha())
+        or "{" in text
+        or "${" in text
+        or "$(" in text
+        or "%(" in text
+    ):
         return False
     family = FAMILIES.get(parser, "")
     return not family or family == "tsql" or server(text, family) == text

@@ -30,7 +30,11 @@ class Schema:
                 self.positions.setdefault(column, place)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and (self.name, self.columns, self.keys) == (other.name, other.columns, other.keys)
+        return isinstance(other, Schema) and (self.name, self.columns, self.keys) == (
+            other.name,
+            other.columns,
+            other.keys,
+        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.columns))

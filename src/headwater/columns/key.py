@@ -29,6 +29,15 @@ _COMMENT = "\x03"
 """What stands for a comment."""
 _CONTROLS = ("\0", "\x01", "\x02", "\x03", "\ufeff")
 """What the patterns use for themselves, and what is no blank to the parser."""
+_DIGITS = frozenset("0123456789")
+_STRING, _FRACTION = "?'", "?."
+"""What stands for literals other than whole numbers: the parser may take one where it does not take another."""
+_KIND = re.compile(r"\?['.]")
+_ALIKE = re.compile(
+    r"(?:\bin\s?|\bvalues\s?|(?<=\))\s?,\s?)\((?:\s?(?:[-+]?\s?\?['.]?|(?:null|true|false|default)\b)\s?,?)++\)",
+    re.IGNORECASE,
+)
+"""Lists where they are all the same."""
 _LINED = frozenset({"tsql", "oracle", "teradata", "mysql"})
 """Families where the end of a line may be the end of a statement."""
 _AFTER_WORD = re.compile(r"\b(?:as|do)\s?\?", re.IGNORECASE)
@@ -59,9 +68,15 @@ def cache_key(text: str, dialect: str) -> bytes:
     found = cut(text, known, dialect)
     if found is None:
         masked, literals = careful(text, known, False)
-        found = Cut([], "\0" + masked, literals)
+        parts = masked.split("?")
+        typed = "".join(part + _kind(one) for part, one in zip(parts, literals, strict=False)) + parts[-1]
+        found = Cut([], "\0" + typed, literals)
     made = key(plan(found.shape, digest(found.shape, dialect), dialect), found.literals, text)
-    return blake2b(f"{dialect}\0\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest() if made is None else made
+    return (
+        blake2b(f"{dialect}\0\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if made is None
+        else made
+    )
 
 
 def cut(text: str, known: Lexis, dialect: str) -> Cut | None:
@@ -75,7 +90,13 @@ def cut(text: str, known: Lexis, dialect: str) -> Cut | None:
     else:
         literals = [piece for piece in pieces[1::2] if signs.get(piece[0]) == "?"]
         comments = len(pieces) // 2 > len(literals)
+        signs = signs | dict.fromkeys(known.rules.strings, _STRING)
         masked = seen(pieces, {**signs, **_comments(signs, pieces)} if comments else signs)
+        if not "".join([piece for piece in literals if piece[0] in _DIGITS] or "0").isdigit():
+            parts = masked.replace(_STRING, "?").split("?")
+            if len(parts) != len(literals) + 1:
+                return None
+            masked = "".join(part + _kind(one) for part, one in zip(parts, literals, strict=False)) + parts[-1]
     if doubtful(masked) or masked.count("?") != len(literals):
         return None
     family = FAMILIES.get(dialect, "")
@@ -84,6 +105,12 @@ def cut(text: str, known: Lexis, dialect: str) -> Cut | None:
     elif family == "tsql":
         masked = f"{single(text)}\n{masked}"
     return Cut(pieces, masked, literals)
+
+
+def _kind(literal: str) -> str:
+    if literal[0] in _DIGITS:
+        return "?" if literal.isdigit() else _FRACTION
+    return _FRACTION if literal[0] == "." else "?" if literal == "?" else _STRING
 
 
 def _comments(signs: dict[str, str], pieces: list[str]) -> dict[str, str]:
@@ -105,7 +132,7 @@ _SHOWN_COMMENT = re.compile(_COMMENT + "[0-9a-f]+x")
 def plan(shape: str, whole: bytes, dialect: str) -> Plan:
     """All there is to know of a shape. `whole`: its digest."""
     masked = _SHOWN_COMMENT.sub(" ", shape.lstrip("\0")) if _COMMENT in shape else shape.lstrip("\0")
-    masked = " ".join(masked.removeprefix("True\n").removeprefix("False\n").split())
+    masked = " ".join(_KIND.sub("?", masked).removeprefix("True\n").removeprefix("False\n").split())
     code, words = sides(masked)
     how = Matter.ALL if any(char in masked for char in _CONTROLS) else matter(masked, code, words)
     if how is Matter.ALL:
@@ -115,7 +142,7 @@ def plan(shape: str, whole: bytes, dialect: str) -> Plan:
     standing.update(marks[match.end() - 1] for match in _AFTER_WORD.finditer(masked))
     if has_ordinals(code):
         standing.update(_ordinals(masked))
-    readable = READABLE_LIST.sub(r"\1(?)", shape)
+    readable = READABLE_LIST.sub(r"\1(?)", _ALIKE.sub(lambda found: _KIND.sub("?", found[0]), shape))
     return Plan(how, tuple(sorted(standing)), digest(one_row(readable), f"{dialect}\0folded"), whole)
 
 
