@@ -165,7 +165,7 @@ def test_a_shape_is_parsed_once_and_has_its_own_place(parsed: list[str]) -> None
     cache = Cache()
     cache.analyse("select a as b from t where c = 1", "spark")
     (found,) = cache.analyse("-- c\n select a as b from t where c = 123 ;", "spark")
-    assert (found.start, found.end, found.line) == (6, 41, 2)
+    assert (found.start, found.end, found.line) == (6, 40, 2)
     assert len(parsed) == 1
 
 
@@ -211,7 +211,7 @@ def test_it_pickles_empty() -> None:
     cache.analyse("select a from t")
     found = pickle.loads(pickle.dumps(cache))
     assert found.size == 7
-    assert not (found._texts or found._shapes or found._plans)
+    assert [*found._texts, *found._shapes, *found._plans] == []
 
 
 def test_what_it_refuses() -> None:
