@@ -101,7 +101,7 @@ def cut(text: str, known: Lexis, dialect: str) -> Cut | None:
         return None
     family = FAMILIES.get(dialect, "")
     if family not in _LINED:
-        masked = " ".join(masked.split())
+        masked = " ".join(masked.split()).rstrip("; ")
     elif family == "tsql":
         masked = f"{single(text)}\n{masked}"
     return Cut(pieces, masked, literals)

@@ -118,6 +118,19 @@ SHAPES = [
     "",
     ";",
 ]
+ALIKE = ["1", "2", "7", "'a'", "'b'", "'$.x'", "'$.y'"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_literal_that_matters_is_not_taken_for_another(dialect: str) -> None:
+    """Every shape with the same kinds of literals, one after the other, in one cache."""
+    cache, chance = Cache(), random.Random(1)
+    for text in SHAPES:
+        for _ in range(15):
+            one = LITERAL.sub(lambda found: chance.choice(ALIKE[3:] if found[0][0] == "'" else ALIKE[:3]), text)
+            assert told(cache.analyse(one, dialect)) == told(analyse(one, dialect)), one
+
+
 CATALOGS = [
     None,
     Catalog({"t": ["a", "b", "c"]}),
