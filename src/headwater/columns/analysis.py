@@ -12,15 +12,16 @@ from typing import Any
 import msgspec
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.columns import form, recovery
+from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
-from headwater.columns.flows import Outcome, outcome
-from headwater.columns.naming import name_outputs
+from headwater.columns.lowering.naming import name_outputs
+from headwater.columns.recovery import ladder as recovery
+from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Level, Statement
-from headwater.columns.script import Piece, pieces
+from headwater.columns.script.pieces import Piece, pieces
+from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
-from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
