@@ -68,7 +68,8 @@ class Context:
         args = name.args
         text = args.get("this")
         if args.get("quoted") or text.__class__ is not str:
-            return self.fold(text if text.__class__ is str else name.name, True)
+            mark = "$" if isinstance(name, exp.Parameter) else ""
+            return self.fold(text if text.__class__ is str else mark + name.name, True)
         known = self._keys.get(text)
         if known is None:
             known = self._keys[text] = self.fold(text, False)

@@ -14,6 +14,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.dialect import DATE_PARTS
+from headwater.columns.functions import AGGREGATE_NAMES, DATE_FUNCTIONS, MASKING_NAMES, MASKING_PREFIXES, NOTHING_NAMES
 from headwater.columns.kinds import (
     AGGREGATED,
     AS_IS,
@@ -34,10 +35,12 @@ Node = exp.Expr
 
 def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
     """The references and subqueries of `node`, used as `use`."""
+    if node.__class__ is exp.Column:
+        return form.Expression([(context.column(node), use, "")], [])
     result = form.Expression([], [])
     references = result.references
     stack: Stack = [(node, use)]
-    hows, column, literal = _HOW, exp.Column, exp.Literal
+    hows, binary, column, literal = _HOW, _BINARY, exp.Column, exp.Literal
     while stack:
         node, use = stack.pop()
         kind = type(node)
@@ -55,7 +58,12 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
                 below = how
             elif use >= MASKING_USE:
                 below = below_use(use, how)
-            for child in node.args.values():
+            args = node.args
+            if kind in binary:
+                stack.append((args["expression"], below))
+                stack.append((args["this"], below))
+                continue
+            for child in args.values():
                 if child.__class__ is list:
                     for one in child:
                         if isinstance(one, Node):
@@ -333,17 +341,24 @@ def _lambda(context: Context, node: Any, use: int, stack: Stack, result: form.Ex
     result.subqueries.extend(body.subqueries)
 
 
-def _anonymous(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A function the parser does not know: takes a value of all its arguments; a date part among them is none."""
     name = str(node.this).lower().rsplit(".", 1)[-1]
+    if name == "table" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = node.expressions[0].parts
+        table = exp.Table(
+            this=parts[-1], db=parts[-2] if len(parts) > 1 else None, catalog=parts[-3] if len(parts) > 2 else None
+        )
+        _table(context, table, use, stack, result)
+        return
     arguments = list(node.expressions)
-    if name.startswith(_DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+    if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
         arguments = arguments[1:]
     step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
-    if name in _MASKING_NAMES or name.startswith(_MASKING_PREFIXES):
+    if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):
         below |= MASKING_USE
-    if name in _NOTHING_NAMES:
+    if name in NOTHING_NAMES:
         return
     _push(stack, arguments, below)
 
@@ -357,25 +372,10 @@ def _kinds(*names: str) -> list[type]:
     return [found for name in names if (found := getattr(exp, name, None)) is not None]
 
 
-_DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
-AGGREGATE_NAMES = frozenset(
-    (
-        "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
-        "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
-        "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
-        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
-    ).split()
+_BINARY = frozenset(
+    _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
 )
-_MASKING_NAMES = frozenset(
-    (
-        "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "
-        "hmac aes_encrypt encrypt pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 "
-        "hive_hash"
-    ).split()
-)
-_MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
-_NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
-
+"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
 _HOW: dict[type, Any] = {}
 for _kind in _kinds("AggFunc"):
     _waiting = [_kind]

@@ -1,6 +1,6 @@
 """The shape of a statement: what is left of its text without literals, parameters, comments, blanks and letter case.
 
-Two statements of one shape differ in values only, so what is known of one holds for the other; `cache_key` says when that is true of lineage.
+Two statements of one shape differ in values only, so what is known of one holds for the other; `columns.key` says when that is true of lineage.
 There are two ways to the same shape. The plain one cuts the text at its literals with one pattern and takes the rest apart with `bytes.translate`;
 it gives up when it meets what it does not understand. The careful one looks at every token. It parses nothing, raises nothing on any text,
 and takes time in proportion to the text's length.
@@ -17,7 +17,6 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from headwater.columns.lexis import Lexis, lexis
-from headwater.columns.mattering import Matter, kept, matter, may_hold_path, places
 
 
 class Shape(NamedTuple):
@@ -28,13 +27,13 @@ class Shape(NamedTuple):
 _BLANKS = bytes((9, 10, 11, 12, 13, 28, 29, 30, 31, 32))
 _EVERY = bytes(range(256))
 _LOWER = _EVERY.lower()
-_WORDS = bytes(char if char == 95 or char >= 128 or bytes((char,)).isalnum() else 32 for char in range(256))
-_LOWER_WORDS = _WORDS.lower()
+_LOWER_WORDS = bytes(
+    char if char == 95 or char >= 128 or bytes((char,)).isalnum() else 32 for char in range(256)
+).lower()
 
 _LIST = re.compile(rb"in\((?:[-+]?\?,?)++\)")
 _TUPLES = re.compile(rb"in\((\((?:[-+]?\?,?)++\))(?:,?\((?:[-+]?\?,?)++\))*+\)")
-_CASED_LIST, _CASED_TUPLES = (re.compile(found.pattern, re.IGNORECASE) for found in (_LIST, _TUPLES))
-_READABLE_LIST = re.compile(r"\b(in\s?)\((?:\s?[-+]?\s?\?\s?,?)++\s?\)", re.IGNORECASE)
+READABLE_LIST = re.compile(r"\b(in\s?)\((?:\s?[-+]?\s?\?\s?,?)++\s?\)", re.IGNORECASE)
 _ITEM = r"\s?(?:[-+]?\s?\?|(?:null|true|false|default)\b|(?:date|time|timestamp)\s?\?)\s?"
 _ROW = re.compile(rf"\s?,?\s?\({_ITEM}(?:,{_ITEM})*+\)", re.IGNORECASE)
 _VALUES = re.compile(r"\bvalues(?=\s?\()", re.IGNORECASE)
@@ -43,9 +42,6 @@ _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
-_SEEN = dict.fromkeys("0123456789'\"", "?") | dict.fromkeys("-/#", " ")
-"""What stands for what `Lexis.split` cuts out, by its first character."""
-
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
     _NESTED = rb"\((?:[^()]++|" + _NESTED + rb")*+\)"
@@ -66,8 +62,6 @@ _CLAUSE = re.compile(
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
 _SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
-_CONTROLS = "\0\x01\x02\x03"
-"""What the patterns use for themselves."""
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""
 _BEFORE_LIST = frozenset({"by", ",", "(", "rollup", "cube", "sets", "on"})
@@ -82,7 +76,7 @@ def fingerprint(text: str, dialect: str) -> str:
 
 def normalised(text: str, dialect: str) -> str:
     """The shape as text: literals and parameters as `?`, blanks as one, letter case as written. It has the fingerprint of `text`."""
-    return _readable(_careful(text, lexis(dialect), True)[0])
+    return _readable(careful(text, lexis(dialect), True)[0])
 
 
 def shape(text: str, dialect: str) -> Shape:
@@ -91,50 +85,19 @@ def shape(text: str, dialect: str) -> Shape:
     return Shape(_digest(code, words), _readable(masked))
 
 
-def cache_key(text: str, dialect: str) -> bytes:
-    """16 bytes: texts with equal keys have equal lineage, given equal schemas and the same session.
-
-    That is the shape, with parameters by name and, where names that differ in case may be different things, with letter case. Where
-    `columns.mattering` finds that literals may matter the key has those literals too, or all of the text.
-    """
-    known = lexis(dialect)
-    folding = not known.rules.case_sensitive
-    found = blake2b(dialect.encode("utf-8", "surrogatepass") + b"\0", digest_size=16)
-    masked, code, words = _plain(text, known, False) or _carefully(text, known, False)
-    how = Matter.ALL if any(char in text for char in _CONTROLS) else matter(masked, code, words)
-    if how is Matter.ALL:
-        found.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-        return found.digest()
-    literals: list[tuple[int, str]] = []
-    standing = places(masked) if how is not Matter.NOTHING else set()
-    if standing or how is Matter.STRINGS or (how is Matter.NAMES and may_hold_path(text)):
-        careful, every = _careful(text, known, False)
-        if literals := kept(standing, every, how):
-            code, words = _sides(careful, fold_case=folding, fold_lists=False)
-            found.update(repr(literals).encode("utf-8", "surrogatepass"))
-    if not folding and not literals:
-        code, words = _sides(_one_row(masked) if b"values(" in code else masked, fold_case=False)
-    found.update(b"\0" + code + b"\0" + b" ".join(words))
-    return found.digest()
-
-
 def _digest(code: bytes, words: list[bytes]) -> str:
     return blake2b(code + b"\0" + b" ".join(words), digest_size=8).hexdigest()
 
 
-def _sides(masked: str, fold_case: bool = True, fold_lists: bool = True) -> tuple[bytes, list[bytes]]:
-    """The text without blanks, and its words."""
+def sides(masked: str) -> tuple[bytes, list[bytes]]:
+    """The text without blanks, and its words, in lower case."""
     if not masked.isascii():
-        masked = " ".join(masked.replace("\ufeff", " ").split())
-        masked = masked.lower() if fold_case else masked
+        masked = " ".join(masked.replace("\ufeff", " ").split()).lower()
     data = masked.encode("utf-8", "surrogatepass")
-    code = data.translate(_LOWER if fold_case else None, _BLANKS).strip(b";")
-    if fold_lists:
-        lists, tuples = (_LIST, _TUPLES) if fold_case else (_CASED_LIST, _CASED_TUPLES)
-        code = lists.sub(b"in(?)", code)
-        if b"((" in code:
-            code = tuples.sub(_one_tuple, code)
-    return code, data.translate(_LOWER_WORDS if fold_case else _WORDS).split()
+    code = _LIST.sub(b"in(?)", data.translate(_LOWER, _BLANKS).strip(b";"))
+    if b"((" in code:
+        code = _TUPLES.sub(_one_tuple, code)
+    return code, data.translate(_LOWER_WORDS).split()
 
 
 def _one_tuple(found: re.Match[bytes]) -> bytes:
@@ -146,23 +109,34 @@ def _hidden(name: str) -> str:
     return f'"x{name.encode("utf-8", "surrogatepass").hex()}"'
 
 
-def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> tuple[str, bytes, list[bytes]] | None:
-    """The masked text and its sides by one pattern, or None where that cannot be trusted."""
+def split(text: str, known: Lexis) -> list[str] | None:
+    """The text in pieces, every second one a literal, a quoted name or a comment; None where that cannot be trusted. See `doubtful`."""
     if known.odd is not None and known.odd.search(text):
         return None
-    pieces = known.split.split(text)
-    if len(pieces) > 1:
-        names = pieces[2::3]
-        if names.count(None) == len(names):
-            pieces[1::3] = [_SEEN[first] for first in pieces[1::3]]
-        elif fenced and any(_FENCE in name for name in names if name):
-            return None
-        else:
-            firsts = zip(pieces[1::3], names, strict=True)
-            pieces[1::3] = [_SEEN[first] if name is None else _hidden(first + name) for first, name in firsts]
-        del pieces[2::3]
-    masked = "".join(pieces)
-    if _DOUBTFUL.search(masked) or ("/" in masked and "/*" in masked):
+    return known.split.split(text)
+
+
+def seen(pieces: list[str], signs: dict[str, str]) -> str:
+    """The masked text of pieces."""
+    if len(pieces) == 1:
+        return pieces[0]
+    shown = pieces.copy()
+    shown[1::2] = [signs.get(piece[0]) or _hidden(piece) for piece in pieces[1::2]]
+    return "".join(shown)
+
+
+def doubtful(masked: str) -> bool:
+    """Whether the pieces a masked text was made of may be wrong."""
+    return _DOUBTFUL.search(masked) is not None or ("/" in masked and "/*" in masked)
+
+
+def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> tuple[str, bytes, list[bytes]] | None:
+    """The masked text and its sides by one pattern, or None where that cannot be trusted."""
+    pieces = split(text, known)
+    if pieces is None or (fenced and any(_FENCE in name for name in pieces[1::2] if name[0] not in known.seen)):
+        return None
+    masked = seen(pieces, known.seen)
+    if doubtful(masked):
         return None
     if fenced:
         masked = masked.replace(_FENCE, "")
@@ -171,10 +145,10 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
             if sign in masked:
                 masked = known.parameter.sub("?", masked)
                 break
-    code, words = _sides(masked)
+    code, words = sides(masked)
     if _KEPT.search(code) or b"values(" in code:
         return None
-    if _has_ordinals(code):
+    if has_ordinals(code):
         return None if fenced or _FENCE in text else _plain(_SIMPLE_LIST.sub(_fenced, text), known, parameters, True)
     return masked, code, words
 
@@ -186,7 +160,7 @@ def _fenced(found: re.Match[str]) -> str:
     return _SIMPLE_ORDINAL.sub(rf"\1{_FENCE}\2", listed[:end]) + listed[end:]
 
 
-def _has_ordinals(code: bytes) -> bool:
+def has_ordinals(code: bytes) -> bool:
     """Whether a literal may stand where an ordinal does. It may say so of one that is none."""
     position = spent = 0
     while (region := _REGION.search(code, position)) is not None:
@@ -198,11 +172,11 @@ def _has_ordinals(code: bytes) -> bool:
 
 
 def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]]:
-    masked = _careful(text, known, parameters)[0]
-    return masked, *_sides(_one_row(masked))
+    masked = careful(text, known, parameters)[0]
+    return masked, *sides(one_row(masked))
 
 
-def _careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:
+def careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:
     """The masked text, blanks collapsed, by a look at every token; and the literals, one for each `?` in it."""
     out: list[str] = []
     literals: list[str] = []
@@ -265,7 +239,7 @@ def _after_comment(text: str, position: int) -> int:
     return len(text)
 
 
-def _one_row(masked: str) -> str:
+def one_row(masked: str) -> str:
     """Rows of literals after VALUES as one, as long as they have the width of the first."""
     pieces: list[str] = []
     done = 0
@@ -282,8 +256,8 @@ def _one_row(masked: str) -> str:
 
 
 def _readable(masked: str) -> str:
-    text = " ".join(_one_row(masked).replace("\ufeff", " ").split())
-    return _NAME.sub(_shown, _READABLE_LIST.sub(r"\1(?)", text).strip(" ;"))
+    text = " ".join(one_row(masked).replace("\ufeff", " ").split())
+    return _NAME.sub(_shown, READABLE_LIST.sub(r"\1(?)", text).strip(" ;"))
 
 
 def _shown(name: re.Match[str]) -> str:

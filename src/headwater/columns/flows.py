@@ -134,7 +134,7 @@ class _Teller:
         opened = next((place for place, (_, value) in enumerate(columns) if isinstance(value, Open)), None)
         if opened is not None:
             return self._placed_open(names, columns, opened)
-        if len(names) != len(columns):
+        if len(names) != len(columns) and columns:
             self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
         placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
         return placed + columns[len(names) :]
@@ -203,6 +203,9 @@ class _Teller:
             for entry in (resolver.leaves.entries[leaf],)
         )
         reads = list(resolver.reads)
+        if not target_reads and not used_itself and name in reads:  # A CTE over the target stood for it.
+            reads.remove(name)
+            del resolver.reads[name]
         if used_itself and name not in reads:
             reads.append(name)
             resolver.reads[name] = None

@@ -39,6 +39,7 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
+        self._tables: dict[TableName, tuple[Relation, TableName]] = {}
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         self.lateral = AFTER if rule.lateral_aliases else NEVER
@@ -154,6 +155,15 @@ class FromClause(ABC):
                 found.touched = True
                 return found, parts
             parts = self.session.qualified(parts, self.catalog)
+        known = self._tables.get(parts)
+        if known is None:
+            known = self._tables[parts] = self._table(parts)
+            self.reads[known[1]] = None
+        elif known[1] not in self.reads:
+            self.reads[known[1]] = None
+        return known
+
+    def _table(self, parts: TableName) -> tuple[Relation, TableName]:
         schema = self.session.find(parts)
         if schema is not None:
             shown = schema.name
@@ -162,7 +172,6 @@ class FromClause(ABC):
             shown = self.shown(parts)
             if schema is not None and len(schema.name) >= len(parts):
                 shown = schema.name
-        self.reads[shown] = None
         if schema is None:
             return Relation([("*", Open(self.leaves, shown))]), shown
         return TableRelation(schema, shown, self.leaves), shown
@@ -259,11 +268,9 @@ class FromClause(ABC):
 class _Row(Relation):
     """What a function makes: known columns; any other name is a field of the one value."""
 
-    __slots__ = ("inside",)
-
     def __init__(self, columns: list[Column], inside: OpenValue, rows: Rows | None) -> None:
         super().__init__(columns, rows)
-        self.inside = inside
+        self.inside: OpenValue = inside
 
     def any(self, name: str) -> list[Dependencies]:
         known = self.get(name)

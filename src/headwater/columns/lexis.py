@@ -83,7 +83,7 @@ RULES: dict[str, Rules] = {
 
 
 class Lexis(NamedTuple):
-    """`split`: what a plain text is cut at; group 1 is its first character, group 2 the quoted name after it.
+    """`split`: what a plain text is cut at, all of it one group; `seen`: by its first character what stands for it, none for quoted names.
 
     `scan`: every token of any text with the blanks after it, its kind the name of the group. "words": some that tell nothing, with commas;
     "word": one of `_TELLING`, or one before a quote; "open": a comment begins that holds others; "mark": anything else.
@@ -97,6 +97,7 @@ class Lexis(NamedTuple):
     parameter: re.Pattern[str]
     signs: str
     odd: re.Pattern[str] | None
+    seen: dict[str, str]
 
 
 _OPERAND = r"[\w)\]}\"'`?$@#:%.]"
@@ -174,7 +175,8 @@ def lexis(dialect: str) -> Lexis:
     texts = "|".join(f"(?<={quote}){_quoted(quote, rules.backslash)}" for quote in rules.strings)
     after = "|".join(f"(?<={re.escape(q)}){_quoted(q, rules.name_backslash)}" for q in rules.names)
     first = "".join(re.escape(char) for char in rules.strings + rules.names + starts)
-    split = rf"([0-9{first}])(?:(?<=\b[0-9])(?<![$@#\x01][0-9]){number}|{texts}|({after})|{comments})"
+    split = rf"([0-9{first}](?:(?<=\b[0-9])(?<![$@#\x01][0-9]){number}|{texts}|{after}|{comments}))"
+    seen = dict.fromkeys("0123456789" + rules.strings, "?") | dict.fromkeys(starts, " ")
     names = "|".join(f"{re.escape(q)}{_quoted(q, rules.name_backslash)}" for q in rules.names)
     telling = "|".join("".join(f"[{char}{char.upper()}]" for char in word) for word in _TELLING)
     word = rf"(?!(?:{telling})\b)[^\W0-9]\w*+(?!&?[{rules.strings}])"
@@ -189,4 +191,4 @@ def lexis(dialect: str) -> Lexis:
     if rules.triple:
         odd.append("'''|\"\"\"")
     found = re.compile("|".join(odd)) if odd else None
-    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), found)
+    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), found, seen)

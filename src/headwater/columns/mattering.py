@@ -1,7 +1,7 @@
 """Which literals of a statement may say something about its lineage: names, paths, bodies of code, fields of documents.
 
 It looks at a masked text and knows no grammar, so it errs to one side: it may say that a literal matters that does not, never the other way
-round. A literal that matters takes the statement out of its shape for `columns.fingerprint.cache_key`, nothing else.
+round. A literal that matters takes the statement out of its shape for `columns.key`, nothing else.
 """
 
 import enum
@@ -66,7 +66,9 @@ _EVENT = re.compile("[(),?\x02\x03]")
 _NO_NAME = (
     r"end|null|isnull|notnull|desc|asc|years?|quarters?|months?|weeks?|days?|hours?|minutes?|seconds?|\w*seconds?"
 )
-_NAMED = re.compile(rf"(?:\bas\s?|(?:\)\s?|\bend\s)(?!(?:{_NO_NAME})\b))(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z")
+_NAMED = re.compile(
+    rf"(?:\bas\s?|(?:\)\s?|\bend\s)(?!(?:{_NO_NAME})\b))(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z|\bas\s?\?\s?\Z"
+)
 _PATH = re.compile(r"(?:\[|->|>>|#>)\s?-?\s?\?")
 _PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300

@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from headwater.columns import form
 from headwater.columns.context import Context
-from headwater.columns.expression import AGGREGATE_NAMES, children, lower
+from headwater.columns.expression import children, lower
+from headwater.columns.functions import AGGREGATE_NAMES
 from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
-from headwater.columns.source import item, join, sources
+from headwater.columns.source import everything, item, join, joined, sources
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
 _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
@@ -31,10 +32,6 @@ def lower_query(context: Context, node: Any) -> form.Query:
         return everything(sources(context, node))
     context.warn(f"no query is understood in {type(node).__name__}")
     return form.Select([])
-
-
-def everything(items: list[form.Item]) -> form.Select:
-    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
 
 
 def struct_fields(context: Context, node: Any) -> list[tuple[str, form.Expression]]:
@@ -136,6 +133,10 @@ def _select(context: Context, node: Any) -> form.Select:
     if match is not None and items:
         items[-1].source = _described(context, match, items[-1].source)
     result = form.Select(projections(context, args["expressions"], args.get("exclude")), items, own)
+    if (
+        args.get("kind") == "VALUE" and len(result.projections) == 1
+    ):  # BigQuery: a row is the value, its fields are the columns.
+        result.projections[0].name = "*"
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
@@ -219,6 +220,17 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
         elif kind in _TWO_COLUMNS:
             value = lower(context, node)
             result += [form.Projection(name, value) for name in ("pos", "col")]
+        elif kind is exp.QueryTransform:
+            values = [lower(context, one, TRANSFORMED) for one in node.expressions]
+            schema = node.args.get("schema")
+            names = [context.output_name(one) for one in schema.expressions] if schema is not None else ["key", "value"]
+            result += [form.Projection(name, joined(values)) for name in names]
+        elif (
+            kind is exp.Dot
+            and isinstance(node.expression, exp.Star)
+            and not isinstance(node.this, (exp.Column, exp.Dot))
+        ):
+            result.append(form.Projection("*", lower(context, node.this)))  # The fields of a value made here.
         elif (star := _star(context, node)) is not None:
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))

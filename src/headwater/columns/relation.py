@@ -225,7 +225,7 @@ Column = tuple[str, Dependencies | Open]
 class Relation:
     """Columns in order and what decides about the rows. The first of equal names is the one that is found by name."""
 
-    __slots__ = ("_columns", "_index", "names", "opens", "rows", "touched")
+    __slots__ = ("_columns", "_index", "inside", "names", "opens", "rows", "touched")
 
     def __init__(self, columns: list[Column], rows: Rows | None = None) -> None:
         self._columns = columns
@@ -233,6 +233,8 @@ class Relation:
         self.names: Mapping[str, object] = self._index
         """What `get` finds, by name."""
         self.opens: list[Open] = []
+        self.inside: OpenValue | None = None
+        """The one value a row is made of, when a name may be a field of it: UNNEST and its like."""
         self.rows = rows
         self.touched = False
         index = self._index

@@ -15,6 +15,7 @@ from headwater.columns.relation import (
     Dependencies,
     Open,
     OpenUnion,
+    OpenValue,
     Relation,
     Rows,
     StructValue,
@@ -53,6 +54,8 @@ class Resolver(FromClause):
             return ctes
         known = dict(ctes)
         for one in definitions:
+            if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
+                continue  # An expression: it means what it means where it is used.
             if one.scalar:
                 self.scalars[one.name] = union(self.query(one.query, known, outer).first_values())
             elif one.recursive and isinstance(one.query, form.SetOperation):
@@ -186,6 +189,9 @@ class Resolver(FromClause):
         below: list[Rows] = []
         for item in query.items:
             self.item(item, scope, own, below)
+        for one in query.ctes:
+            if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
+                self.scalars[one.name] = self.value(one.query.projections[0].value, scope)
         columns = self.projections(query.projections, scope)
         scope.set_mode(self.filtering)
         for condition in query.where:
@@ -237,6 +243,13 @@ class Resolver(FromClause):
                 value = self.value(one.value, scope)
                 if one.fields:
                     value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
+                if one.name == "*":  # The fields of a value: only their types could tell them.
+                    columns += (
+                        list(value.fields.items())
+                        if isinstance(value, StructValue)
+                        else [("*", OpenValue(self.leaves, value, True))]
+                    )
+                    continue
                 columns.append((one.name, value))
                 scope.define(one.name, value)
             else:

@@ -12,6 +12,7 @@ from headwater.columns.relation import (
     Open,
     OpenValue,
     Relation,
+    StructValue,
     add,
     union,
 )
@@ -151,6 +152,12 @@ class Scope:
                 return relation.get(name)
             if relation.opens:
                 is_open = True
+        if not is_open:  # A field of what UNNEST gives needs no qualifier, if nothing else has the name.
+            for _, _, relation in self.relations:
+                if relation.inside is not None:
+                    found = relation.inside.field(name)
+                    if found is not None and name not in self.aliases:
+                        return found
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._is_made_of(alias, name)):
             return alias
@@ -269,11 +276,19 @@ class Scope:
             relation = self.relation_named(qualifier)
             if relation is not None:
                 listed = relation.columns()
+                if relation.inside is not None and len(listed) == 1 and listed[0][0] == qualifier[-1]:
+                    made = relation.inside.value
+                    if isinstance(made, StructValue):
+                        return list(made.fields.items())
+                    return [("*", relation.inside)]
                 if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
                     places = {name: place for place, name in enumerate(self.merged)}
                     return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
-            return [("*", OpenValue(self.leaves, self.column(qualifier, ""), within=True))]
+            struct = self.column(qualifier, "")
+            if isinstance(struct, StructValue):
+                return list(struct.fields.items())
+            return [("*", OpenValue(self.leaves, struct, within=True))]
         if not self.merged:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())

@@ -89,7 +89,7 @@ def pieces(text: str, dialect: str) -> list[Piece]:
     except ValueError:
         engine = Dialect.get_or_raise("")
     family = FAMILIES.get(type(engine).__name__.lower(), "")
-    if _single(text) if family == "tsql" else not _terminal(text, family):
+    if single(text) if family == "tsql" else not _terminal(text, family):
         try:
             tokens = engine.tokenize(text)
         except (TokenError, RecursionError):
@@ -125,7 +125,7 @@ def _start(piece: Piece) -> int:
     return piece.start
 
 
-def _single(text: str) -> bool:
+def single(text: str) -> bool:
     """Whether a text of T-SQL is surely one query: nothing in it can begin another statement."""
     upper = text.upper()
     if "@" in upper or ";" in upper.rstrip()[:-1] or not upper.lstrip().startswith(("SELECT", "WITH")):

@@ -13,7 +13,7 @@ _PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "av
 _READERS = frozenset(
     (
         "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob "
-        "read_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
+        "read_files cloud_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
     ).split()
 )
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
@@ -26,9 +26,15 @@ _EXPLODED = {
 }
 
 
+def everything(items: list[form.Item]) -> form.Select:
+    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+
+
 def sources(context: Context, node: Any) -> list[form.Item]:
     """The items of one entry of FROM, joins hung below it included."""
     found = [item(context, node)]
+    if _SIMPLE.issuperset(node.args):
+        return found
     for one in node.args.get("joins") or ():
         found += join(context, one)
     for one in node.args.get("laterals") or ():
@@ -38,6 +44,8 @@ def sources(context: Context, node: Any) -> list[form.Item]:
 
 def join(context: Context, node: Any) -> list[form.Item]:
     args = node.args
+    if len(args) == 1:  # A comma.
+        return sources(context, args["this"])
     side, kind = str(args.get("side") or "").lower(), str(args.get("kind") or "").lower()
     if kind == "array":
         return _array_join(context, node)
@@ -77,6 +85,8 @@ def _array_join(context: Context, node: Any) -> list[form.Item]:
 
 def item(context: Context, node: Any) -> form.Item:
     """One source with its alias, pivots around it."""
+    if node.__class__ is exp.Final:  # ClickHouse: the table's rows as they will be merged
+        node = node.this
     args = node.args
     this = args.get("this")
     if node.__class__ is exp.Table and this.__class__ is exp.Identifier and _SIMPLE.issuperset(args):
@@ -125,6 +135,9 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _unnest(context, node, alias, columns)
     if isinstance(node, exp.Values):
         return form.Item(form.Derived(context.query(node)), alias, columns)
+    if isinstance(node, exp.Final):  # ClickHouse
+        inner = item(context, node.this)
+        return form.Item(inner.source, alias or inner.alias, columns or inner.columns)
     if isinstance(node, exp.TableFromRows):
         return _function(context, node.this, alias, columns)
     return _function(context, node, alias, columns)
@@ -193,7 +206,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     rows = node.args.get("rows_from")
     if rows:
         values = [lower(context, one.this, TRANSFORMED) for one in rows]
-        return form.Item(form.Generated(_joined(values), columns, not columns), alias, lateral=True)
+        return form.Item(form.Generated(joined(values), columns, not columns), alias, lateral=True)
     this = node.args.get("this")
     if isinstance(this, exp.Func) and not isinstance(this, (exp.Parameter, exp.SessionParameter)):
         found = _function(context, this, alias, columns)
@@ -211,7 +224,7 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     return form.Item(source, own, columns)
 
 
-def _joined(parts: list[form.Expression]) -> form.Expression:
+def joined(parts: list[form.Expression]) -> form.Expression:
     return form.Expression(
         [one for part in parts for one in part.references], [one for part in parts for one in part.subqueries]
     )
@@ -238,14 +251,27 @@ def _function(context: Context, node: Any, alias: str, columns: list[str]) -> fo
     if isinstance(node, exp.Dot):  # schema.function(…)
         node = node.args.get("expression")
     name = str(node.this if isinstance(node, exp.Anonymous) else node.key).lower()
+    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = context.column(node.expressions[0])  # Databricks: a table read as a stream
+        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
     if name in {"table", "identifier"} and len(node.expressions) == 1:
         inner = node.expressions[0]
         if isinstance(inner, exp.Literal):
             parts = tuple(context.fold(part.strip('"`'), False) for part in inner.name.split("."))
             return form.Item(form.TableSource(parts), alias or parts[-1], columns)
         return _function(context, inner, alias, columns)
+    if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
+        columns = ["id"]
     if name in _READERS or type(node).__name__ in {"ReadCSV", "ReadParquet"}:
         paths = [one.name for one in node.find_all(exp.Literal) if one.is_string]
+        several = isinstance(
+            node.this if isinstance(node.this, exp.Array) else next(iter(node.expressions), None), exp.Array
+        )
+        if several and len(paths) > 1:
+            files: list[form.Query] = [everything([form.Item(form.TableSource((path,), True))]) for path in paths]
+            return form.Item(
+                form.Derived(form.SetOperation(files, [("union", False, True)] * (len(files) - 1))), alias, columns
+            )
         if paths:
             return form.Item(form.TableSource((paths[0],), True), alias, columns)
     value = lower(context, node, TRANSFORMED)
@@ -263,7 +289,7 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     values = [lower(context, one, TRANSFORMED) for one in node.expressions]
     for value in values:
         value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
-    joined = _joined(values)
+    whole = joined(values)
     offset = node.args.get("offset")
     named_offset = (
         [context.key(offset)]
@@ -274,14 +300,14 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     )
     if context.rule.parser == "bigquery":
         alias = alias or (columns[0] if columns else "")
-        return form.Item(form.Generated(joined, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
+        return form.Item(form.Generated(whole, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
     each = values if columns and len(values) > 1 and len(columns) in {len(values), len(values) + 1} else []
     if len(each) < len(columns) and each:
-        each = [*each, joined]
+        each = [*each, whole]
     if not columns and len(values) == 1 and alias:
         columns = [alias] if context.rule.parser in {"postgres", "redshift", "duckdb"} else []
-        return form.Item(form.Generated(joined, columns + named_offset, True, each), alias, lateral=True)
-    return form.Item(form.Generated(joined, columns + named_offset, not columns, each), alias, lateral=True)
+        return form.Item(form.Generated(whole, columns + named_offset, True, each), alias, lateral=True)
+    return form.Item(form.Generated(whole, columns + named_offset, not columns, each), alias, lateral=True)
 
 
 def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
@@ -295,7 +321,7 @@ def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source
         choosers, aggregates = aggregates, list(using)
     else:
         choosers = [one.this for one in fields]
-    chooser = _joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
+    chooser = joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
     values = [lower(context, one.this if isinstance(one, exp.Alias) else one, AS_IS) for one in aggregates]
     names = [context.key(one) for one in args.get("columns") or ()]
     columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []

@@ -8,8 +8,8 @@ from headwater.columns import form
 from headwater.columns.change import alter, create_bare, drop, session_setting, truncate
 from headwater.columns.context import Context
 from headwater.columns.dialect import Rules
-from headwater.columns.query import everything, lower_query
-from headwater.columns.source import item, lower_pivot
+from headwater.columns.query import lower_query
+from headwater.columns.source import everything, item, lower_pivot
 from headwater.columns.update import delete, merge, update
 from headwater.columns.write import copy, create_as, export, insert, load, multiple, returned, select_into
 

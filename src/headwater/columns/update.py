@@ -8,8 +8,8 @@ from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.expression import lower
 from headwater.columns.kinds import FILTER, JOIN
-from headwater.columns.query import ctes, lower_query
-from headwater.columns.source import item, join, sources
+from headwater.columns.query import ctes, lower_query, projections
+from headwater.columns.source import item, join, sources, table_parts
 
 
 def conflict(context: Context, node: Any, where: form.Target, query: form.Query) -> form.Form | None:
@@ -98,9 +98,53 @@ def update(context: Context, node: Any) -> form.Form:
     assignments = _assignments(context, args.get("expressions") or [])
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
-    return form.UpdateForm(
-        form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
+    name, assignments = _beneath(own, itself, name, assignments)
+    return _logged(
+        context,
+        node,
+        form.UpdateForm(
+            form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
+        ),
     )
+
+
+def _logged(context: Context, node: Any, changed: form.UpdateForm) -> form.Form:
+    """OUTPUT … INTO (T-SQL): the changed rows go into a table too."""
+    returning = node.args.get("returning")
+    into = returning.args.get("into") if returning is not None else None
+    if not isinstance(into, exp.Expr) or context.rule.parser != "tsql":
+        return changed
+    found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
+    parts = (
+        table_parts(context, found[0])
+        if found and isinstance(found[0], exp.Table)
+        else context.column(found[0])
+        if found
+        else (context.key(into),)
+    )
+    rows = [form.Item(form.TableSource(changed.target.name), alias) for alias in ("inserted", "deleted")]
+    logged = form.WriteForm(
+        form.Target(parts), "APPEND", form.Select(projections(context, returning.expressions), rows)
+    )
+    return form.SeveralForm([changed, logged])
+
+
+def _beneath(
+    own: list[form.Cte], itself: form.Item, name: form.Parts, assignments: list[tuple[str, form.Expression]]
+) -> tuple[form.Parts, list[tuple[str, form.Expression]]]:
+    """A CTE over one table that is changed (T-SQL): the table is what changes, its columns under their own names."""
+    cte = next((one for one in own if name == (one.name,)), None)
+    if cte is None or not isinstance(cte.query, form.Select) or len(cte.query.items) != 1:
+        return name, assignments
+    source = cte.query.items[0].source
+    if not isinstance(source, form.TableSource):
+        return name, assignments
+    names = {
+        (cte.columns[place] if place < len(cte.columns) else one.name): one.value.references[0][0][-1]
+        for place, one in enumerate(cte.query.projections)
+        if one.star is None and len(one.value.references) == 1
+    }
+    return source.name, [(names.get(column, column), value) for column, value in assignments]
 
 
 def _same_table(itself: form.Item, items: list[form.Item]) -> tuple[form.Item, list[form.Item]]:
@@ -130,8 +174,11 @@ def delete(context: Context, node: Any) -> form.Form:
     items: list[form.Item] = []
     for one in args.get("using") or ():
         items += sources(context, one)
-    tables = args.get("tables") or ()
-    if tables and isinstance(table, exp.Table):
+    # T-SQL's `DELETE TOP (n) FROM t` comes as a table called TOP with columns, its `DELETE t` as one before a FROM there is not.
+    tables = [one for one in args.get("tables") or () if not one.alias_column_names]
+    if tables and not isinstance(table, exp.Table):
+        table = tables[0]
+    elif tables:
         items = [*sources(context, table), *items]
         table = tables[0]
     elif isinstance(table, exp.Table):
@@ -140,7 +187,8 @@ def delete(context: Context, node: Any) -> form.Form:
     itself, items = _same_table(item(context, table), items)
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
-    return form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own)
+    name, _ = _beneath(own, itself, name, [])
+    return _logged(context, node, form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own))
 
 
 def merge(context: Context, node: Any) -> form.Form:
@@ -158,7 +206,13 @@ def merge(context: Context, node: Any) -> form.Form:
             clause.sees = "target" if when.args.get("source") else "source"
         clauses.append(clause)
     condition = args.get("on")
-    on = lower(context, condition, JOIN) if condition is not None and not isinstance(condition, list) else None
+    on = lower(context, condition, JOIN) if isinstance(condition, exp.Expr) else None
+    for one in args.get("using_cond") or ():
+        on = on or form.Expression()
+        on.references = [
+            *on.references,
+            *(((side.alias, context.key(one)), JOIN, "") for side in (itself, incoming[0])),
+        ]
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
     return form.UpdateForm(form.Target(name), "MERGE", itself, incoming, clauses, [], on, own)
 
@@ -167,7 +221,7 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
     clause = form.SetClause([], False, deciding)
     if isinstance(then, exp.Update):
         listed: Any = then.args.get("expressions")
-        if isinstance(listed, exp.Star) or (listed and isinstance(listed[0], exp.Star)):
+        if not listed or isinstance(listed, exp.Star) or isinstance(listed[0], exp.Star):  # DuckDB: UPDATE alone is all
             clause.star = True
         else:
             clause.assignments = _assignments(context, listed)
@@ -175,10 +229,13 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
             deciding.append(lower(context, where.this, FILTER))
     elif isinstance(then, exp.Insert):
         names, values = then.this, then.args.get("expression")
-        if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star):
+        if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star) or not (names or values):
             clause.star = True
             return clause
-        listed = values.expressions if isinstance(values, exp.Tuple) else [] if values is None else [values]
+        if not values and isinstance(names, exp.Tuple) and names.sql().upper() == "(BY AS NAME)":
+            clause.star = True
+            return clause
+        listed = values.expressions if isinstance(values, exp.Tuple) else [values] if values else []
         if isinstance(values, exp.Values):
             row = values.expressions[0]
             listed = row.expressions if isinstance(row, exp.Tuple) else [row]

@@ -8,8 +8,8 @@ from headwater.columns import form
 from headwater.columns.context import Context
 from headwater.columns.expression import lower
 from headwater.columns.kinds import FILTER
-from headwater.columns.query import ctes, everything, lower_query, projections
-from headwater.columns.source import item, join, sources, table_parts
+from headwater.columns.query import ctes, lower_query, projections
+from headwater.columns.source import everything, item, join, sources, table_parts
 from headwater.columns.target import partition, target
 from headwater.columns.update import conflict
 
