@@ -300,6 +300,8 @@ def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form
     """A parameter is no column; but `$1` is one of a staged file's in Snowflake."""
     if context.rule.parser == "snowflake" and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
         result.references.append((("$" + node.this.name,), use, ""))
+    elif context.rule.parser in {"tsql", "mysql"} and isinstance(node.this, (exp.Var, exp.Identifier)):
+        result.references.append((("@" + node.this.name.lower(),), use, ""))  # It holds what a query before gave it.
 
 
 def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:

@@ -42,6 +42,9 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     rule = rules(lowered.dialect)
     variables = session.variables | frozenset(lowered.variables)
     resolver = Resolver(rule, catalog, session, lowered.spelling, variables)
+    for name, told in lowered.values.items():
+        held = {column: _held(resolver.leaves, inputs) for column, inputs in told}
+        resolver.values[name] = {"": next(iter(held.values()), {}), **held}
     if lowered.form is None:
         return result
     teller = _Teller(resolver, result)
@@ -55,6 +58,10 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         result.warnings.append("the statement nests too deep: some of it is left out")
     teller.close()
     return result
+
+
+def _held(leaves: Leaves, inputs: list[tuple[TableName, str, int, str]]) -> Dependencies:
+    return {leaves.column(table, field, path): bits for table, field, bits, path in inputs}
 
 
 class _Teller:
@@ -330,6 +337,9 @@ class _Teller:
             depends = value.star() if isinstance(value, Open) else value
             outputs.append(Output(self.shown(name), self._inputs(depends, index, place)))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
+        if self.resolver.values:  # What came through a variable was read where it got its value.
+            met = dict.fromkeys(one.table for output in outputs for one in output.inputs)
+            reads = [*reads, *(table for table in met if table not in reads and table != target)]
         self.result.flows.append(Flow(target, action, tuple(outputs), deciding, tuple(reads)))
         if target is not None and target not in self.result.writes:
             self.result.writes.append(target)

@@ -39,6 +39,8 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.spent = 0
+        self.values: dict[str, dict[str, Dependencies]] = {}
+        """What variables hold, by column; a plain variable's one column is called ""."""
         self._tables: dict[TableName, tuple[Relation, TableName]] = {}
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
@@ -69,6 +71,7 @@ class FromClause(ABC):
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
         found.scalars = self.scalars
+        found.values = self.values
         found.using_first = self.rule.parser in {"spark", "databricks"}
         return found
 

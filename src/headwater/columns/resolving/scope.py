@@ -40,6 +40,7 @@ class Scope:
         self.rows_by_name = rows_by_name
         self.using_first = False
         self.scalars: dict[str, Dependencies] = {}
+        self.values: dict[str, dict[str, Dependencies]] = {}
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
@@ -109,8 +110,8 @@ class Scope:
             return found
         if name in self.scalars:
             return self.scalars[name]
-        if name.lower() in self.variables:
-            return NOTHING
+        if name.lower() in self.variables or name.startswith("@"):
+            return self._held(name.lower(), "")
         if candidates and self.rows_by_name:
             row = self._row(name)
             if row is not None:
@@ -161,9 +162,9 @@ class Scope:
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._is_made_of(alias, name)):
             return alias
-        if is_open and (
-            name.lower() in self.variables or (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS)
-        ):
+        if is_open and name.lower() in self.variables:
+            return self._held(name.lower(), "")
+        if is_open and (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS):
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
@@ -199,6 +200,8 @@ class Scope:
                             if found is not None:
                                 return found
             level = level.outer
+        if parts[0].lower() in self.values:
+            return self._held(parts[0].lower(), parts[1])
         # No relation is called that: the first part may be a struct.
         found, candidates = self._search(parts[0])
         if found is None and len(candidates) == 1:
@@ -235,6 +238,10 @@ class Scope:
         return self.leaves.deeper(value, ".".join(rest[1:])) if len(rest) > 1 else value
 
     # --- names that are no columns
+
+    def _held(self, variable: str, column: str) -> Dependencies:
+        """What a variable holds."""
+        return self.values.get(variable, {}).get(column, NOTHING)
 
     def _row(self, name: str) -> Dependencies | None:
         """A relation's own name: its whole row."""
