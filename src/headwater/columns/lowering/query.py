@@ -137,6 +137,8 @@ def _select(context: Context, node: Any) -> form.Select:
         args.get("kind") == "VALUE" and len(result.projections) == 1
     ):  # BigQuery: a row is the value, its fields are the columns.
         result.projections[0].name = "*"
+        if type(args["expressions"][0]) is exp.Struct:
+            result.projections[0].fields = struct_fields(context, args["expressions"][0])
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
