@@ -15,7 +15,6 @@ from sqlglot.dialects.dialect import Dialect
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
-from headwater.columns.lowering.naming import name_outputs
 from headwater.columns.recovery import ladder as recovery
 from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Flow, Level, Statement
@@ -185,10 +184,7 @@ def _defect(error: Exception) -> str:
 
 
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
-    lowered, level = recovery.read(text, tokens, parser, rule)
-    if lowered.form is not None:
-        name_outputs(lowered.form, tokens, text, rule.parser)
-    return lowered, level
+    return recovery.read(text, tokens, parser, rule)
 
 
 def _put_together(

@@ -80,8 +80,13 @@ def _said(error: dict[str, Any]) -> str:
     return str(error.get("description")).split(" but got <Token", 1)[0].split(" for <class", 1)[0]
 
 
-def _too_deep(tokens: list[Any]) -> bool:
-    return len(tokens) > 2 * DEEPEST and max(depths_of(words_of(tokens))) > DEEPEST
+def _too_deep(text: str, tokens: list[Any]) -> bool:
+    if len(tokens) <= 2 * DEEPEST:
+        return False
+    written = text[tokens[0].start : tokens[-1].end + 1]
+    if sum(written.count(bracket) for bracket in "([{") <= DEEPEST:
+        return False
+    return max(depths_of(words_of(tokens))) > DEEPEST
 
 
 class _Ladder:
@@ -96,7 +101,7 @@ class _Ladder:
         self.problem = ""
 
     def whole(self, text: str, tokens: list[Any]) -> Found:
-        if _too_deep(tokens):
+        if _too_deep(text, tokens):
             return words_only(text, tokens, self.rule, f"the statement nests deeper than {DEEPEST} brackets")
         return self.statement(text, tokens)
 

@@ -49,7 +49,7 @@ class FromClause(ABC):
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
         self.ordering = FIRST
-        self.having = NEVER if no_alias_in_keys and rule.parser != "redshift" else FIRST
+        self.having = AFTER if no_alias_in_keys and rule.parser != "redshift" else FIRST
         self.grouping = FIRST if rule.alias_first else AFTER
 
     @abstractmethod

@@ -310,7 +310,7 @@ class Resolver(FromClause):
                     )
                 continue
             bare = len(key.references) == 1 and not key.subqueries and len(key.references[0][0]) == 1
-            allowed = mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else NEVER
+            allowed = mode if bare or mode == AFTER or self.rule.parser not in _INPUT_IN_KEYS else AFTER
             self._deciding(key, scope, allowed, use, own)
 
     # --- expressions
