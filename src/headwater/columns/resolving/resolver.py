@@ -23,7 +23,7 @@ from headwater.columns.resolving.relation import (
     union,
     used,
 )
-from headwater.columns.resolving.scope import AFTER, FIRST, NEVER, Scope
+from headwater.columns.resolving.scope import AFTER, FIRST, Scope
 
 _PLAIN = 1 << MASKED
 _LOW = MASKING_USE - 1
