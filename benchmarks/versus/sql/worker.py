@@ -23,8 +23,10 @@ def edges(module, text, prepared):
         found = module.edges(text, prepared)
     except Exception as error:  # noqa: BLE001 - what a peer cannot do is counted
         return {"error": f"{type(error).__name__}: {error}"[:200]}
+    # "*" (what count(*) counts, or an unknown column) is no column.
     return [
-        [name.lower(), sorted({(table.lower(), column.lower()) for table, column in inputs})] for name, inputs in found
+        [name.lower(), sorted({(table.lower(), column.lower()) for table, column in inputs if column != "*"})]
+        for name, inputs in found
     ]
 
 

@@ -1,8 +1,9 @@
 """This repository's engine, in the same shape as its peers."""
 
 from headwater.columns import Catalog, analyse
+from headwater.columns.kinds import DIRECT, MASKED
 
-INDIRECT = True
+VALUE = DIRECT | DIRECT << MASKED
 
 
 def prepare(schemas: dict[str, dict[str, str]]) -> Catalog:
@@ -13,12 +14,6 @@ def edges(sql: str, prepared: Catalog) -> list[tuple[str, set[tuple[str, str]]]]
     (statement,) = analyse(sql, "spark", prepared)
     (flow,) = statement.flows
     return [
-        (output.name, {(one.table[-1], one.field) for one in output.inputs if direct(one.kinds) and one.field != "*"})
+        (output.name, {(one.table[-1], one.field) for one in output.inputs if one.kinds & VALUE})
         for output in flow.columns
     ]
-
-
-def direct(kinds: int) -> bool:
-    from headwater.columns.kinds import transformations
-
-    return any(one.type.upper() == "DIRECT" for one in transformations(kinds))
