@@ -48,7 +48,7 @@ class Analyzer:
         try:
             jplan = self.state.executePlan(self.state.sqlParser().parsePlan(text), self.mode).analyzed()
         except (PySparkException, Py4JJavaError) as error:
-            raise Refused(str(error)[:1000]) from None
+            raise Refused(f"{type(error).__name__}: {error}"[:1000]) from None
         if _BROKEN.search(str(jplan.toString())):
             raise Refused("the analyzer let a plan pass that misses its own columns")
         root = plans.parse(str(jplan.toJSON()))

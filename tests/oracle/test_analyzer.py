@@ -94,9 +94,13 @@ BY_HAND: list[tuple[str, list[dict[str, str]], dict[str, str]]] = [
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    spark = start(tmp_path_factory.mktemp("oracle"))
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()  # other tests' own, when they came first
+    spark = running.newSession() if running else start(tmp_path_factory.mktemp("oracle"))
     yield spark
-    spark.stop()
+    if not running:
+        spark.stop()
 
 
 @pytest.mark.parametrize("suite", tpc.SUITES)

@@ -3,6 +3,7 @@
 Commands ask the server over HTTP and print with `output`; what they need is imported when they run, so that `--help` stays quick.
 """
 
+import io
 import sys
 
 
@@ -18,6 +19,8 @@ def main() -> None:
     from headwater.cli.program import program
     from headwater.errors import Ambiguous, HeadwaterError, InvalidManifest, InvalidQuestion
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # an arrow into an ASCII pipe is no reason to fail
     try:
         program(args=arguments(sys.argv[1:]))
     except HeadwaterError as error:

@@ -57,7 +57,7 @@ def sql(
 
       headwater sql etl/ --dialect snowflake --schemas target/catalog.json
 
-      echo "select a + b as c from t" | headwater sql -
+      echo 'select a + b as c from t' | headwater sql -
 
       headwater sql load.sql -d bigquery --mermaid > load.mmd
 
@@ -214,11 +214,12 @@ def _text(path: str) -> str:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
-    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    encoding, called = ("utf-16", "UTF-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig", "UTF-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        typer.echo(f"{path}: byte {error.start} is not {encoding[:6].upper()}; such bytes are read as \ufffd", err=True)
+        where = "stdin" if path == "-" else path
+        typer.echo(f"{where}: byte {error.start} is not {called}; such bytes are read as \ufffd", err=True)
         return data.decode(encoding, "replace")
 
 

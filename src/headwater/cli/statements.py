@@ -65,6 +65,8 @@ def lines(found: Found, *, tables_only: bool = False) -> Iterator[Line]:
     told = found.statement
     words, style = _LEVELS[told.level]
     heading: Line = [(escaped(found.place), "dim"), ("  ", ""), (told.kind, "bold")]
+    if told.name:
+        heading.append((f" {escaped(told.name)}", "bold"))
     if told.writes:
         heading.append((" → " + ", ".join(escaped(name(table)) for table in told.writes), "bold"))
     if told.within:
@@ -199,6 +201,7 @@ def _statement(found: Found, dialect: str, tables_only: bool, fingerprints: bool
         "start": told.start,
         "end": told.end,
         "kind": told.kind,
+        "name": told.name or None,
         "level": str(told.level),
         "within": told.within or None,
         "reads": [_table(table) for table in told.reads],
@@ -267,14 +270,15 @@ def _transformations(bits: int) -> list[dict[str, Any]]:
 def shape(found: Found, dialect: str) -> tuple[str, str]:
     """A statement's fingerprint and normalised text."""
     from headwater.columns.dialect import rules
-    from headwater.columns.fingerprint import shape as shape_of
+    from headwater.columns.shape.fingerprint import shape as shape_of
 
     told = shape_of(found.query, rules(dialect).parser)
     return told.fingerprint, told.normalised
 
 
 def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
-    """An OpenLineage JobEvent for each statement with a target: the job is the file and the target, and a number from the second on."""
+    """An OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name:
+    it must not end as the target does, or a name's ending would mean both."""
     import os
 
     from headwater.client import event
@@ -287,7 +291,7 @@ def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: 
         if not one.statement.writes:
             continue
         told = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
-        job = f"{one.file}:{', '.join(name(table) for table in one.statement.writes)}"
+        job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
         seen[job] += 1
         outputs = [
             event.dataset(
@@ -299,7 +303,7 @@ def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: 
         ]
         made.append(
             event.job(
-                (job_namespace, job if seen[job] == 1 else f"{job}:{seen[job]}"),
+                (job_namespace, f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"),
                 inputs=[event.dataset(given.namespace, given.name) for given in told.inputs],
                 outputs=outputs,
                 job_facets={

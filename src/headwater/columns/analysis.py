@@ -3,27 +3,30 @@
 One bad statement never spoils the others. What is parsed once need not be again: `resolve` reads a statement's form with newer schemas.
 """
 
+import contextlib
+import gc
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
-from headwater.columns.flows import Outcome, outcome
-from headwater.columns.naming import name_outputs
+from headwater.columns.lowering.naming import name_outputs
+from headwater.columns.recovery import ladder as recovery
+from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Level, Statement
-from headwater.columns.script import Piece, pieces
+from headwater.columns.script.pieces import Piece, pieces
+from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
-from headwater.columns.statement import lower_statement
-from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
+_VALUES = frozenset({"var", "expression"})
+"""Holes of a template that stand for values, not for tables."""
 _READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
@@ -42,11 +45,16 @@ def analyse(
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
+        values = {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
+        session.variables |= values
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
-    for piece in pieces(text, rule.parser):
+    for piece in _pieces(text, rule, parser):
         if piece.role in _READ:
-            found.append(_statement(len(found), piece, parser, rule, catalog, session))
+            with _no_collection():
+                found.append(_statement(len(found), piece, parser, rule, catalog, session))
+        elif piece.role == "unreadable":
+            found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session))
         elif piece.role != "dynamic" or piece.reason:
             found.append(_said(len(found), piece))
     if refusals:
@@ -54,19 +62,62 @@ def analyse(
     return found
 
 
+def _cut_off(
+    index: int, piece: Piece, text: str, parser: Any, rule: Rules, catalog: Catalog, session: Session
+) -> Statement:
+    """A piece with a quote or comment that never ends: the tables its words name up to there."""
+    tokens, problem = recovery.beginning(text[piece.start : piece.end], parser)
+    lowered, level = recovery.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
+    told = outcome(lowered, catalog, session)
+    return _put_together(
+        told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
+    )
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """The cycle collector waits until a statement is done: a parser's tree is all alive until then, and looking it through again and again
+    is a tenth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _pieces(text: str, rule: Rules, parser: Any) -> list[Piece]:
+    """The pieces of the text; where the splitter sees none, all of it is one."""
+    found = pieces(text, rule.parser)
+    if not found and text.strip():
+        tokens, _ = recovery.beginning(text, parser)
+        if tokens:
+            found = [Piece("statement", tokens[0].start, tokens[-1].end + 1, tokens[0].line, text, tokens)]
+    for place, piece in enumerate(found):
+        if piece.role == "call" and piece.name.lower().endswith("sp_rename"):  # A call that says what it does.
+            tokens = [one for one in parser.tokenize(text) if piece.start <= one.start < piece.end]
+            found[place] = Piece("statement", piece.start, piece.end, piece.line, text, tokens, piece.within)
+    return found
+
+
 def _said(index: int, piece: Piece) -> Statement:
     """A piece that is not parsed: a routine, a call, what cannot be read."""
     kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
+    reason, level = piece.reason, Level.NOTHING if piece.reason else Level.FULL
+    if piece.role == "call":
+        reason, level = reason or "what the routine does is not said here", Level.PARTIAL
     return Statement(
         index=index,
         start=piece.start,
         end=piece.end,
         line=piece.line,
         kind=kind,
-        level=Level.NOTHING if piece.reason else Level.FULL,
+        level=level,
         within=piece.within,
         name=piece.name,
-        warnings=(piece.reason,) if piece.reason else (),
+        warnings=(reason,) if reason else (),
     )
 
 
@@ -94,32 +145,25 @@ def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Cata
         lowered.variables = sorted(piece.variables)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
-    told = outcome(lowered, catalog, session)
+        level = Level.PARTIAL if level is Level.FULL else level
+    try:
+        told = outcome(lowered, catalog, session)
+    except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
+        told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
     )
 
 
+def _defect(error: Exception) -> str:
+    return f"a defect of the engine, please report it with the statement: {type(error).__name__}: {error}"
+
+
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
-    try:
-        trees = parser.parser().parse(tokens, text)
-        tree = trees[0] if trees else None
-        if tree is None or isinstance(tree, exp.Command):
-            return form.Lowered(
-                "UNKNOWN", None, rule.parser, warnings=["the statement is not understood"]
-            ), Level.NOTHING
-        lowered = lower_statement(tree, rule)
-        if lowered.form is not None:
-            name_outputs(lowered.form, tokens, text, rule.parser)
-    except RecursionError:
-        return form.Lowered("UNKNOWN", None, rule.parser, warnings=["the statement nests too deep"]), Level.NOTHING
-    except (SqlglotError, TypeError) as error:  # TypeError: the compiled parser's, where text ends too early for it
-        return form.Lowered("UNKNOWN", None, rule.parser, warnings=[_first_line(error)]), Level.NOTHING
-    return lowered, Level.FULL if lowered.form is not None or not lowered.warnings else Level.PARTIAL
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
+    lowered, level = recovery.read(text, tokens, parser, rule)
+    if lowered.form is not None:
+        name_outputs(lowered.form, tokens, text, rule.parser)
+    return lowered, level
 
 
 def _put_together(

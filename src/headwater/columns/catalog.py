@@ -4,6 +4,7 @@ Names are matched without case where the dialect does so, and by their last part
 """
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 
 from headwater.columns.dialect import rules
 from headwater.columns.result import TableName
@@ -28,6 +29,16 @@ class Schema:
             for place, column in enumerate(self.columns):
                 self.positions.setdefault(column, place)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and (self.name, self.columns, self.keys) == (
+            other.name,
+            other.columns,
+            other.keys,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.columns))
+
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self.name, self.columns, self.keys, self.positions)
 
@@ -49,6 +60,7 @@ class Catalog:
         self._exact: dict[TableName, Schema] = {}
         self._by_last: dict[str, list[Schema]] = {}
         self._found: dict[TableName, Schema | None] = {}
+        self._version = b""
         for name, columns in (tables or {}).items():
             parts = split_name(name) if isinstance(name, str) else tuple(name)
             listed = tuple(columns)
@@ -60,6 +72,14 @@ class Catalog:
 
     def __len__(self) -> int:
         return len(self._exact)
+
+    @property
+    def version(self) -> bytes:
+        """Equal for catalogs of the same tables in the same order. Made at the first call, of all of them."""
+        if not self._version:
+            known = [(one.name, one.columns, one.keys) for listed in self._by_last.values() for one in listed]
+            self._version = blake2b(repr(known).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return self._version
 
     def find(self, name: TableName) -> Schema | None:
         """The schema of a table, or None when it is unknown or several would fit."""

@@ -38,12 +38,14 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
-    """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again."""
+    """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again.
+    `aggregates`: GROUP BY ALL leaves it out (said only where there is one)."""
 
     name: str
     value: Expression
     star: Star | None = None
     fields: list[tuple[str, Expression]] = []
+    aggregates: bool = False
 
 
 class Cte(msgspec.Struct, array_like=True, gc=False):

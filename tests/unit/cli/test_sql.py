@@ -1,9 +1,11 @@
 """`headwater sql`: what it prints, what it refuses, how it ends."""
 
+import datetime as dt
 import io
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,10 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from headwater.cli import column_graph, extras, main, statements
+from headwater.cli import column_graph, extras, main, sql, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
+from headwater.intake.project import project
 from headwater.model.event import read
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +46,7 @@ sales.sql:2  INSERT → mart.sales
 1 statement: 1 understood in full, 0 in part, 0 not
 """
 OPEN = "SELECT s.*, k FROM a.s AS s, a.t;"
-BROKEN = "SELECT ((;"
+BROKEN = "zzz yyy xxx;"
 
 
 class Ended(NamedTuple):
@@ -108,6 +111,15 @@ def test_changes_of_tables(run: Run) -> None:
 def test_a_statement_with_two_targets_has_two_trees(run: Run) -> None:
     told = run("-", "-d", "hive", stdin="FROM s INSERT INTO TABLE t SELECT s.a INSERT INTO TABLE u SELECT s.b")
     assert told.out.index("APPEND → t") < told.out.index("← s.a") < told.out.index("APPEND → u")
+
+
+def test_statements_of_a_procedure_say_where_they_stand(run: Run) -> None:
+    text = "CREATE PROCEDURE p() AS\nBEGIN\n  INSERT INTO t SELECT a FROM s;\nEND"
+    told = run("-", "-d", "tsql", stdin=text).out
+    assert "stdin:1  CREATE PROCEDURE p\n" in told
+    assert "stdin:3  INSERT → t  in p\n" in told
+    first, second = run("-", "-d", "tsql", "--json", stdin=text).json["statements"]
+    assert (first["name"], first["within"], second["within"]) == ("p", None, "p")
 
 
 def test_names_are_neither_cut_nor_let_loose_on_the_terminal(run: Run) -> None:
@@ -177,6 +189,8 @@ def test_mermaid_and_dot_group_columns_by_table(run: Run) -> None:
     assert any("-.->" in line and "JOIN" in line for line in chart)
     graph = run("sales.sql", "--dot").out
     assert 'label="raw.orders";' in graph
+    assert {line[-14:-2] for line in graph.splitlines() if "JOIN" in line} == {"style=dotted"}
+    assert not any("dotted" in line for line in graph.splitlines() if "AGGREGATION" in line)
     assert graph.rstrip().endswith("}")
     assert "cylinder" in run("sales.sql", "--dot", "--table-level").out
 
@@ -201,10 +215,10 @@ def test_openlineage_events_are_such_as_the_server_reads(run: Run) -> None:
     write("sales.sql", SALES + OPEN + SALES)
     told = run("sales.sql", "-d", "postgres", "--openlineage", "postgres://h:5432").json
     events = [read(msgspec.json.encode(one)) for one in told]
-    assert [event.job.name for event in events if event.job] == ["sales.sql:mart.sales", "sales.sql:mart.sales:2"]
+    assert [event.job.name for event in events if event.job] == ["sales.sql[mart.sales]", "sales.sql[mart.sales#2]"]
     for event in events:
         assert event.kind == "job"
-        assert not event.warnings
+        assert not project(event, dt.datetime.now(dt.UTC), b"0" * 16).warnings
         assert [one.name.name for one in event.inputs] == ["raw.orders", "raw.customers"]
         assert {"columnLineage"} == set(event.outputs[0].facets)
         assert json.loads(bytes(event.job_facets["sql"]))["dialect"] == "postgres"
@@ -293,6 +307,33 @@ def test_schemas_settle_names_and_stars(run: Run, name: str, text: str) -> None:
     assert [one["name"] for one in told.json["statements"][0]["flows"][0]["columns"]] == ["x", "k"]
 
 
+def outputs(told: Ended) -> list[str]:
+    return [one["name"] for one in told.json["statements"][0]["flows"][0]["columns"]]
+
+
+def test_columns_of_a_catalog_stand_by_their_index(run: Run) -> None:
+    columns = {name: {"name": name, "index": index} for name, index in {"c": 3, "a": 1, "b": 2}.items()}
+    node = {"metadata": {"schema": "s", "name": "t"}, "columns": columns}
+    body = {"metadata": {"dbt_schema_version": "https://x/catalog/v1.json"}, "nodes": {"model.t": node}}
+    assert outputs(run("-", "--json", "--schemas", write("c.json", json.dumps(body)), stdin="SELECT * FROM s.t")) == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
+def test_names_of_schemas_fold_as_the_dialect_does(run: Run) -> None:
+    write("s.yaml", "s.t: [a]\n'\"q\".t': [a]")
+    told = run("-", "-d", "snowflake", "--schemas", "s.yaml", stdin='INSERT INTO s.t SELECT a FROM "q"."t"')
+    assert "writes  S.T\n" in told.out
+    assert "reads   q.t\n" in told.out
+
+
+def test_a_part_with_a_dot_is_in_quotes() -> None:
+    assert statements.name(("a", "b.c")) == 'a."b.c"'
+    assert statements.name(("s3://b/c.csv",)) == "s3://b/c.csv"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
@@ -369,6 +410,14 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
         extras.need("sql", "headwater sql")
 
 
+def test_an_output_that_cannot_hold_an_arrow_gets_its_escape() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "headwater", "sql", "-"], input=b"SELECT a FROM t", capture_output=True, check=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert b"\\u2190 t.a" in told.stdout
+
+
 def test_into_a_pipe_it_is_plain_whatever_the_width() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "headwater", "sql", "-"],
@@ -377,3 +426,34 @@ def test_into_a_pipe_it_is_plain_whatever_the_width() -> None:
     )  # fmt: skip
     assert len(told.stdout.splitlines()) == 2 + 20 + 2
     assert "\x1b" not in told.stdout
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class AtOnce:
+    """A timer whose second is over already."""
+
+    daemon = False
+
+    def __init__(self, _seconds: float, what: Callable[[], None]) -> None:
+        self.start = what
+
+    def cancel(self) -> None:
+        pass
+
+    def join(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("shown", "watched"), [(True, True), (False, True), (True, False)])
+def test_long_work_shows_a_bar_to_who_watches(monkeypatch: pytest.MonkeyPatch, shown: bool, watched: bool) -> None:
+    told = Terminal() if watched else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    monkeypatch.setattr(threading, "Timer", AtOnce)
+    monkeypatch.setenv("TERM", "xterm")
+    with sql._progress(3, shown=shown) as advance:
+        advance()
+    assert ("1/3" in told.getvalue()) == (shown and watched)

@@ -88,9 +88,15 @@ def test_stars_and_unresolved_names_are_left_out_and_their_tables_stay() -> None
     assert output["columnLineage"]["fields"]["n"] == {"inputFields": []}
 
 
+def test_a_whole_row_is_left_out() -> None:
+    told = facets(only("CREATE TABLE t AS SELECT hash(q.*) AS h, q.a FROM s.q AS q"), namespace="db://h")
+    (output,) = told.outputs.values()
+    assert output["columnLineage"]["fields"]["h"] == {"inputFields": []}
+
+
 def test_two_writes_of_one_table_are_one_facet() -> None:
     told = facets(
-        only("FROM s INSERT INTO TABLE t SELECT s.a AS x INSERT INTO TABLE t SELECT s.a + 1 AS x, s.b AS y", "hive")
+        only("FROM s INSERT INTO TABLE t SELECT s.a + 1 AS x INSERT INTO TABLE t SELECT s.a AS x, s.b AS y", "hive")
     )
     (lineage,) = (one["columnLineage"] for one in told.outputs.values())
     assert subtypes(lineage["fields"]["x"]["inputFields"]) == {"s.a": ["TRANSFORMATION"]}

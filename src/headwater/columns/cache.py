@@ -1,0 +1,236 @@
+"""Statements that were analysed before, and statements of a shape that was: what is known of them holds, so they are not parsed again.
+
+A job says the same over and over, with other dates and numbers. A text that was met is known as it is; a text of a shape that was met
+(`columns.key`) has the lineage of that shape, with its own place in its text. With other schemas, another session, or tables the session
+made, the form is resolved again and not parsed. What changes the session is resolved each time, so it changes it each time.
+"""
+
+import re
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from headwater.columns import form
+from headwater.columns.analysis import analyse
+from headwater.columns.catalog import Catalog, Schema
+from headwater.columns.dialect import rules
+from headwater.columns.resolving.flows import outcome
+from headwater.columns.result import Level, Statement, TableName
+from headwater.columns.script.pieces import FAMILIES
+from headwater.columns.script.terminal import server
+from headwater.columns.session import Session
+from headwater.columns.shape.key import Cut, Plan, cut, digest, key, plan
+from headwater.columns.shape.lexis import Lexis, lexis
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_HEAD = re.compile(r"(?:[ \t\r\n;]++|--[^\r\n]*+|/\*(?![!+])(?:[^*/]++|\*(?!/)|/(?!\*))*+\*/)*+")
+_TAIL = " \t\r\n;\f\v\xa0\x1c\x1d\x1e\x1f\x85"
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+_Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str]]
+"""What a result depends on beside its text: the catalog's version and the session's defaults."""
+_State = tuple[
+    str, str, tuple[str, ...], frozenset[str], dict[TableName, Schema], frozenset[TableName], frozenset[TableName]
+]
+
+
+class _Known:
+    """What is known of a shape: a statement of it, and where that was found; nowhere if it must be resolved each time."""
+
+    __slots__ = ("statement", "where")
+
+    def __init__(self, statement: Statement, where: _Where | None) -> None:
+        self.statement = statement
+        self.where = where
+
+
+class Cache:
+    """Keeps at most `size` texts and `size` shapes, those used last. For one thread. It pickles as an empty one."""
+
+    def __init__(self, size: int = 4096) -> None:
+        if size < 1:
+            raise ValueError(f"a cache holds at least one statement, not {size}")
+        self.size = size
+        self.clear()
+
+    def __reduce__(self) -> tuple[type["Cache"], tuple[int]]:
+        return Cache, (self.size,)
+
+    def clear(self) -> None:
+        self._texts: OrderedDict[tuple[bytes, str], tuple[_Where, list[Statement]]] = OrderedDict()
+        self._plans: OrderedDict[bytes, Plan] = OrderedDict()
+        self._shapes: OrderedDict[bytes, _Known] = OrderedDict()
+
+    def analyse(
+        self, text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
+    ) -> list[Statement]:
+        """What `analysis.analyse` says, and what it does to `session`.
+
+        Raises ValueError for an unknown dialect; nothing else, whatever the text.
+        """
+        parser = rules(dialect).parser
+        catalog = catalog or Catalog(dialect=dialect)
+        session = session or Session()
+        where: _Where | None = None
+        exact = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), parser)
+        if not (session.tables or session.temporary or session.dropped):
+            where = (catalog.version, session.database, session.schema, session.search_path, session.variables)
+            known = self._texts.get(exact)
+            if known is not None and known[0] == where:
+                self._texts.move_to_end(exact)
+                return list(known[1])
+        found, unchanged = self._by_shape(text, dialect, parser, catalog, session, where)
+        if where is not None and unchanged:
+            _put(self._texts, exact, (where, list(found)), self.size)
+        return found
+
+    def _by_shape(
+        self, text: str, dialect: str, parser: str, catalog: Catalog, session: Session, where: _Where | None
+    ) -> tuple[list[Statement], bool]:
+        """The statements, and whether the session is as it was."""
+        head = _HEAD.match(text)
+        start = head.end() if head else 0
+        body = text[start:] if start else text
+        known = lexis(parser)
+        pieces = cut(body, known, parser) if _steady(text, body, parser) else None
+        shape = self._key(pieces, parser, body) if pieces is not None else None
+        if pieces is None or shape is None:
+            before = _state(session)
+            found = analyse(text, dialect, catalog, session)
+            return found, _state(session) == before
+        place = start, start + _end(pieces, body, known), 1 + (len(_BREAK.findall(text, 0, start)) if start else 0)
+        entry = self._shapes.get(shape)
+        if entry is None:
+            return self._first(text, dialect, catalog, session, where, shape, place)
+        self._shapes.move_to_end(shape)
+        pure = entry.where is not None and entry.where == where
+        statement = entry.statement if pure else None
+        if statement is None:
+            before = _state(session)
+            statement = _resolved(entry.statement, catalog, session)
+            pure = _state(session) == before
+            if pure and where is not None:
+                entry.statement, entry.where = statement, where
+        return [_moved(statement, place)], pure
+
+    def _first(
+        self, text: str, dialect: str, catalog: Catalog, session: Session, where: _Where | None,
+        shape: bytes, place: tuple[int, int, int],
+    ) -> tuple[list[Statement], bool]:  # fmt: skip
+        """Analyses a text of a new shape, and remembers the shape if all it says can be said again."""
+        before = _state(session)
+        found = analyse(text, dialect, catalog, session)
+        pure = _state(session) == before
+        if len(found) == 1 and _plain(found[0], place):
+            replayed = _session(before)
+            if pure or (_resolved(found[0], catalog, replayed) == found[0] and _state(replayed) == _state(session)):
+                _put(self._shapes, shape, _Known(found[0], where if pure else None), self.size)
+        return found, pure
+
+    def _key(self, pieces: Cut, parser: str, body: str) -> bytes | None:
+        whole = digest(pieces.shape, parser)
+        planned = self._plans.get(whole)
+        if planned is None:
+            planned = plan(pieces.shape, whole, parser)
+            _put(self._plans, whole, planned, self.size)
+        else:
+            self._plans.move_to_end(whole)
+        return key(planned, pieces.literals, body)
+
+
+def _put(level: OrderedDict[K, V], name: K, value: V, size: int) -> None:
+    level[name] = value
+    level.move_to_end(name)
+    if len(level) > size:
+        level.popitem(last=False)
+
+
+def _steady(text: str, body: str, parser: str) -> bool:
+    """Whether a text is SQL as it stands: no template, no lines for a terminal. Such things are not in a shape."""
+    if (
+        not body
+        or not (body[0] == "(" or body[0].isalpha())
+        or "{" in text
+        or "${" in text
+        or "$(" in text
+        or "%(" in text
+    ):
+        return False
+    family = FAMILIES.get(parser, "")
+    return not family or family == "tsql" or server(text, family) == text
+
+
+def _plain(statement: Statement, place: tuple[int, int, int]) -> bool:
+    """Whether a statement says nothing that only its text could say."""
+    lowered = statement.form
+    return (
+        (statement.start, statement.end, statement.line) == place
+        and statement.level is Level.FULL
+        and isinstance(lowered, form.Lowered)
+        and lowered.form is not None
+        and not lowered.warnings
+        and not (statement.within or statement.name or statement.fingerprint or statement.normalised)
+    )
+
+
+def _end(pieces: Cut, body: str, known: Lexis) -> int:
+    """Where the statement ends: before comments, blanks and `;`."""
+    at = len(body)
+    for place in range(len(pieces.pieces) - 1, -1, -1):
+        piece = pieces.pieces[place]
+        if not place % 2:
+            kept = piece.rstrip(_TAIL)
+            at -= len(piece) - len(kept)
+            if kept:
+                break
+        elif known.seen.get(piece[0]) == " ":
+            at -= len(piece)
+        else:
+            break
+    return at
+
+
+def _resolved(statement: Statement, catalog: Catalog, session: Session) -> Statement:
+    """A fully understood statement with what is known now; `session` moves on by it."""
+    lowered = statement.form
+    assert isinstance(lowered, form.Lowered)
+    told = outcome(lowered, catalog, session)
+    return msgspec.structs.replace(
+        statement,
+        level=told.level,
+        reads=tuple(told.reads),
+        writes=tuple(told.writes),
+        flows=tuple(told.flows),
+        changes=tuple(told.changes),
+        unresolved=tuple(told.unresolved),
+        warnings=tuple(told.warnings),
+    )
+
+
+def _moved(statement: Statement, place: tuple[int, int, int]) -> Statement:
+    if (statement.start, statement.end, statement.line) == place:
+        return statement
+    return msgspec.structs.replace(statement, start=place[0], end=place[1], line=place[2])
+
+
+def _state(session: Session) -> _State:
+    return (
+        session.database,
+        session.schema,
+        session.search_path,
+        session.variables,
+        dict(session.tables),
+        frozenset(session.temporary),
+        frozenset(session.dropped),
+    )
+
+
+def _session(state: _State) -> Session:
+    """A session as one was."""
+    found = Session(*state[:4])
+    found.tables, found.temporary, found.dropped = dict(state[4]), set(state[5]), set(state[6])
+    return found

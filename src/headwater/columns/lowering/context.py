@@ -1,0 +1,129 @@
+"""What lowering one statement carries along: how names become keys, the windows in scope, warnings."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.dialect import Rules, fold
+
+
+class Context:
+    """The state of lowering one statement. `lower_query` lowers a nested query and
+    `lower_changing` a statement that stands as one."""
+
+    def __init__(
+        self,
+        rule: Rules,
+        lower_query: Callable[["Context", Any], form.Query],
+        lower_changing: Callable[["Context", Any], tuple[form.Query, form.Form]],
+    ) -> None:
+        self.rule = rule
+        self._insensitive = rule.insensitive
+        self.spelling: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self.windows: dict[str, Any] = {}
+        self.effects: list[form.Form] = []
+        """What statements inside the query do to tables (a CTE that inserts)."""
+        self._lower_query = lower_query
+        self._lower_changing = lower_changing
+        self._keys: dict[str, str] = {}
+
+    def query(self, node: Any) -> form.Query:
+        return self._lower_query(self, node)
+
+    def changing(self, node: Any) -> form.Query:
+        """A CTE that changes a table: its effect is kept, its value is what it returns."""
+        found, effect = self._lower_changing(self, node)
+        self.effects.append(effect)
+        return found
+
+    def output_name(self, node: Any) -> str:
+        """The name of an output that has no alias: the column's or field's own; empty where `naming` gives it one."""
+        kind = type(node)
+        if kind is exp.Column:
+            return self.column(node)[-1]
+        if kind is exp.Identifier:
+            return self.key(node)
+        if kind is exp.Alias or kind is exp.PivotAlias:
+            alias = node.args["alias"]
+            return self.key(alias) if isinstance(alias, exp.Identifier) else self.fold(alias.name, True)
+        if kind is exp.Dot and isinstance(node.args.get("expression"), exp.Identifier):
+            return self.key(node.args["expression"])
+        if kind is exp.Paren:
+            return self.output_name(node.this)
+        if kind is exp.Literal:
+            return str(node.name)
+        return ""
+
+    def warn(self, words: str) -> None:
+        if words not in self.warnings:
+            self.warnings.append(words)
+
+    def key(self, name: Any) -> str:
+        """The key of an identifier (or of whatever stands in its place)."""
+        if name.__class__ is str:
+            return self.fold(name, False)
+        args = name.args
+        text = args.get("this")
+        if args.get("quoted") or text.__class__ is not str:
+            mark = "$" if isinstance(name, exp.Parameter) else ""
+            return self.fold(text if text.__class__ is str else mark + name.name, True)
+        known = self._keys.get(text)
+        if known is None:
+            known = self._keys[text] = self.fold(text, False)
+        return known
+
+    def fold(self, text: str, quoted: bool) -> str:
+        key = text.lower() if self._insensitive else fold(text, quoted, self.rule)
+        if key != text and self.rule.fold == "same":
+            self.spelling.setdefault(key, text)
+        return key
+
+    def column(self, node: Any) -> form.Parts:
+        """The parts of a column as written: `("t", "c")`; `("t", "*")` for the whole row."""
+        args = node.args
+        name = args["this"]
+        if name.__class__ is exp.Star:
+            last = "*"
+        else:
+            inner = name.args
+            known = None if inner.get("quoted") else self._keys.get(inner["this"])
+            last = known if known is not None else self.key(name)
+        table = args.get("table")
+        if table is None:
+            return (last,)
+        database = args.get("db")
+        if database is None:
+            return (self.key(table), last)
+        catalog = args.get("catalog")
+        if catalog is None:
+            return (self.key(database), self.key(table), last)
+        return (self.key(catalog), self.key(database), self.key(table), last)
+
+    def table_key(self, name: Any) -> str:
+        """The key of one part of a table's name."""
+        if self.rule.tables_sensitive and name.__class__ is not str and isinstance(name.args.get("this"), str):
+            return str(name.args["this"])
+        return self.key(name)
+
+    def window_parts(self, node: Any) -> list[Any]:
+        """What decides in a window: PARTITION BY, ORDER BY, frame bounds; its named base's too."""
+        found: list[Any] = []
+        seen: set[str] = set()
+        while node is not None:
+            args = node.args
+            found += args.get("partition_by") or ()
+            order = args.get("order")
+            if order is not None:
+                found += order.args.get("expressions") or ()
+            base = args.get("alias")
+            if base is None and not found and isinstance(args.get("this"), exp.Identifier):
+                break
+            name = self.key(base) if base is not None else ""
+            if not name or name in seen:
+                break
+            seen.add(name)
+            node = self.windows.get(name)
+        return found

@@ -1,0 +1,20 @@
+"""Functions by name, where the parser knows only their name: what they do to what they are given."""
+
+DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
+AGGREGATE_NAMES = frozenset(
+    (
+        "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
+        "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
+        "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
+        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
+    ).split()
+)
+MASKING_NAMES = frozenset(
+    (
+        "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "
+        "hmac aes_encrypt encrypt pgp_sym_encrypt tokenize farmhash64 cityhash64 siphash64 crc32 fnv_hash sha3 "
+        "hive_hash"
+    ).split()
+)
+MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
+NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])

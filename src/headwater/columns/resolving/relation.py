@@ -1,0 +1,293 @@
+"""What resolving computes with: leaves (columns of tables) as integers, what a column depends on as `{leaf: kinds}`, and relations made of them.
+
+Dependencies are shared and never changed once made. A relation may be open: some of its columns stand behind the star of a table whose schema is
+unknown (`Open`), and are made when somebody names them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from headwater.columns import kinds
+from headwater.columns.catalog import Schema
+from headwater.columns.kinds import IDENTITY, MASKED, STEPS, TRANSFORMED
+from headwater.columns.result import TableName
+
+Dependencies = dict[int, int]
+NOTHING: Dependencies = {}
+_PLAIN = 1 << MASKED
+
+
+class StructValue(dict[int, int]):
+    """The dependencies of a struct made in a query, and those of each of its fields."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, value: Dependencies, fields: dict[str, Dependencies]) -> None:
+        super().__init__(value)
+        self.fields = fields
+
+
+class Guess:
+    """A name that may be one of several columns: their leaves, most likely first, and why it is not known."""
+
+    __slots__ = ("candidates", "confidence", "name", "reason")
+
+    def __init__(self, name: str, candidates: tuple[int, ...], reason: str, confidence: float) -> None:
+        self.name, self.candidates, self.reason, self.confidence = name, candidates, reason, confidence
+
+
+class Leaves:
+    """The columns of tables one statement names, numbered. `entries[leaf]` is (table, field, path), or a Guess."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[TableName, str, str] | Guess] = []
+        self._known: dict[object, int] = {}
+
+    def column(self, table: TableName, field: str, path: str = "") -> int:
+        key = (table, field, path)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.entries)
+            self.entries.append(key)
+        return found
+
+    def guess(
+        self, name: str, candidates: Iterable[Dependencies], reason: str, confidence: float = 0.0
+    ) -> Dependencies:
+        """The dependencies of a name that may be any of `candidates`."""
+        leaves: dict[int, None] = {}
+        for candidate in candidates:
+            for leaf in candidate:
+                entry = self.entries[leaf]
+                leaves.update(dict.fromkeys(entry.candidates if isinstance(entry, Guess) else (leaf,)))
+        key = (name, tuple(leaves), reason)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.entries)
+            share = confidence or (round(1 / len(leaves), 2) if leaves else 0.0)
+            self.entries.append(Guess(name, tuple(leaves), reason, share))
+        return {found: IDENTITY}
+
+    def deeper(self, dependencies: Dependencies, path: str) -> Dependencies:
+        """A field inside a value: of a column untouched, the path into it; of a struct made here, the field; else the value itself."""
+        if isinstance(dependencies, StructValue):
+            field, _, rest = path.partition(".")
+            found = dependencies.fields.get(field)
+            if found is not None:
+                return self.deeper(found, rest) if rest else found
+        result: Dependencies = {}
+        for leaf, bits in dependencies.items():
+            entry = self.entries[leaf]
+            if bits & IDENTITY and isinstance(entry, tuple) and entry[1] != "*":
+                inner = self.column(entry[0], entry[1], f"{entry[2]}.{path}" if entry[2] else path)
+                result[inner] = result.get(inner, 0) | bits
+            else:
+                result[leaf] = result.get(leaf, 0) | bits
+        return result
+
+
+def used(dependencies: Dependencies, use: int) -> Dependencies:
+    """After one step (`kinds.Use`)."""
+    if use == 0:
+        return dependencies
+    if use >= kinds.MASKING_USE:
+        return {leaf: kinds.step(bits, use) for leaf, bits in dependencies.items()}
+    table = STEPS[use]
+    return {leaf: table[bits] if bits < _PLAIN else kinds.step(bits, use) for leaf, bits in dependencies.items()}
+
+
+def add(result: Dependencies, dependencies: Dependencies) -> None:
+    """Into `result`, which the caller owns."""
+    get = result.get
+    for leaf, bits in dependencies.items():
+        result[leaf] = get(leaf, 0) | bits
+
+
+def union(parts: Iterable[Dependencies]) -> Dependencies:
+    result: Dependencies = {}
+    for part in parts:
+        add(result, part)
+    return result
+
+
+class Rows:
+    """What decides about the rows of a relation: its own part, and the relations below. Kept as a graph, so that a long chain stays linear."""
+
+    __slots__ = ("below", "own")
+
+    def __init__(self, own: Dependencies, below: list["Rows"]) -> None:
+        self.own, self.below = own, below
+
+    def flat(self) -> Dependencies:
+        result: Dependencies = {}
+        seen: set[int] = set()
+        waiting = [self]
+        while waiting:
+            rows = waiting.pop()
+            if id(rows) in seen:
+                continue
+            seen.add(id(rows))
+            add(result, rows.own)
+            waiting.extend(rows.below)
+        return result
+
+
+class Open:
+    """Columns only a schema can tell: those of an unknown table, but for the names `excluded`, some under new names (`renamed`: new to old)."""
+
+    __slots__ = ("_star", "excluded", "leaves", "renamed", "table")
+
+    def __init__(
+        self,
+        leaves: Leaves,
+        table: TableName,
+        excluded: frozenset[str] = frozenset(),
+        renamed: dict[str, str] | None = None,
+    ) -> None:
+        self.leaves, self.table, self.excluded, self.renamed = leaves, table, excluded, renamed or {}
+
+    def field(self, name: str) -> Dependencies | None:
+        name = self.renamed.get(name) or name
+        return None if name in self.excluded else {self.leaves.column(self.table, name): IDENTITY}
+
+    def star(self) -> Dependencies:
+        return {self.leaves.column(self.table, "*"): IDENTITY}
+
+    def without(self, names: Iterable[str], renamed: dict[str, str]) -> "Open":
+        return Open(self.leaves, self.table, self.excluded | frozenset(names), {**self.renamed, **renamed})
+
+
+class OpenValue(Open):
+    """Columns made of one value: fields of a struct, outputs of a function. `within`: a name is a field inside the value."""
+
+    __slots__ = ("value", "within")
+
+    def __init__(
+        self, leaves: Leaves, value: Dependencies, within: bool = False, excluded: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(leaves, (), excluded)
+        self.value, self.within = value, within
+
+    def field(self, name: str) -> Dependencies | None:
+        if name in self.excluded:
+            return None
+        return self.leaves.deeper(self.value, name) if self.within else self.value
+
+    def star(self) -> Dependencies:
+        return self.value
+
+    def without(self, names: Iterable[str], renamed: dict[str, str]) -> Open:
+        return OpenValue(self.leaves, self.value, self.within, self.excluded | frozenset(names))
+
+
+class OpenUnion(Open):
+    """The star of a set operation's branches: a name is the first branch's by name, and by place a guess in the others."""
+
+    __slots__ = ("first", "others")
+
+    def __init__(
+        self, leaves: Leaves, first: Open, others: list["Relation"], excluded: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(leaves, (), excluded)
+        self.first, self.others = first, others
+
+    def field(self, name: str) -> Dependencies | None:
+        if name in self.excluded:
+            return None
+        found = self.first.field(name)
+        if found is None:
+            return None
+        result = dict(found)
+        for other in self.others:
+            known = other.any(name)
+            if known:
+                add(
+                    result,
+                    self.leaves.guess(
+                        name, known, "set operations go by place, and a table's columns are unknown", 0.9
+                    ),
+                )
+        return result
+
+    def star(self) -> Dependencies:
+        result = dict(self.first.star())
+        for other in self.others:
+            for _, value in other.columns():
+                add(result, value.star() if isinstance(value, Open) else value)
+        return result
+
+    def without(self, names: Iterable[str], renamed: dict[str, str]) -> Open:
+        return OpenUnion(self.leaves, self.first.without(names, renamed), self.others, self.excluded | frozenset(names))
+
+
+Column = tuple[str, Dependencies | Open]
+
+
+class Relation:
+    """Columns in order and what decides about the rows. The first of equal names is the one that is found by name."""
+
+    __slots__ = ("_columns", "_index", "inside", "names", "opens", "rows", "touched")
+
+    def __init__(self, columns: list[Column], rows: Rows | None = None) -> None:
+        self._columns = columns
+        self._index: dict[str, Dependencies] = {}
+        self.names: Mapping[str, object] = self._index
+        """What `get` finds, by name."""
+        self.opens: list[Open] = []
+        self.inside: OpenValue | None = None
+        """The one value a row is made of, when a name may be a field of it: UNNEST and its like."""
+        self.rows = rows
+        self.touched = False
+        index = self._index
+        for name, value in columns:
+            if isinstance(value, Open):
+                self.opens.append(value)
+            elif name not in index:
+                index[name] = value
+
+    def get(self, name: str) -> Dependencies | None:
+        """The column of that name, if it is known to be there."""
+        return self._index.get(name)
+
+    def columns(self) -> list[Column]:
+        return self._columns
+
+    def any(self, name: str) -> list[Dependencies]:
+        """The column of that name, or what it may be."""
+        known = self.get(name)
+        if known is not None:
+            return [known]
+        return [found for one in self.opens if (found := one.field(name)) is not None]
+
+    def first_values(self) -> Iterator[Dependencies]:
+        for _, value in self.columns():
+            yield value.star() if isinstance(value, Open) else value
+
+
+class TableRelation(Relation):
+    """A table whose schema is known: leaves are made as they are named."""
+
+    __slots__ = ("_name", "leaves", "schema")
+
+    def __init__(self, schema: Schema, name: TableName, leaves: Leaves) -> None:
+        super().__init__([])
+        self.schema, self.leaves = schema, leaves
+        self._name = name
+        self.names = schema.positions
+
+    def get(self, name: str) -> Dependencies | None:
+        found = self._index.get(name)
+        if found is None:
+            place = self.schema.positions.get(name)
+            if place is None:
+                return None
+            found = self._index[name] = {self.leaves.column(self._name, self.schema.columns[place]): IDENTITY}
+        return found
+
+    def columns(self) -> list[Column]:
+        if not self._columns:
+            self._columns = [(key, self.get(key) or NOTHING) for key in self.schema.keys]
+        return self._columns
+
+
+def transformed(dependencies: Dependencies) -> Dependencies:
+    return used(dependencies, TRANSFORMED)
