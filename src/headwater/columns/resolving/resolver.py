@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 
 from headwater.columns import form
-from headwater.columns.kinds import AGGREGATED, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, step
+from headwater.columns.kinds import AGGREGATED, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
 from headwater.columns.resolving.from_clause import FromClause
 from headwater.columns.resolving.relation import (
     NOTHING,
@@ -353,9 +353,10 @@ class Resolver(FromClause):
             if found is None:
                 found = scope.column(parts, path)
                 known = scope.known
-            if 8 <= use < MASKING_USE:
+            if use < MASKING_USE:
+                steps = STEPS[use]
                 for leaf, bits in found.items():
-                    result[leaf] = get(leaf, 0) | (use if bits < _PLAIN else step(bits, use))
+                    result[leaf] = get(leaf, 0) | (steps[bits] if bits < _PLAIN else step(bits, use))
             else:
                 add(result, used(found, use))
         for query, use, standing in expression.subqueries:
