@@ -270,11 +270,27 @@ class _Teller:
             elif action == "SWAP":
                 self._moved(key, other_key, other or name)
                 self._moved(other_key, key, name)
-            if (
-                action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
-                and name not in self.result.writes
-            ):
-                self.result.writes.append(name)
+            self._touched(action, name, other)
+
+    def _touched(self, action: str, name: TableName, other: TableName | None) -> None:
+        """The tables a change reads and writes: a new name has the rows of the old one; dropping or altering writes nothing."""
+        moved = action in {"RENAME", "SWAP"} and other is not None
+        writes = (
+            [other]
+            if action == "RENAME" and other
+            else [name, other]
+            if moved
+            else [name]
+            if action in _WRITING
+            else []
+        )
+        reads = (
+            [name, other] if action == "SWAP" and other else [name] if moved else [other] if action == "LIKE" else []
+        )
+        self.result.writes += [one for one in writes if one is not None and one not in self.result.writes]
+        for one in reads:
+            if one is not None:
+                self.resolver.reads[one] = None
 
     def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
         """A clone has every column of the other."""
@@ -385,6 +401,9 @@ class _Teller:
         entry = self.resolver.leaves.entries[leaf]
         assert isinstance(entry, tuple)
         return Input(entry[0], self.shown(entry[1]), bits, entry[2])
+
+
+_WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})
 
 
 def _folded(found: list[Input]) -> list[Input]:
