@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from sqlglot.dialects.dialect import Dialect
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
@@ -19,6 +18,7 @@ from headwater.columns.dialect import Rules, rules
 from headwater.columns.recovery import ladder as recovery
 from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Flow, Level, Statement
+from headwater.columns.script.engine import engine
 from headwater.columns.script.pieces import Piece, pieces
 from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
@@ -50,7 +50,7 @@ def analyse(
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
         session.variables |= {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
-    parser = Dialect.get_or_raise(rule.parser or None)
+    parser = engine(rule.parser)
     found: list[Statement] = []
     values: dict[str, form.Told] = {}
     for piece in _pieces(text, rule, parser):
