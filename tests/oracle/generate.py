@@ -32,6 +32,7 @@ class Relation:
     def __init__(self, alias: str, columns: Columns) -> None:
         self.alias = alias
         self.columns = [name for name in columns if columns.count(name) == 1]
+        self.doubled = set(columns) - set(self.columns)
 
 
 class Scope:
@@ -329,6 +330,8 @@ class Generator:
             for name in made.columns
             if name in scope.merged or sum(name in other.columns for other in relations) == 1
         ]
+        doubled = {name for other in relations for name in other.doubled}
+        common = [name for name in common if name not in doubled]
         ambiguous = [
             name for name in made.columns if name not in common and any(name in other.columns for other in relations)
         ]
@@ -347,7 +350,7 @@ class Generator:
             relations.append(made)
             scope.merged |= set(names)
             return f" {word} {shown} using ({', '.join(names)})"
-        if dice < 0.52 and common and not ambiguous and len(columns) == len(made.columns):
+        if dice < 0.52 and common and not ambiguous and not doubled and len(columns) == len(made.columns):
             relations.append(made)
             scope.merged |= set(common)
             return f" natural {word} {shown}"
