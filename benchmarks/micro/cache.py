@@ -18,7 +18,7 @@ from pathlib import Path
 from headwater.columns.analysis import analyse
 from headwater.columns.cache import Cache
 from headwater.columns.catalog import Catalog
-from headwater.columns.key import cache_key
+from headwater.columns.shape.key import cache_key
 
 LITERAL = re.compile(r"(?P<before>[=<>]\s*|\bbetween\s+)(?:'[^'\n]*'|\d+\b)", re.IGNORECASE)
 

@@ -23,8 +23,8 @@ from sqlglot.dialects.dialect import Dialect
 
 from headwater.columns import Catalog, Session, analyse, resolve
 from headwater.columns.dialect import rules
-from headwater.columns.flows import outcome
-from headwater.columns.statement import lower_statement
+from headwater.columns.lowering.statement import lower_statement
+from headwater.columns.resolving.flows import outcome
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / ".tools" / "corpus"
@@ -104,7 +104,7 @@ def repeated(queries: list[str], schemas: Catalog, rounds: int) -> dict[str, flo
     """Fingerprints, and shapes that come again, as far as this version has them."""
     found: dict[str, float] = {}
     try:
-        from headwater.columns.fingerprint import fingerprint
+        from headwater.columns.shape.fingerprint import fingerprint
     except ImportError:
         return found
     found["fingerprint, statements/s"] = len(queries) / seconds(

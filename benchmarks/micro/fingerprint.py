@@ -16,8 +16,8 @@ from pathlib import Path
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokens import TokenType
 
-from headwater.columns.fingerprint import fingerprint, normalised
-from headwater.columns.key import cache_key
+from headwater.columns.shape.fingerprint import fingerprint, normalised
+from headwater.columns.shape.key import cache_key
 
 LITERALS = {TokenType.STRING, TokenType.NUMBER}
 

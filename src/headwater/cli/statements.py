@@ -270,7 +270,7 @@ def _transformations(bits: int) -> list[dict[str, Any]]:
 def shape(found: Found, dialect: str) -> tuple[str, str]:
     """A statement's fingerprint and normalised text."""
     from headwater.columns.dialect import rules
-    from headwater.columns.fingerprint import shape as shape_of
+    from headwater.columns.shape.fingerprint import shape as shape_of
 
     told = shape_of(found.query, rules(dialect).parser)
     return told.fingerprint, told.normalised

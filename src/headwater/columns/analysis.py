@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.columns import form, recovery
+from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
-from headwater.columns.flows import Outcome, outcome
-from headwater.columns.naming import name_outputs
-from headwater.columns.result import Level, Statement
-from headwater.columns.script import Piece, pieces
+from headwater.columns.recovery import ladder as recovery
+from headwater.columns.resolving.flows import Outcome, outcome
+from headwater.columns.result import Flow, Level, Statement
+from headwater.columns.script.pieces import Piece, pieces
+from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
-from headwater.columns.template import Refusal, plain
 
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
@@ -44,14 +44,14 @@ def analyse(
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
-        values = {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
-        session.variables |= values
+        session.variables |= {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
+    values: dict[str, form.Told] = {}
     for piece in _pieces(text, rule, parser):
         if piece.role in _READ:
             with _no_collection():
-                found.append(_statement(len(found), piece, parser, rule, catalog, session))
+                found.append(_statement(len(found), piece, parser, rule, catalog, session, values))
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session))
         elif piece.role != "dynamic" or piece.reason:
@@ -138,10 +138,13 @@ def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: s
             )
 
 
-def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session) -> Statement:
+def _statement(
+    index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session, values: dict[str, form.Told]
+) -> Statement:
     lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
+        lowered.values = {name: values[name] for name in lowered.variables if name in values}
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
         level = Level.PARTIAL if level is Level.FULL else level
@@ -149,9 +152,31 @@ def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Cata
         told = outcome(lowered, catalog, session)
     except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
         told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
+    if piece.assigns and told.flows:
+        _assign(values, piece.assigns, told.flows[-1])
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
     )
+
+
+def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) -> None:
+    """What variables hold after a query gave them its outputs, beside what they may hold already: which branch runs is not known."""
+    rows = [(one.table, one.field, one.kinds, one.path) for one in flow.rows]
+    columns = [
+        (output.name, [(one.table, one.field, one.kinds, one.path) for one in output.inputs] + rows)
+        for output in flow.columns
+    ]
+    for place, name in enumerate(names):
+        given = columns if len(names) == 1 else columns[place : place + 1]
+        values[name] = _both(values.get(name, []), given)
+
+
+def _both(some: form.Told, others: form.Told) -> form.Told:
+    merged = {name: list(inputs) for name, inputs in some}
+    for name, inputs in others:
+        known = merged.setdefault(name, [])
+        known += [one for one in inputs if one not in known]
+    return list(merged.items())
 
 
 def _defect(error: Exception) -> str:
@@ -159,10 +184,7 @@ def _defect(error: Exception) -> str:
 
 
 def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
-    lowered, level = recovery.read(text, tokens, parser, rule)
-    if lowered.form is not None:
-        name_outputs(lowered.form, tokens, text, rule.parser)
-    return lowered, level
+    return recovery.read(text, tokens, parser, rule)
 
 
 def _put_together(

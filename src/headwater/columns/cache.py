@@ -16,13 +16,13 @@ from headwater.columns import form
 from headwater.columns.analysis import analyse
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import rules
-from headwater.columns.flows import outcome
-from headwater.columns.key import Cut, Plan, cut, digest, key, plan
-from headwater.columns.lexis import Lexis, lexis
+from headwater.columns.resolving.flows import outcome
 from headwater.columns.result import Level, Statement, TableName
-from headwater.columns.script import FAMILIES
+from headwater.columns.script.pieces import FAMILIES
+from headwater.columns.script.terminal import server
 from headwater.columns.session import Session
-from headwater.columns.terminal import server
+from headwater.columns.shape.key import Cut, Plan, cut, digest, key, plan
+from headwater.columns.shape.lexis import Lexis, lexis
 
 K = TypeVar("K")
 V = TypeVar("V")

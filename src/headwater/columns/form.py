@@ -247,8 +247,15 @@ class SessionForm(_Node):
 Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionForm
 
 
+Told = list[tuple[str, list[tuple[Parts, str, int, str]]]]
+"""What a variable holds: its columns (one, or those of a record), each with its inputs: (table, field, kinds, path)."""
+
+
 class Lowered(msgspec.Struct, array_like=True, gc=False):
-    """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables."""
+    """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables.
+
+    `values`: what those of them hold that queries before it gave a value.
+    """
 
     kind: str
     form: Form | None
@@ -256,6 +263,7 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     spelling: dict[str, str] = {}
     warnings: list[str] = []
     variables: list[str] = []
+    values: dict[str, Told] = {}
 
 
 _ENCODER = msgspec.msgpack.Encoder()

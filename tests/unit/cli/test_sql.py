@@ -46,7 +46,7 @@ sales.sql:2  INSERT → mart.sales
 1 statement: 1 understood in full, 0 in part, 0 not
 """
 OPEN = "SELECT s.*, k FROM a.s AS s, a.t;"
-BROKEN = "SELECT ((;"
+BROKEN = "zzz yyy xxx;"
 
 
 class Ended(NamedTuple):

@@ -17,9 +17,9 @@ from headwater.columns import cache as module
 from headwater.columns.analysis import analyse
 from headwater.columns.cache import Cache
 from headwater.columns.catalog import Catalog
-from headwater.columns.key import cache_key
 from headwater.columns.result import Statement
 from headwater.columns.session import Session
+from headwater.columns.shape.key import cache_key
 
 DIALECTS = [
     "",

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.columns.fingerprint import fingerprint, normalised, shape
-from headwater.columns.key import cache_key
-from headwater.columns.lexis import RULES, lexis
+from headwater.columns.shape.fingerprint import fingerprint, normalised, shape
+from headwater.columns.shape.key import cache_key
+from headwater.columns.shape.lexis import RULES, lexis
 
 FILE = Path(__file__).parents[2] / "cases/columns/fingerprint.yaml"
 CASES = [

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.columns import Catalog, Session, analyse, recovery
+from headwater.columns import Catalog, Session, analyse
 from headwater.columns.dialect import rules
-from headwater.columns.flows import outcome
+from headwater.columns.recovery import ladder as recovery
+from headwater.columns.resolving.flows import outcome
 from headwater.columns.result import Level
 
 CASES: list[dict[str, Any]] = yaml.safe_load(

@@ -14,8 +14,8 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
-from headwater.columns.piece import Piece
-from headwater.columns.script import pieces
+from headwater.columns.script.piece import Piece
+from headwater.columns.script.pieces import pieces
 
 CASES = Path(__file__).parents[2] / "cases" / "columns" / "script"
 DIALECTS = [

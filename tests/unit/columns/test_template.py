@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.columns.template import Refusal, plain
+from headwater.columns.script.template import Refusal, plain
 
 CASES = [
     ("ref", "SELECT a FROM {{ ref('m') }}", "SELECT a FROM m", {"m": ("ref", "m")}),

@@ -1,0 +1,108 @@
+"""Statements about tables themselves and about the session: CREATE without rows, ALTER, DROP, TRUNCATE, USE, SET."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.source import table_parts
+
+
+def _table(node: Any) -> Any:
+    while isinstance(node, (exp.Schema, exp.Alias)):
+        node = node.this
+    return node
+
+
+def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | None:
+    """CREATE TABLE with columns, LIKE another or as its clone."""
+    args = node.args
+    table = _table(node.this)
+    if not isinstance(table, exp.Table):
+        return None
+    name = table_parts(context, table)
+    columns: list[str] = []
+    other: form.Parts = ()
+    action = "CREATE"
+    listed = list(node.this.expressions) if isinstance(node.this, exp.Schema) else []
+    properties = args["properties"].expressions if args.get("properties") is not None else []
+    for one in [*listed, *properties]:
+        if isinstance(one, exp.ColumnDef):
+            columns.append(context.key(one.this))
+        elif isinstance(one, exp.LikeProperty):
+            other, action = table_parts(context, one.this), "LIKE"
+        elif isinstance(one, exp.PartitionedByProperty) and isinstance(one.this, exp.Schema):
+            columns += [context.key(inner.this) for inner in one.this.expressions if isinstance(inner, exp.ColumnDef)]
+    clone = args.get("clone")
+    if clone is not None:
+        other, action = table_parts(context, clone.this), "CLONE"
+    temporary = temporary or bool(name and name[-1].startswith("#"))
+    return form.ChangeForm([(action, name, other)], list(dict.fromkeys(columns)) or None, temporary)
+
+
+def alter(context: Context, node: Any) -> form.Form | None:
+    table = _table(node.this)
+    if not isinstance(table, exp.Table):
+        return None
+    name = table_parts(context, table)
+    changes: list[tuple[str, form.Parts, form.Parts]] = []
+    for action in node.args.get("actions") or ():
+        if isinstance(action, (exp.AlterRename, exp.SwapTable)):
+            other = (
+                table_parts(context, action.this) if isinstance(action.this, exp.Table) else (context.key(action.this),)
+            )
+            if len(other) < len(name):  # A new name stays where the old one is.
+                other = (*name[: len(name) - len(other)], *other)
+            changes.append(("RENAME" if isinstance(action, exp.AlterRename) else "SWAP", name, other))
+        else:
+            changes.append(("ALTER", name, ()))
+    return form.ChangeForm(list(dict.fromkeys(changes)))
+
+
+def drop(context: Context, node: Any) -> form.Form | None:
+    if str(node.args.get("kind") or "").upper() not in {"TABLE", "VIEW", "MATERIALIZED VIEW", "EXTERNAL TABLE"}:
+        return None
+    tables = node.args.get("tables") or ([node.this] if isinstance(node.args.get("this"), exp.Table) else [])
+    return form.ChangeForm([("DROP", table_parts(context, one), ()) for one in tables if isinstance(one, exp.Table)])
+
+
+def truncate(context: Context, node: Any) -> form.Form:
+    return form.ChangeForm(
+        [("TRUNCATE", table_parts(context, one), ()) for one in node.expressions if isinstance(one, exp.Table)]
+    )
+
+
+def session_setting(context: Context, node: Any) -> form.Form | None:
+    if isinstance(node, exp.Use):
+        return _use(context, node)
+    variables: list[str] = []
+    for one in node.expressions:
+        inner = one.this if isinstance(one, exp.SetItem) else one
+        if not isinstance(inner, exp.EQ):
+            continue
+        left, right = inner.this, inner.expression
+        name = left.name.lower()
+        if name in {"search_path", "current_schema", "schema"}:
+            values = right.expressions if isinstance(right, (exp.Tuple, exp.Array)) else [right]
+            parts = tuple(
+                context.fold(value.name, isinstance(value, exp.Literal) and False) for value in values if value.name
+            )
+            return form.SessionForm("search_path" if name == "search_path" else "schema", parts)
+        variables.append(name)
+    return form.SessionForm("variables", tuple(variables)) if variables else None
+
+
+def _use(context: Context, node: Any) -> form.Form | None:
+    table, kind = node.args.get("this"), node.args.get("kind")
+    word = kind.name.upper() if kind is not None else ""
+    if not isinstance(table, exp.Table) or word in {"WAREHOUSE", "ROLE", "SECONDARY ROLES"}:
+        return None
+    parts = table_parts(context, table)
+    if word in {"CATALOG", "DATABASE"}:
+        return form.SessionForm("database", parts)
+    if word == "SCHEMA" or len(parts) > 1:
+        return form.SessionForm("schema", parts)
+    # Without a word it is the product's outermost name that has no catalog above it.
+    two_levels = context.rule.parser in {"snowflake", "tsql", "bigquery"}
+    return form.SessionForm("database" if two_levels else "schema", parts)

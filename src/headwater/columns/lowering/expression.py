@@ -1,0 +1,448 @@
+"""One expression of the parser's tree to the references it takes its value from.
+
+The walk goes down with the use that everything below has (`kinds.Use`), on a stack of its own: a chain of ten thousand ANDs is as deep as any.
+Rules, where OpenLineage leaves a choice, are those of `capture.spark.expressions`: CASE predicates are CONDITIONAL and branches
+TRANSFORMATION, COALESCE takes a value of every argument, a window's partition and order are WINDOW, ranks and count(*) pass nothing on,
+an aggregate's FILTER is CONDITIONAL and its ORDER BY is SORT, hashing masks. A construct it does not know is TRANSFORMATION of all in it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.dialect import DATE_PARTS
+from headwater.columns.kinds import (
+    AGGREGATED,
+    AS_IS,
+    BRANCHED,
+    CONDITIONAL,
+    MASKING_USE,
+    SORT,
+    TRANSFORMED,
+    WINDOW,
+)
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.functions import (
+    AGGREGATE_NAMES,
+    DATE_FUNCTIONS,
+    MASKING_NAMES,
+    MASKING_PREFIXES,
+    NOTHING_NAMES,
+)
+
+Stack = list[tuple[Any, int]]
+Handler = Callable[[Context, Any, int, Stack, form.Expression], None]
+_LOW = MASKING_USE - 1
+_NOTHING = -1
+Node = exp.Expr
+
+
+def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
+    """The references and subqueries of `node`, used as `use`."""
+    if node.__class__ is exp.Column:
+        return form.Expression([(context.column(node), use, "")], [])
+    result = form.Expression([], [])
+    references = result.references
+    stack: Stack = [(node, use)]
+    hows, binary, column, literal = _HOW, _BINARY, exp.Column, exp.Literal
+    while stack:
+        node, use = stack.pop()
+        kind = type(node)
+        if kind is column:
+            references.append((context.column(node), use, ""))
+            continue
+        if kind is literal:
+            continue
+        how = hows.get(kind, TRANSFORMED)
+        if how.__class__ is int:
+            if how == _NOTHING:
+                continue
+            below = use
+            if use < how:
+                below = how
+            elif use >= MASKING_USE:
+                below = below_use(use, how)
+            args = node.args
+            if kind in binary:
+                stack.append((args["expression"], below))
+                stack.append((args["this"], below))
+                continue
+            for child in args.values():
+                if child.__class__ is list:
+                    for one in child:
+                        if isinstance(one, Node):
+                            stack.append((one, below))
+                elif isinstance(child, Node):
+                    stack.append((child, below))
+        else:
+            how(context, node, use, stack, result)
+    return result
+
+
+def below_use(use: int, step: int) -> int:
+    """The use of what stands below a step, when the step itself is used so."""
+    low = use & _LOW
+    return (use & MASKING_USE) | (low if low >= 8 else step if step >= 8 else max(low, step))
+
+
+def children(node: Any) -> Iterator[Any]:
+    for child in node.args.values():
+        if child.__class__ is list:
+            yield from (one for one in child if isinstance(one, Node))
+        elif isinstance(child, Node):
+            yield child
+
+
+def _push(stack: Stack, found: Any, use: int) -> None:
+    if found.__class__ is list:
+        stack.extend((one, use) for one in found if isinstance(one, Node))
+    elif isinstance(found, Node):
+        stack.append((found, use))
+
+
+# --- handlers: what is not "all children, used so"
+
+
+def _only(argument: str, step: int) -> Handler:
+    def handler(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+        _push(stack, node.args.get(argument), below_use(use, step))
+
+    return handler
+
+
+def _star(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    result.references.append((("*",), below_use(use, TRANSFORMED), ""))
+
+
+def _case(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    args = node.args
+    value, decides = below_use(use, TRANSFORMED), below_use(use, BRANCHED)
+    _push(stack, args.get("this"), decides)
+    for branch in args.get("ifs") or ():
+        _push(stack, branch.args.get("this"), decides)
+        _push(stack, branch.args.get("true"), value)
+    _push(stack, args.get("default"), value)
+
+
+def _if(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    _push(stack, node.args.get("this"), below_use(use, BRANCHED))
+    for branch in ("true", "false"):
+        _push(stack, node.args.get(branch), below_use(use, TRANSFORMED))
+
+
+def _decode(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """DECODE(value, search, result, …, default): values that are searched decide, results are passed on."""
+    arguments = node.args.get("expressions") or []
+    value, decides = below_use(use, TRANSFORMED), below_use(use, BRANCHED)
+    for position, argument in enumerate(arguments):
+        is_result = position > 0 and (position % 2 == 0 or (position == len(arguments) - 1 and position % 2 == 1))
+        _push(stack, argument, value if is_result else decides)
+
+
+def _nullif(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    _push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
+    for side in ("this", "expression"):
+        _push(stack, node.args.get(side), below_use(use, BRANCHED))
+
+
+def _window(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    decides = below_use(use, WINDOW)
+    _push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
+    for found in context.window_parts(node):
+        _push(stack, found, decides)
+
+
+def _filter(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    _push(stack, node.args.get("this"), use)
+    _push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
+
+
+def _within_group(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """A percentile's value is what it orders; a list's order only decides."""
+    function = node.args.get("this")
+    _push(stack, function, use)
+    is_value = not isinstance(function, (exp.GroupConcat, exp.ArrayAgg))
+    order = node.args.get("expression")
+    found = order.args.get("expressions") if isinstance(order, exp.Order) else order
+    _push(stack, found, below_use(use, AGGREGATED if is_value else SORT))
+
+
+def _ordered_argument(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """`f(x ORDER BY y)`: the parser hangs x below the order."""
+    _push(stack, node.args.get("this"), use)
+    _push(stack, node.args.get("expressions"), below_use(use, SORT))
+
+
+def _having_max(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    _push(stack, node.args.get("this"), use)
+    _push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
+
+
+def _count(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    waiting = list(children(node))
+    for child in waiting:
+        if isinstance(child, exp.Distinct):
+            waiting.extend(children(child))
+        elif not (isinstance(child, exp.Star) or (isinstance(child, exp.Column) and isinstance(child.this, exp.Star))):
+            stack.append((child, below_use(use, AGGREGATED)))
+
+
+def _masking(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    below = below_use(use, TRANSFORMED) | MASKING_USE
+    stack.extend((child, below) for child in children(node))
+
+
+def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A field of a struct, deep in, or a function qualified by a schema."""
+    path: list[str] = []
+    base: Any = node
+    below = use
+    while True:
+        if isinstance(base, exp.Dot):
+            field = base.args.get("expression")
+            if isinstance(field, exp.Identifier):
+                path.append(context.key(field))
+            elif isinstance(field, exp.Star):
+                pass
+            else:  # schema.function(…): the schema is no column; value.method(…): the value is an argument.
+                _push(stack, field, below)
+                if not isinstance(base.this, (exp.Identifier, exp.Column, exp.Dot)):
+                    _push(stack, base.this, below_use(use, TRANSFORMED))
+                return
+            base = base.this
+        elif isinstance(base, exp.Paren):
+            base = base.this
+        elif isinstance(base, exp.Bracket):
+            below = below_use(use, TRANSFORMED)
+            for index in base.expressions:
+                if isinstance(index, exp.Literal) and index.is_string:
+                    path.append(str(index.this))
+                else:
+                    _push(stack, index, below)
+            base = base.this
+        else:
+            break
+    path.reverse()
+    if isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
+        parts = context.column(base)
+        if below == use:
+            result.references.append((parts + tuple(path), use, ""))
+        else:
+            result.references.append((parts, below, ".".join(path)))
+    elif isinstance(base, exp.Struct) and path and (field := _made_field(context, base, path[0])) is not None:
+        stack.append((field, use))
+    elif isinstance(base, exp.Identifier):
+        result.references.append(((context.key(base), *path), below, ""))
+    else:
+        _push(stack, base, below_use(use, TRANSFORMED))
+
+
+def _made_field(context: Context, node: Any, name: str) -> Any:
+    for one in node.expressions:
+        if isinstance(one, exp.PropertyEQ) and context.output_name(one.this) == name:
+            return one.expression
+    return None
+
+
+def _bracket(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    base = node.this
+    below = below_use(use, TRANSFORMED)
+    if isinstance(base, (exp.Column, exp.Dot, exp.Bracket, exp.Paren)):
+        _dot(context, node, below, stack, result)
+        return
+    stack.extend((child, below) for child in children(node))
+
+
+def _json_path(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A value out of JSON: the column is the key, the path is kept beside it when it is a plain one."""
+    below = below_use(use, TRANSFORMED)
+    base, path = node.this, _plain_path(node.args.get("expression"))
+    while path and isinstance(base, type(node)):
+        deeper = _plain_path(base.args.get("expression"))
+        path = f"{deeper}.{path}" if deeper else ""
+        base = base.this
+    if path and isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
+        result.references.append((context.column(base), below, path))
+        return
+    for name, child in node.args.items():
+        if name != "expression" or not isinstance(child, exp.JSONPath):
+            _push(stack, child, below)
+
+
+def _plain_path(node: Any) -> str:
+    if isinstance(node, exp.JSONPath):
+        keys = [part for part in node.expressions if not isinstance(part, exp.JSONPathRoot)]
+        if all(isinstance(part, exp.JSONPathKey) and isinstance(part.this, str) for part in keys):
+            return ".".join(part.this for part in keys)
+    return ""
+
+
+def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    if isinstance(node, exp.Subquery) and not isinstance(node.this, (exp.Query, exp.Table)):
+        _push(stack, node.this, use)
+        return
+    result.subqueries.append((context.query(node), use, _standing(node)))
+
+
+def _standing(node: Any) -> int:
+    inner = node.unnest() if isinstance(node, exp.Subquery) else node
+    return form.WHOLE if inner.args.get("kind") == "STRUCT" or inner.args.get("for_") else form.SCALAR
+
+
+def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A table as an argument: all of its columns."""
+    result.subqueries.append((context.query(node), below_use(use, TRANSFORMED), form.WHOLE))
+
+
+def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A parameter is no column; but `$1` is one of a staged file's in Snowflake."""
+    if context.rule.parser == "snowflake" and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
+        result.references.append((("$" + node.this.name,), use, ""))
+    elif context.rule.parser in {"tsql", "mysql"} and isinstance(node.this, (exp.Var, exp.Identifier)):
+        result.references.append((("@" + node.this.name.lower(),), use, ""))  # It holds what a query before gave it.
+
+
+def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    inner = node.this
+    if isinstance(inner, exp.Query):
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.EXISTS))
+    else:  # Spark's exists(array, predicate)
+        stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
+
+
+def _in(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    below = below_use(use, TRANSFORMED)
+    query = node.args.get("query")
+    for name, child in node.args.items():
+        if name == "query" and isinstance(query, exp.Query):
+            result.subqueries.append((context.query(query), below, form.MEMBERS))
+        else:
+            _push(stack, child, below)
+
+
+def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    inner = node.this
+    while isinstance(inner, (exp.Paren, exp.Tuple)) and len(list(children(inner))) == 1:
+        inner = next(children(inner))
+    if isinstance(inner, exp.Query):
+        result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.MEMBERS))
+    else:
+        _push(stack, inner, below_use(use, TRANSFORMED))
+
+
+def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    below = below_use(use, TRANSFORMED)
+    for child in children(node):
+        if isinstance(child, exp.Query) and not isinstance(child, exp.Subquery):
+            result.subqueries.append((context.query(child), below, form.WHOLE))
+        else:
+            stack.append((child, below))
+
+
+def _lambda(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """The parameters of a lambda hide columns of the same name; what they stand for is among the function's other arguments."""
+    hidden = {context.key(found) for one in node.expressions for found in one.find_all(exp.Identifier)}
+    body = lower(context, node.this, use)
+    result.references.extend(found for found in body.references if found[0][0] not in hidden)
+    result.subqueries.extend(body.subqueries)
+
+
+def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A function the parser does not know: takes a value of all its arguments; a date part among them is none."""
+    name = str(node.this).lower().rsplit(".", 1)[-1]
+    if name == "table" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = node.expressions[0].parts
+        table = exp.Table(
+            this=parts[-1], db=parts[-2] if len(parts) > 1 else None, catalog=parts[-3] if len(parts) > 2 else None
+        )
+        _table(context, table, use, stack, result)
+        return
+    arguments = list(node.expressions)
+    if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+        arguments = arguments[1:]
+    step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
+    below = below_use(use, step)
+    if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):
+        below |= MASKING_USE
+    if name in NOTHING_NAMES:
+        return
+    _push(stack, arguments, below)
+
+
+def _is_date_part(node: Any) -> bool:
+    return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in DATE_PARTS
+
+
+def _kinds(*names: str) -> list[type]:
+    """Classes of the parser by name; those a version of it lacks are left out."""
+    return [found for name in names if (found := getattr(exp, name, None)) is not None]
+
+
+_BINARY = frozenset(
+    _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
+)
+"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
+_HOW: dict[type, Any] = {}
+for _kind in _kinds("AggFunc"):
+    _waiting = [_kind]
+    while _waiting:
+        _one = _waiting.pop()
+        _HOW[_one] = AGGREGATED
+        _waiting.extend(_one.__subclasses__())
+_HOW.update(dict.fromkeys(_kinds("Lag", "Lead", "NthValue"), TRANSFORMED))
+_HOW.update(
+    dict.fromkeys(
+        _kinds(
+            "Literal", "Null", "Boolean", "DataType", "Var", "Identifier", "Placeholder", "SessionParameter", "JSONPath",
+            "RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist", "Ntile", "Grouping", "GroupingId",
+            "National", "HexString", "BitString", "ByteString", "RawString", "UnicodeString", "CurrentDate", "CurrentTime", "CurrentTimestamp",
+            "CurrentUser", "Pseudocolumn", "ColumnDef", "HexString", "WindowSpec", "IntervalSpan", "PartitionedByProperty",
+        ),
+        _NOTHING,
+    )
+)  # fmt: skip
+_HOW.update(
+    dict.fromkeys(_kinds("Paren", "Ordered", "Distinct", "IgnoreNulls", "RespectNulls", "Where", "Limit"), AS_IS)
+)
+_HOW.update(dict.fromkeys(_kinds("Alias", "Aliases", "PivotAlias", "TableAlias"), _only("this", AS_IS)))
+_HOW.update(dict.fromkeys(_kinds("Kwarg", "PropertyEQ"), _only("expression", TRANSFORMED)))
+_HOW.update(dict.fromkeys(_kinds("Cast", "TryCast", "Interval"), _only("this", TRANSFORMED)))
+_HOW.update(dict.fromkeys(_kinds("Extract"), _only("expression", TRANSFORMED)))
+_HOW.update(dict.fromkeys(_kinds("Select", "Union", "Except", "Intersect", "Subquery"), _subquery))
+_HOW.update(
+    dict.fromkeys(
+        _kinds("MD5", "MD5Digest", "MD5NumberLower64", "MD5NumberUpper64", "SHA", "SHA1Digest", "SHA2", "SHA2Digest", "FarmFingerprint",
+               "StandardHash",                "Crc32", "Encrypt", "EncryptRaw"),
+        _masking,
+    )
+)  # fmt: skip
+_HOW.update(dict.fromkeys(_kinds("Anonymous"), _anonymous))
+_HOW.update(dict.fromkeys(_kinds("Any", "All"), _any))
+_HOW.update(dict.fromkeys(_kinds("Array", "ArrayQuery"), _array))
+_HOW.update(dict.fromkeys(_kinds("JSONExtract", "JSONExtractScalar", "JSONBExtract", "JSONBExtractScalar"), _json_path))
+_HOW.update(
+    {
+        exp.Star: _star,
+        exp.Case: _case,
+        exp.If: _if,
+        exp.DecodeCase: _decode,
+        exp.Nullif: _nullif,
+        exp.Nvl2: _if,
+        exp.Window: _window,
+        exp.Filter: _filter,
+        exp.WithinGroup: _within_group,
+        exp.Order: _ordered_argument,
+        exp.HavingMax: _having_max,
+        exp.Count: _count,
+        exp.CountIf: AGGREGATED,
+        exp.Dot: _dot,
+        exp.Bracket: _bracket,
+        exp.Exists: _exists,
+        exp.In: _in,
+        exp.Lambda: _lambda,
+        exp.Table: _table,
+        exp.Parameter: _parameter,
+    }
+)

@@ -1,0 +1,344 @@
+"""Queries of the parser's tree to the internal form: SELECT with all its clauses, set operations, VALUES. Sources are `source`'s.
+
+Chains of set operations are walked, not recursed into: a thousand branches are as deep as two.
+"""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.expression import children, lower
+from headwater.columns.lowering.functions import AGGREGATE_NAMES
+from headwater.columns.lowering.source import everything, item, join, joined, sources
+
+_RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
+_OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
+
+
+def lower_query(context: Context, node: Any) -> form.Query:
+    """The form of any query node: SELECT, a set operation, a parenthesised query, VALUES, TABLE t."""
+    if isinstance(node, exp.Select):
+        return _select(context, node)
+    if isinstance(node, exp.SetOperation):
+        return _set_operation(context, node)
+    if isinstance(node, exp.Subquery):
+        return _parenthesised(context, node)
+    if isinstance(node, exp.Values):
+        return form.Values(value_rows(context, node), ctes(context, node))
+    if isinstance(node, exp.Table):
+        return everything(sources(context, node))
+    context.warn(f"no query is understood in {type(node).__name__}")
+    return form.Select([])
+
+
+def struct_fields(context: Context, node: Any) -> list[tuple[str, form.Expression]]:
+    """The named fields of a struct that is made here."""
+    found = []
+    for one in node.expressions:
+        if isinstance(one, (exp.PropertyEQ, exp.Alias)):
+            name, value = (
+                (one.this, one.expression) if isinstance(one, exp.PropertyEQ) else (one.args["alias"], one.this)
+            )
+            found.append((context.output_name(name), lower(context, value)))
+        elif isinstance(one, exp.Column):
+            found.append((context.column(one)[-1], lower(context, one)))
+    return found
+
+
+def value_rows(context: Context, node: Any) -> list[list[form.Expression]]:
+    return [
+        [lower(context, value) for value in (row.expressions if isinstance(row, exp.Tuple) else [row])]
+        for row in node.expressions
+    ]
+
+
+def ctes(context: Context, node: Any) -> list[form.Cte]:
+    clause = node.args.get("with_")
+    if clause is None:
+        return []
+    found = []
+    recursive = bool(clause.args.get("recursive")) or context.rule.parser in _RECURSIVE_WITHOUT_A_WORD
+    for one in clause.expressions:
+        alias = one.args.get("alias")
+        if alias is None:
+            continue
+        name, columns = context.key(alias.this), [context.key(column) for column in alias.args.get("columns") or ()]
+        inner = one.this
+        if one.args.get("scalar") and not isinstance(inner, exp.Query):  # ClickHouse: WITH expression AS name
+            query: form.Query = form.Select([form.Projection(name, lower(context, inner))])
+        elif isinstance(inner, exp.DML):
+            query = context.changing(inner)
+        else:
+            query = context.query(inner)
+        found.append(form.Cte(name, columns, query, recursive, bool(one.args.get("scalar"))))
+    return found
+
+
+def _parenthesised(context: Context, node: Any) -> form.Query:
+    args = node.args
+    inner = node.this
+    if args.get("joins") or args.get("pivots") or not isinstance(inner, (exp.Query, exp.Values)):
+        return everything(sources(context, node))
+    query = context.query(inner)
+    order, own = order_keys(context, args.get("order")), ctes(context, node)
+    if not order and not own:
+        return query
+    return form.SetOperation([query], [], own, order)
+
+
+def _set_operation(context: Context, node: Any) -> form.Query:
+    own, order = ctes(context, node), order_keys(context, node.args.get("order"))
+    rights: list[Any] = []
+    operations: list[tuple[Any, bool, bool]] = []
+    left = node
+    while True:
+        args = left.args
+        rights.append(args["expression"])
+        operations.append((_OPERATORS.get(type(left), "union"), bool(args.get("distinct")), bool(args.get("by_name"))))
+        left = args["this"]
+        while isinstance(left, exp.Subquery) and isinstance(left.this, exp.Query) and _is_bare(left):
+            left = left.this
+        if not (isinstance(left, exp.SetOperation) and _is_bare(left)):
+            break
+    branches = [context.query(left)]
+    branches += [context.query(right) for right in reversed(rights)]
+    operations.reverse()
+    return form.SetOperation(branches, operations, own, order)
+
+
+def _is_bare(node: Any) -> bool:
+    args = node.args
+    return not (args.get("with_") or args.get("order") or args.get("limit") or args.get("pivots") or args.get("joins"))
+
+
+def _select(context: Context, node: Any) -> form.Select:
+    args = node.args
+    own = ctes(context, node)
+    windows = context.windows
+    named = args.get("windows")
+    if named:
+        context.windows = {**windows, **{context.key(one.this): one for one in named}}
+    items: list[form.Item] = []
+    clause = args.get("from_")
+    if clause is not None:
+        items += sources(context, clause.this)
+    for one in args.get("joins") or ():
+        items += join(context, one)
+    for one in args.get("laterals") or ():
+        items.append(item(context, one))
+    match = args.get("match")
+    if match is not None and items:
+        items[-1].source = _described(context, match, items[-1].source)
+    result = form.Select(projections(context, args["expressions"], args.get("exclude")), items, own)
+    if (
+        args.get("kind") == "VALUE" and len(result.projections) == 1
+    ):  # BigQuery: a row is the value, its fields are the columns.
+        result.projections[0].name = "*"
+        if type(args["expressions"][0]) is exp.Struct:
+            result.projections[0].fields = struct_fields(context, args["expressions"][0])
+    for argument in ("prewhere", "where"):
+        if (found := args.get(argument)) is not None:
+            result.where.append(lower(context, found.this, FILTER))
+    if (connect := args.get("connect")) is not None:
+        for argument in ("start", "connect"):
+            if (found := connect.args.get(argument)) is not None:
+                result.where.append(lower(context, found, FILTER))
+    if (group := args.get("group")) is not None:
+        result.group = group_keys(context, group)
+        result.group_all = bool(group.args.get("all"))
+        if result.group_all:
+            _mark_aggregates(args["expressions"], result.projections)
+    if (having := args.get("having")) is not None:
+        result.having = lower(context, having.this, TRANSFORMED)
+    if (qualify := args.get("qualify")) is not None:
+        result.qualify = lower(context, qualify.this, FILTER)
+    for argument in ("order", "sort", "cluster"):
+        if (found := args.get(argument)) is not None:
+            result.order += order_keys(context, found)
+            result.order_all = result.order_all or _orders_all(context, found)
+    if (distinct := args.get("distinct")) is not None:
+        on = distinct.args.get("on")
+        if on is None:
+            result.distinct = True
+        else:
+            result.distinct_on = _keys(context, [on], GROUP_BY)
+    context.windows = windows
+    return result
+
+
+def _mark_aggregates(nodes: list[Any], found: list[form.Projection]) -> None:
+    """Which outputs are made of aggregates."""
+    place = 0
+    for node in nodes:
+        several = isinstance(node, exp.Aliases)
+        width = len(node.args["expressions"]) if several else 2 if type(node) in _TWO_COLUMNS else 1
+        for one in found[place : place + width]:
+            one.aggregates = _has_aggregate(node)
+        place += width
+
+
+def _has_aggregate(node: Any) -> bool:
+    """Whether an expression is made of an aggregate: not of one in a subquery, nor of a function over a window."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Query):
+            continue
+        if isinstance(one, exp.Window):
+            function = one.this
+            while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+                function = function.this
+            waiting += [child for child in children(one) if child is not one.this]
+            waiting += children(function)
+            continue
+        if isinstance(one, exp.AggFunc) or (
+            isinstance(one, exp.Anonymous) and str(one.this).lower().rsplit(".", 1)[-1] in AGGREGATE_NAMES
+        ):
+            return True
+        waiting += children(one)
+    return False
+
+
+def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = None) -> list[form.Projection]:
+    """The outputs of a SELECT list; `exclude` is EXCLUDE written after the whole list (Redshift)."""
+    result: list[form.Projection] = []
+    for node in nodes:
+        kind = type(node)
+        if kind is exp.Column and type(node.args["this"]) is exp.Identifier:
+            parts = context.column(node)
+            result.append(form.Projection(parts[-1], form.Expression([(parts, AS_IS, "")])))
+        elif kind is exp.Alias:
+            inner = node.args["this"]
+            made = form.Projection(context.key(node.args["alias"]), lower(context, inner))
+            if type(inner) is exp.Struct:
+                made.fields = struct_fields(context, inner)
+            result.append(made)
+        elif kind is exp.Aliases:
+            value = lower(context, node.this)
+            result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]
+        elif kind in _TWO_COLUMNS:
+            value = lower(context, node)
+            result += [form.Projection(name, value) for name in ("pos", "col")]
+        elif kind is exp.QueryTransform:
+            values = [lower(context, one, TRANSFORMED) for one in node.expressions]
+            schema = node.args.get("schema")
+            names = [context.output_name(one) for one in schema.expressions] if schema is not None else ["key", "value"]
+            result += [form.Projection(name, joined(values)) for name in names]
+        elif (
+            kind is exp.Dot
+            and isinstance(node.expression, exp.Star)
+            and not isinstance(node.this, (exp.Column, exp.Dot))
+        ):
+            result.append(form.Projection("*", lower(context, node.this)))  # The fields of a value made here.
+        elif (star := _star(context, node)) is not None:
+            star.excluded += [context.key(name) for name in exclude or ()]
+            result.append(form.Projection("*", form.Expression(), star))
+        else:
+            result.append(form.Projection(context.output_name(node), lower(context, node)))
+    return result
+
+
+_TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
+
+
+def _star(context: Context, node: Any) -> form.Star | None:
+    qualifier: form.Parts = ()
+    star: Any = node
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        qualifier, star = context.column(node)[:-1], node.this
+    elif isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Star):
+        base, star = lower(context, node.this).references, node.args["expression"]
+        qualifier = base[0][0] if base else ()
+    elif isinstance(node, exp.Columns):
+        inner = node.this
+        if isinstance(inner, exp.Literal):
+            return form.Star((), [], [], [], str(inner.this))
+        if not isinstance(inner, exp.Star):
+            return None
+        star = inner
+    elif not isinstance(node, exp.Star):
+        return None
+    args = star.args
+    like = args.get("ilike")
+    return form.Star(
+        qualifier,
+        [context.key(name.this if isinstance(name, exp.Column) else name) for name in _listed(args.get("except_"))],
+        [(context.key(one.args["alias"]), lower(context, one.this)) for one in _listed(args.get("replace"))],
+        [
+            (
+                context.key(one.this.this if isinstance(one.this, exp.Column) else one.this),
+                context.key(one.args["alias"]),
+            )
+            for one in _listed(args.get("rename"))
+        ],
+        "ilike:" + like.name if like is not None else "",
+    )
+
+
+def _listed(found: Any) -> list[Any]:
+    if found is None or found is False:
+        return []
+    return found if isinstance(found, list) else [found]
+
+
+def group_keys(context: Context, node: Any) -> list[int | form.Expression]:
+    args = node.args
+    nodes = list(args.get("expressions") or ())
+    for argument in ("grouping_sets", "cube", "rollup"):
+        nodes += [one for one in _listed(args.get(argument)) if isinstance(one, exp.Expr)]
+    return _keys(context, nodes, GROUP_BY)
+
+
+def order_keys(context: Context, node: Any) -> list[int | form.Expression]:
+    if node is None or _orders_all(context, node):
+        return []
+    return _keys(context, node.expressions, AS_IS)
+
+
+def _orders_all(context: Context, node: Any) -> bool:
+    if len(node.expressions) != 1 or context.rule.parser not in {"duckdb", "databricks", "spark"}:
+        return False
+    inner = node.expressions[0].this
+    return (
+        isinstance(inner, exp.Column)
+        and len(inner.parts) == 1
+        and inner.name.lower() == "all"
+        and not inner.this.quoted
+    )
+
+
+_KEY_LISTS = (exp.Paren, exp.Tuple, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Ordered)
+
+
+def _keys(context: Context, nodes: list[Any], use: int) -> list[int | form.Expression]:
+    """Keys of GROUP BY, ORDER BY, DISTINCT ON, lists of lists flattened; integers are ordinals."""
+    result: list[int | form.Expression] = []
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _KEY_LISTS):
+            waiting.extend(reversed(list(children(node))))
+        elif isinstance(node, exp.Literal):
+            if not node.is_string and node.name.isdigit():
+                result.append(int(node.name))
+        else:
+            result.append(lower(context, node, use))
+    return result
+
+
+def _described(context: Context, node: Any, source: form.Source) -> form.Source:
+    args = node.args
+    partition = [
+        form.Projection(context.output_name(one), lower(context, one)) for one in args.get("partition_by") or ()
+    ]
+    measured = [one.this if isinstance(one, exp.MatchRecognizeMeasure) else one for one in args.get("measures") or ()]
+    deciding = [lower(context, one, FILTER) for one in args.get("define") or ()]
+    order = args.get("order")
+    if order is not None:
+        deciding += [lower(context, one, SORT) for one in order.expressions]
+    rows = args.get("rows")
+    keeps = rows is not None and "ALL ROWS" in rows.name.upper()
+    return form.Described(source, partition + projections(context, measured), deciding, keeps)

@@ -1,0 +1,363 @@
+"""What stands in FROM to the internal form: tables, paths, derived tables, laterals, UNNEST and table functions, VALUES, PIVOT, UNPIVOT, joins."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.expression import lower
+
+_PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "iceberg"])
+_READERS = frozenset(
+    (
+        "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob "
+        "read_files cloud_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
+    ).split()
+)
+_PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
+_SIMPLE = frozenset({"this", "alias"})
+_EXPLODED = {
+    exp.Explode: ["col"],
+    exp.ExplodeOuter: ["col"],
+    exp.Posexplode: ["pos", "col"],
+    exp.PosexplodeOuter: ["pos", "col"],
+}
+
+
+def everything(items: list[form.Item]) -> form.Select:
+    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+
+
+def sources(context: Context, node: Any) -> list[form.Item]:
+    """The items of one entry of FROM, joins hung below it included."""
+    found = [item(context, node)]
+    if _SIMPLE.issuperset(node.args):
+        return found
+    for one in node.args.get("joins") or ():
+        found += join(context, one)
+    for one in node.args.get("laterals") or ():
+        found.append(item(context, one))
+    return found
+
+
+def join(context: Context, node: Any) -> list[form.Item]:
+    args = node.args
+    if len(args) == 1:  # A comma.
+        return sources(context, args["this"])
+    side, kind = str(args.get("side") or "").lower(), str(args.get("kind") or "").lower()
+    if kind == "array":
+        return _array_join(context, node)
+    found = sources(context, node.this)
+    first = found[0]
+    first.join = kind if kind in {"semi", "anti"} else side
+    if kind in {"semi", "anti"} and side == "right":
+        first.join = side
+    first.natural = str(args.get("method") or "").lower() == "natural"
+    first.using = [context.key(one.this if isinstance(one, exp.Column) else one) for one in args.get("using") or ()]
+    conditions = [args[name] for name in ("on", "match_condition") if args.get(name) is not None]
+    if conditions:
+        first.on = lower(context, conditions[0], JOIN)
+        for more in conditions[1:]:
+            extra = lower(context, more, JOIN)
+            first.on.references.extend(extra.references)
+            first.on.subqueries.extend(extra.subqueries)
+    return found
+
+
+def _array_join(context: Context, node: Any) -> list[form.Item]:
+    """ClickHouse's ARRAY JOIN: each array's elements under its alias."""
+    arrays = [node.this, *(node.args.get("expressions") or ())] if node.this is not None else node.expressions
+    found = []
+    for one in arrays:
+        name = context.key(one.args["alias"]) if isinstance(one, exp.Alias) else context.output_name(one)
+        value = table_parts(context, one) if isinstance(one, exp.Table) else ()
+        if value:
+            alias = one.args.get("alias")
+            name = context.key(alias.this) if alias is not None and alias.this is not None else value[-1]
+            expression = form.Expression([(value, TRANSFORMED, "")])
+        else:
+            expression = lower(context, one, TRANSFORMED)
+        found.append(form.Item(form.Generated(expression, [name], False), lateral=True))
+    return found
+
+
+def item(context: Context, node: Any) -> form.Item:
+    """One source with its alias, pivots around it."""
+    if node.__class__ is exp.Final:  # ClickHouse: the table's rows as they will be merged
+        node = node.this
+    args = node.args
+    this = args.get("this")
+    if node.__class__ is exp.Table and this.__class__ is exp.Identifier and _SIMPLE.issuperset(args):
+        # Nearly all of them: a name, perhaps with an alias.
+        inner = this.args
+        if not inner.get("quoted") and not inner.get("temporary") and not inner.get("global_"):
+            key, alias = context.table_key(this), args.get("alias")
+            own = alias.args.get("this") if alias is not None else this
+            if own is not None and not (alias is not None and alias.args.get("columns")):
+                return form.Item(form.TableSource((key,)), context.key(own))
+    alias = args.get("alias")
+    name, columns = "", []
+    if isinstance(alias, exp.TableAlias):
+        name = context.key(alias.this) if alias.this is not None else ""
+        columns = [
+            context.key(one.this if isinstance(one, exp.ColumnDef) else one) for one in alias.args.get("columns") or ()
+        ]
+    result = _plain(context, node, name, columns)
+    for pivot in args.get("pivots") or ():
+        result.source = lower_pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
+        result.columns = []
+        own = pivot.args.get("alias")
+        if own is not None:
+            result.alias = context.key(own.this) if own.this is not None else result.alias
+            result.columns = [context.key(one) for one in own.args.get("columns") or ()]
+    return result
+
+
+def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
+    if isinstance(node, exp.Table):
+        return _table(context, node, alias, columns)
+    if isinstance(node, exp.Subquery):
+        inner = node.this
+        is_query = isinstance(inner, (exp.Query, exp.Values)) and not (
+            isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins"))
+        )
+        source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
+        return form.Item(source, alias, columns)
+    if isinstance(node, exp.Query):
+        return form.Item(form.Derived(context.query(node)), alias, columns)
+    if isinstance(node, exp.Lateral):
+        found = _lateral(context, node, alias, columns)
+        found.lateral = True
+        return found
+    if isinstance(node, exp.Unnest):
+        return _unnest(context, node, alias, columns)
+    if isinstance(node, exp.Values):
+        return form.Item(form.Derived(context.query(node)), alias, columns)
+    if isinstance(node, exp.Final):  # ClickHouse
+        inner = item(context, node.this)
+        return form.Item(inner.source, alias or inner.alias, columns or inner.columns)
+    if isinstance(node, exp.TableFromRows):
+        return _function(context, node.this, alias, columns)
+    return _function(context, node, alias, columns)
+
+
+def _inner(context: Context, node: Any) -> form.Query:
+    """The query in parentheses, with what hangs on the parentheses (ORDER BY, WITH) and without their alias."""
+    args = node.args
+    if args.get("order") or args.get("with_"):
+        bare = exp.Subquery(**{name: value for name, value in args.items() if name not in {"alias", "pivots", "joins"}})
+        return context.query(bare)
+    return context.query(node.this)
+
+
+def table_parts(context: Context, node: Any) -> form.Parts:
+    """The parts of a table's name as written, empty when it is no name. `#temp` keeps its mark; `db..t` is in `dbo`."""
+    parts: list[str] = []
+    for argument in ("catalog", "db", "this"):
+        part = node.args.get(argument)
+        if part is None or part == "":
+            if parts and context.rule.parser == "tsql":
+                parts.append("dbo")
+            continue
+        if isinstance(part, exp.Dot):
+            parts += [context.table_key(one) for one in part.flatten()]
+            continue
+        if isinstance(part, (exp.Func, exp.Star)) and not isinstance(part, exp.Parameter):
+            return ()
+        text = (
+            context.table_key(part)
+            if isinstance(part, exp.Identifier)
+            else part.sql(dialect=context.rule.parser or None)
+        )
+        if isinstance(part, exp.Identifier) and (part.args.get("temporary") or part.args.get("global_")):
+            text = ("##" if part.args.get("global_") else "#") + text
+        if isinstance(part, exp.Literal):
+            text = part.name
+        parts.append(text)
+    return tuple(parts)
+
+
+def named(context: Context, node: Any) -> form.TableSource:
+    """A table by name, or a path where the dialect reads paths."""
+    parts = table_parts(context, node)
+    this = node.args.get("this")
+    rule = context.rule.parser
+    if isinstance(this, exp.Literal):
+        return form.TableSource(parts, True)
+    if rule in _PATH_DIALECTS and isinstance(this, exp.Identifier) and this.args.get("quoted"):
+        if len(parts) == 2 and parts[0].lower() in _PATH_FORMATS and ("/" in parts[1] or ":" in parts[1]):
+            return form.TableSource((this.name,), True)
+        if rule == "duckdb" and len(parts) == 1 and _looks_like_a_path(this.name):
+            return form.TableSource((this.name,), True)
+    if parts and parts[-1].startswith("@") and rule == "snowflake":
+        return form.TableSource((parts[-1] if len(parts) == 1 else ".".join(parts),), True)
+    return form.TableSource(parts)
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return "/" in text or text.lower().endswith(
+        (".parquet", ".csv", ".json", ".tsv", ".gz", ".ndjson", ".jsonl", ".xlsx", ".db")
+    )
+
+
+def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
+    rows = node.args.get("rows_from")
+    if rows:
+        values = [lower(context, one.this, TRANSFORMED) for one in rows]
+        return form.Item(form.Generated(joined(values), columns, not columns), alias, lateral=True)
+    this = node.args.get("this")
+    if isinstance(this, exp.Func) and not isinstance(this, (exp.Parameter, exp.SessionParameter)):
+        found = _function(context, this, alias, columns)
+        if node.args.get("ordinality") and isinstance(found.source, form.Generated) and not columns:
+            found.source.columns.append(context.fold("ordinality", False))
+        return found
+    if isinstance(this, exp.Query):
+        return form.Item(form.Derived(context.query(this)), alias, columns)
+    source = named(context, node)
+    own = alias or (context.key(this) if isinstance(this, exp.Identifier) else source.name[-1] if source.name else "")
+    if not alias and source.name and source.name[-1].startswith("#"):
+        own = source.name[-1]
+    if isinstance(this, exp.Dot) and not alias:
+        own = context.key(list(this.flatten())[-1])
+    return form.Item(source, own, columns)
+
+
+def joined(parts: list[form.Expression]) -> form.Expression:
+    return form.Expression(
+        [one for part in parts for one in part.references], [one for part in parts for one in part.subqueries]
+    )
+
+
+def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
+    inner = node.this
+    if isinstance(inner, exp.Subquery):
+        return form.Item(form.Derived(_inner(context, inner)), alias, columns)
+    if isinstance(inner, exp.Query):
+        return form.Item(form.Derived(context.query(inner)), alias, columns)
+    if isinstance(inner, exp.Table):
+        found = item(context, inner)
+        return form.Item(found.source, alias or found.alias, columns or found.columns)
+    if isinstance(inner, exp.Unnest):
+        return _unnest(context, inner, alias, columns)
+    return _function(context, inner, alias, columns)
+
+
+def _function(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
+    """A table function: every column is made of every argument; a reader of files is a path."""
+    if isinstance(node, (exp.Kwarg, exp.Alias)):
+        node = node.this
+    if isinstance(node, exp.Dot):  # schema.function(…)
+        node = node.args.get("expression")
+    name = str(node.this if isinstance(node, exp.Anonymous) else node.key).lower()
+    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
+        parts = context.column(node.expressions[0])  # Databricks: a table read as a stream
+        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
+    if name in {"table", "identifier"} and len(node.expressions) == 1:
+        inner = node.expressions[0]
+        if isinstance(inner, exp.Literal):
+            parts = tuple(context.fold(part.strip('"`'), False) for part in inner.name.split("."))
+            return form.Item(form.TableSource(parts), alias or parts[-1], columns)
+        return _function(context, inner, alias, columns)
+    if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
+        columns = ["id"]
+    if name in _READERS or type(node).__name__ in {"ReadCSV", "ReadParquet"}:
+        paths = [one.name for one in node.find_all(exp.Literal) if one.is_string]
+        several = isinstance(
+            node.this if isinstance(node.this, exp.Array) else next(iter(node.expressions), None), exp.Array
+        )
+        if several and len(paths) > 1:
+            files: list[form.Query] = [everything([form.Item(form.TableSource((path,), True))]) for path in paths]
+            return form.Item(
+                form.Derived(form.SetOperation(files, [("union", False, True)] * (len(files) - 1))), alias, columns
+            )
+        if paths:
+            return form.Item(form.TableSource((paths[0],), True), alias, columns)
+    value = lower(context, node, TRANSFORMED)
+    value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
+    known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
+    if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
+        known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
+    if alias and not columns and len(known) <= 1:
+        # `f(x) AS a`: where the dialect says so, a names the one column too; any other name is a column of it as well.
+        return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
+    return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
+
+
+def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
+    values = [lower(context, one, TRANSFORMED) for one in node.expressions]
+    for value in values:
+        value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
+    whole = joined(values)
+    offset = node.args.get("offset")
+    named_offset = (
+        [context.key(offset)]
+        if isinstance(offset, exp.Identifier)
+        else [context.fold("offset", False)]
+        if offset
+        else []
+    )
+    if context.rule.parser == "bigquery":
+        alias = alias or (columns[0] if columns else "")
+        return form.Item(form.Generated(whole, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
+    each = values if columns and len(values) > 1 and len(columns) in {len(values), len(values) + 1} else []
+    if len(each) < len(columns) and each:
+        each = [*each, whole]
+    if not columns and len(values) == 1 and alias:
+        columns = [alias] if context.rule.parser in {"postgres", "redshift", "duckdb"} else []
+        return form.Item(form.Generated(whole, columns + named_offset, True, each), alias, lateral=True)
+    return form.Item(form.Generated(whole, columns + named_offset, not columns, each), alias, lateral=True)
+
+
+def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
+    args = node.args
+    fields = [one for one in args.get("fields") or () if isinstance(one, exp.In)]
+    if args.get("unpivot"):
+        return _unpivot(context, node, fields, source)
+    aggregates = list(args.get("expressions") or ())
+    using = args.get("using")
+    if using:  # DuckDB: PIVOT t ON x USING sum(y)
+        choosers, aggregates = aggregates, list(using)
+    else:
+        choosers = [one.this for one in fields]
+    chooser = joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
+    values = [lower(context, one.this if isinstance(one, exp.Alias) else one, AS_IS) for one in aggregates]
+    names = [context.key(one) for one in args.get("columns") or ()]
+    columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []
+    group = args.get("group")
+    keys = None
+    if group is not None:
+        keys = [(context.output_name(one), lower(context, one)) for one in group.expressions]
+    return form.Pivoted(source, values, chooser, columns, keys)
+
+
+def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source) -> form.Source:
+    """Every value column is fed by the columns at its place in each entry of IN; the name column by none."""
+    args = node.args
+    values: list[str] = []
+    for one in args.get("expressions") or ():
+        inner = one.expressions if isinstance(one, exp.Tuple) else [one]
+        values += [context.output_name(part) for part in inner]
+    names: list[str] = []
+    keeps_nulls = bool(args.get("include_nulls"))
+    fed: list[list[str]] = [[] for _ in values]
+    into = args.get("into")
+    if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
+        names = [context.key(into.this)] if into.this is not None else []
+        fed = [[name] for name in values]
+        outputs = [context.key(one) for one in into.expressions]
+        return form.Unpivoted(
+            source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
+        )
+    for field in fields:
+        names.append(context.output_name(field.this))
+        for entry in field.expressions:
+            inner = entry.this if isinstance(entry, (exp.Alias, exp.PivotAlias)) else entry
+            parts = inner.expressions if isinstance(inner, exp.Tuple) else [inner]
+            for place, part in enumerate(parts):
+                if place < len(fed):
+                    fed[place].append(context.output_name(part))
+    return form.Unpivoted(
+        source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls
+    )

@@ -1,0 +1,129 @@
+"""Statements of the parser's tree to the internal form: what is written from what. `query` knows queries, `write` and `change` their kinds."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.dialect import Rules
+from headwater.columns.lowering.change import alter, create_bare, drop, session_setting, truncate
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.query import lower_query
+from headwater.columns.lowering.source import everything, item, lower_pivot
+from headwater.columns.lowering.update import delete, merge, update
+from headwater.columns.lowering.write import copy, create_as, export, insert, load, multiple, returned, select_into
+
+# Statements that say nothing about data: named, and done with.
+_SILENT = [
+    "Transaction",
+    "Commit",
+    "Rollback",
+    "Grant",
+    "Revoke",
+    "Analyze",
+    "Comment",
+    "Kill",
+    "Describe",
+    "Show",
+    "Pragma",
+    "Attach",
+    "Detach",
+    "Uncache",
+    "Refresh",
+    "Undrop",
+    "Summarize",
+    "Semicolon",
+    "Heredoc",
+    "Execute",
+    "ExecuteSql",
+    "AlterSession",
+    "Put",
+    "Get",
+    "Declare",
+    "Return",
+    "Annotation",
+]
+
+
+def new_context(rule: Rules) -> Context:
+    return Context(rule, lower_query, _changing)
+
+
+def _changing(context: Context, node: Any) -> tuple[form.Query, form.Form]:
+    """A statement that stands as a CTE: what it returns, and what it does."""
+    _, effect = _lowered(context, node)
+    return returned(context, node), effect or form.SeveralForm([])
+
+
+def lower_statement(node: Any, rule: Rules) -> form.Lowered:
+    """The form of one parsed statement. Whatever is not understood is a warning. RecursionError is the caller's to catch."""
+    context = new_context(rule)
+    kind, found = _lowered(context, node)
+    if context.effects and found is not None:
+        found = form.SeveralForm([*context.effects, found])
+    return form.Lowered(kind, found, rule.parser, context.spelling, context.warnings)
+
+
+def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
+    if isinstance(node, exp.Query):
+        if isinstance(node, exp.Select) and node.args.get("into") is not None:
+            return "SELECT INTO", select_into(context, node)
+        return "SELECT", form.QueryForm(lower_query(context, node))
+    if isinstance(node, exp.Insert):
+        return ("INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"), insert(context, node)
+    if isinstance(node, exp.Create):
+        return _create(context, node)
+    if isinstance(node, exp.Merge):
+        return "MERGE", merge(context, node)
+    if isinstance(node, exp.Update):
+        return "UPDATE", update(context, node)
+    if isinstance(node, exp.Delete):
+        return "DELETE", delete(context, node)
+    if isinstance(node, exp.MultitableInserts):
+        return "INSERT", multiple(context, node)
+    if isinstance(node, exp.Copy):
+        return "COPY", copy(context, node)
+    if isinstance(node, exp.LoadData):
+        return "LOAD", load(context, node)
+    if isinstance(node, exp.Export):
+        return "EXPORT", export(context, node)
+    if isinstance(node, exp.Cache):
+        return "CACHE TABLE", create_as(context, node, "TABLE", temporary=True)
+    if isinstance(node, exp.Alter):
+        actions = node.args.get("actions") or []
+        if actions and isinstance(actions[0], exp.Query):
+            return f"ALTER {node.args.get('kind') or 'VIEW'}", create_as(context, node, "VIEW", query=actions[0])
+        return f"ALTER {node.args.get('kind') or ''}".strip(), alter(context, node)
+    if isinstance(node, exp.Drop):
+        return f"DROP {node.args.get('kind') or ''}".strip(), drop(context, node)
+    if isinstance(node, exp.TruncateTable):
+        return "TRUNCATE", truncate(context, node)
+    if isinstance(node, (exp.Use, exp.Set)):
+        return type(node).__name__.upper(), session_setting(context, node)
+    if isinstance(node, exp.Pivot) and isinstance(node.this, exp.Expr):  # DuckDB's PIVOT and UNPIVOT as statements
+        pivoted = form.Item(lower_pivot(context, node, item(context, node.this).source))
+        return "SELECT", form.QueryForm(everything([pivoted]))
+    if isinstance(node, (exp.Values, exp.Table)):
+        return "SELECT", form.QueryForm(lower_query(context, node))
+    name = type(node).__name__
+    if name not in _SILENT:
+        context.warn("this is no statement that is known")
+        return "UNKNOWN", None
+    return name.upper(), None
+
+
+def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
+    args = node.args
+    what = str(args.get("kind") or "").upper()
+    properties = {type(one) for one in (args["properties"].expressions if args.get("properties") else ())}
+    words = ["CREATE"]
+    temporary = exp.TemporaryProperty in properties
+    if exp.MaterializedProperty in properties:
+        words.append("MATERIALIZED")
+    kind = " ".join([*words, what])
+    if what in {"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"}:
+        query = args.get("expression")
+        if isinstance(query, (exp.Query, exp.Values, exp.Table)):
+            return kind, create_as(context, node, what, temporary=temporary)
+        return kind, create_bare(context, node, temporary=temporary)
+    return kind, None

@@ -1,0 +1,252 @@
+"""Statements that change rows where they are: UPDATE, MERGE, DELETE, and an INSERT's ON CONFLICT."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.kinds import FILTER, JOIN
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.query import ctes, lower_query, projections
+from headwater.columns.lowering.source import item, join, sources, table_parts
+
+
+def conflict(context: Context, node: Any, where: form.Target, query: form.Query) -> form.Form | None:
+    """ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE: the rows that were to come in are called excluded (MySQL: VALUES(c))."""
+    clause = node.args.get("conflict")
+    if clause is None or not clause.expressions:
+        return None
+    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    incoming = form.Item(form.Derived(query), context.fold("excluded", False), list(where.columns))
+    shown = query.items if isinstance(query, form.Select) else []  # MySQL lets the values name the query's own tables.
+    assignments = [
+        (_assigned_name(context, one.this), lower(context, one.expression.transform(_incoming)))
+        for one in clause.expressions
+        if isinstance(one, exp.EQ)
+    ]
+    conditions = [lower(context, found.this, FILTER)] if (found := clause.args.get("where")) is not None else []
+    return form.UpdateForm(
+        form.Target(where.name),
+        "UPDATE",
+        item(context, table),
+        [incoming, *shown],
+        [form.SetClause(assignments, False, [])],
+        conditions,
+    )
+
+
+def _incoming(node: Any) -> Any:
+    """MySQL's VALUES(c) as the column c of the incoming rows."""
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "VALUES" and len(node.expressions) == 1:
+        return exp.column(node.expressions[0].name, table="excluded")
+    return node
+
+
+def _assignments(context: Context, nodes: list[Any]) -> list[tuple[str, form.Expression]]:
+    """SET a = x, (b, c) = (y, z), (d, e) = (SELECT …)."""
+    found: list[tuple[str, form.Expression]] = []
+    for one in nodes:
+        if not isinstance(one, (exp.EQ, exp.PropertyEQ)):
+            continue
+        left, right = one.this, one.expression
+        if isinstance(left, exp.Paren):
+            left = exp.Tuple(expressions=[left.this])
+        if not isinstance(left, exp.Tuple):
+            found.append((_assigned_name(context, left), lower(context, right)))
+            continue
+        names = [_assigned_name(context, part) for part in left.expressions]
+        inner = right.unnest() if isinstance(right, exp.Subquery) else right
+        if isinstance(inner, exp.Tuple):
+            found += [(name, lower(context, part)) for name, part in zip(names, inner.expressions, strict=False)]
+        elif isinstance(inner, exp.Select):
+            for place, name in enumerate(names):
+                query = lower_query(context, inner)
+                if isinstance(query, form.Select) and place < len(query.projections):
+                    query.projections = [
+                        query.projections[place],
+                        *query.projections[:place],
+                        *query.projections[place + 1 :],
+                    ]
+                found.append((name, form.Expression([], [(query, 0, form.SCALAR)])))
+        else:
+            found += [(name, lower(context, right)) for name in names]
+    return found
+
+
+def _assigned_name(context: Context, node: Any) -> str:
+    """The column an assignment goes to; a field of a struct is its column."""
+    while isinstance(node, (exp.Dot, exp.Bracket)):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return context.column(node)[-1]
+    return context.output_name(node)
+
+
+def update(context: Context, node: Any) -> form.Form:
+    args = node.args
+    own = ctes(context, node)
+    table = node.this
+    items: list[form.Item] = []
+    clause = args.get("from_")
+    if clause is not None:
+        items += sources(context, clause.this)
+    for one in (table.args.get("joins") or ()) if isinstance(table, exp.Table) else ():
+        items += join(context, one)
+    itself = item(context, table)
+    itself, items = _same_table(itself, items)
+    assignments = _assignments(context, args.get("expressions") or [])
+    where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
+    name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
+    name, assignments = _beneath(own, itself, name, assignments)
+    return _logged(
+        context,
+        node,
+        form.UpdateForm(
+            form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
+        ),
+    )
+
+
+def _logged(context: Context, node: Any, changed: form.UpdateForm) -> form.Form:
+    """OUTPUT … INTO (T-SQL): the changed rows go into a table too."""
+    returning = node.args.get("returning")
+    into = returning.args.get("into") if returning is not None else None
+    if not isinstance(into, exp.Expr) or context.rule.parser != "tsql":
+        return changed
+    found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
+    parts = (
+        table_parts(context, found[0])
+        if found and isinstance(found[0], exp.Table)
+        else context.column(found[0])
+        if found
+        else (context.key(into),)
+    )
+    rows = [form.Item(form.TableSource(changed.target.name), alias) for alias in ("inserted", "deleted")]
+    logged = form.WriteForm(
+        form.Target(parts), "APPEND", form.Select(projections(context, returning.expressions), rows)
+    )
+    return form.SeveralForm([changed, logged])
+
+
+def _beneath(
+    own: list[form.Cte], itself: form.Item, name: form.Parts, assignments: list[tuple[str, form.Expression]]
+) -> tuple[form.Parts, list[tuple[str, form.Expression]]]:
+    """A CTE over one table that is changed (T-SQL): the table is what changes, its columns under their own names."""
+    cte = next((one for one in own if name == (one.name,)), None)
+    if cte is None or not isinstance(cte.query, form.Select) or len(cte.query.items) != 1:
+        return name, assignments
+    source = cte.query.items[0].source
+    if not isinstance(source, form.TableSource):
+        return name, assignments
+    names = {
+        (cte.columns[place] if place < len(cte.columns) else one.name): one.value.references[0][0][-1]
+        for place, one in enumerate(cte.query.projections)
+        if one.star is None and len(one.value.references) == 1
+    }
+    return source.name, [(names.get(column, column), value) for column, value in assignments]
+
+
+def _same_table(itself: form.Item, items: list[form.Item]) -> tuple[form.Item, list[form.Item]]:
+    """`UPDATE a … FROM t a`: the target is the one of FROM that has its name."""
+    if not isinstance(itself.source, form.TableSource):
+        return itself, items
+    wanted = itself.source.name[-1].lower() if itself.source.name else ""
+    for place, one in enumerate(items):
+        if isinstance(one.source, form.TableSource) and (
+            (one.alias.lower() == wanted and len(itself.source.name) == 1)
+            or (one.source.name == itself.source.name and one.alias.lower() == itself.alias.lower())
+        ):
+            rest = items[:place] + items[place + 1 :]
+            if one.on is not None and rest:
+                rest[-1].on = form.Expression(
+                    [*(rest[-1].on.references if rest[-1].on else []), *one.on.references],
+                    [*(rest[-1].on.subqueries if rest[-1].on else []), *one.on.subqueries],
+                )
+            return form.Item(one.source, one.alias), rest
+    return itself, items
+
+
+def delete(context: Context, node: Any) -> form.Form:
+    args = node.args
+    own = ctes(context, node)
+    table = node.this
+    items: list[form.Item] = []
+    for one in args.get("using") or ():
+        items += sources(context, one)
+    # T-SQL's `DELETE TOP (n) FROM t` comes as a table called TOP with columns, its `DELETE t` as one before a FROM there is not.
+    tables = [one for one in args.get("tables") or () if not one.alias_column_names]
+    if tables and not isinstance(table, exp.Table):
+        table = tables[0]
+    elif tables:
+        items = [*sources(context, table), *items]
+        table = tables[0]
+    elif isinstance(table, exp.Table):
+        for one in table.args.get("joins") or ():
+            items += join(context, one)
+    itself, items = _same_table(item(context, table), items)
+    where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
+    name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
+    name, _ = _beneath(own, itself, name, [])
+    return _logged(context, node, form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own))
+
+
+def merge(context: Context, node: Any) -> form.Form:
+    args = node.args
+    own = ctes(context, node)
+    itself = item(context, node.this)
+    incoming = sources(context, args["using"])
+    clauses: list[form.SetClause] = []
+    for when in args["whens"].expressions:
+        condition = when.args.get("condition")
+        deciding = [lower(context, condition, FILTER)] if condition is not None else []
+        then = when.args.get("then")
+        clause = _branch(context, then, deciding)
+        if not when.args.get("matched"):
+            clause.sees = "target" if when.args.get("source") else "source"
+        clauses.append(clause)
+    condition = args.get("on")
+    on = lower(context, condition, JOIN) if isinstance(condition, exp.Expr) else None
+    for one in args.get("using_cond") or ():
+        on = on or form.Expression()
+        on.references = [
+            *on.references,
+            *(((side.alias, context.key(one)), JOIN, "") for side in (itself, incoming[0])),
+        ]
+    name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
+    return form.UpdateForm(form.Target(name), "MERGE", itself, incoming, clauses, [], on, own)
+
+
+def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> form.SetClause:
+    clause = form.SetClause([], False, deciding)
+    if isinstance(then, exp.Update):
+        listed: Any = then.args.get("expressions")
+        if not listed or isinstance(listed, exp.Star) or isinstance(listed[0], exp.Star):  # DuckDB: UPDATE alone is all
+            clause.star = True
+        else:
+            clause.assignments = _assignments(context, listed)
+        if (where := then.args.get("where")) is not None:
+            deciding.append(lower(context, where.this, FILTER))
+    elif isinstance(then, exp.Insert):
+        names, values = then.this, then.args.get("expression")
+        if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star) or not (names or values):
+            clause.star = True
+            return clause
+        if not values and isinstance(names, exp.Tuple) and names.sql().upper() == "(BY AS NAME)":
+            clause.star = True
+            return clause
+        listed = values.expressions if isinstance(values, exp.Tuple) else [values] if values else []
+        if isinstance(values, exp.Values):
+            row = values.expressions[0]
+            listed = row.expressions if isinstance(row, exp.Tuple) else [row]
+        named_columns = (
+            names.expressions if isinstance(names, (exp.Tuple, exp.Schema)) else [names] if names is not None else []
+        )
+        if named_columns:
+            clause.assignments = [
+                (_assigned_name(context, name), lower(context, value))
+                for name, value in zip(named_columns, listed, strict=False)
+            ]
+        else:
+            clause.by_position = [lower(context, value) for value in listed]
+    return clause

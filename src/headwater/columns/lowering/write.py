@@ -1,0 +1,203 @@
+"""Statements that put rows into tables: INSERT, CREATE … AS, COPY, LOAD, EXPORT, multi-insert. `update` has those that change rows."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.kinds import FILTER
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.query import ctes, lower_query, projections
+from headwater.columns.lowering.source import everything, item, join, sources, table_parts
+from headwater.columns.lowering.target import partition, target
+from headwater.columns.lowering.update import conflict
+
+
+def _query(context: Context, node: Any) -> form.Query:
+    return lower_query(context, node)
+
+
+def _with(query: form.Query, own: list[form.Cte]) -> form.Query:
+    if own:
+        query.ctes = [*own, *query.ctes]
+    return query
+
+
+def select_into(context: Context, node: Any) -> form.Form:
+    into = node.args["into"]
+    bare = node.copy()
+    bare.set("into", None)
+    where = target(context, into.this) if into.this is not None else form.Target(())
+    temporary = bool(into.args.get("temporary")) or bool(where.name and where.name[-1].startswith("#"))
+    return form.WriteForm(where, "CREATE", _query(context, bare), temporary=temporary, creates=True)
+
+
+def create_as(context: Context, node: Any, what: str, *, temporary: bool = False, query: Any = None) -> form.Form:
+    """CREATE TABLE/VIEW … AS query, CACHE TABLE, ALTER VIEW."""
+    where = target(context, node.this)
+    own = ctes(context, node)
+    properties = node.args.get("properties")
+    for one in properties.expressions if properties is not None else ():
+        if type(one).__name__ == "ToTableProperty":  # ClickHouse: a materialised view writes another table
+            where = target(context, one.this)
+    # Columns a table declares beside its partition columns are not those of the query, in order, unless no type is given.
+    write = form.WriteForm(
+        where, "CREATE", _with(_query(context, query if query is not None else node.args["expression"]), own),
+        temporary=temporary or bool(where.name and where.name[-1].startswith("#")), creates=True,
+    )  # fmt: skip
+    del what
+    return write
+
+
+def insert(context: Context, node: Any) -> form.Form:
+    args = node.args
+    where = target(context, node.this)
+    if isinstance(args.get("partition"), exp.Partition):
+        partition(context, args["partition"], where)
+    body = args.get("expression")
+    own = ctes(context, node)
+    if isinstance(body, (exp.Query, exp.Values, exp.Table)):
+        query = _with(_query(context, body), own)
+    elif args.get("source"):
+        query = everything(sources(context, args["source"]))
+    else:
+        query = form.Values([])
+        if not args.get("default") and body is not None:
+            context.warn("what is inserted is not a query")
+    action = "OVERWRITE" if args.get("overwrite") else "APPEND"
+    write = form.WriteForm(where, action, query, by_name=bool(args.get("by_name")))
+    forms: list[form.Form] = [write]
+    changed = conflict(context, node, where, query)
+    if changed is not None:
+        forms.append(changed)
+    returning = args.get("returning")
+    into = returning.args.get("into") if returning is not None else None
+    if isinstance(into, exp.Expr):
+        found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
+        if found:
+            parts = table_parts(context, found[0]) if isinstance(found[0], exp.Table) else context.column(found[0])
+            logged = form.Select(
+                projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")]
+            )
+            forms.append(form.WriteForm(form.Target(parts), "APPEND", logged))
+    return forms[0] if len(forms) == 1 else form.SeveralForm(forms)
+
+
+def _as(where: form.Target, alias: str) -> form.Item:
+    return form.Item(form.TableSource(where.name), alias)
+
+
+def multiple(context: Context, node: Any) -> form.Form:
+    """Hive's FROM … INSERT … INSERT …, and INSERT ALL/FIRST of Oracle and Snowflake."""
+    source = node.args.get("source")
+    own = ctes(context, node)
+    forms: list[form.Form] = []
+    if isinstance(source, exp.Query) and not (isinstance(source, exp.Subquery) and source.alias):
+        shared = form.Item(form.Derived(context.query(source)))
+    else:
+        shared = item(context, source)
+    hung = []
+    for one in (source.args.get("joins") or ()) if isinstance(source, exp.Table) else ():
+        hung += join(context, one)
+    for one in (source.args.get("laterals") or ()) if isinstance(source, exp.Table) else ():
+        hung.append(item(context, one))
+    passed: list[Any] = []
+    for one in node.expressions:
+        condition = None
+        inner = one
+        if isinstance(one, exp.ConditionalInsert):
+            condition, inner = one.args.get("expression"), one.this
+        if condition is not None:
+            passed.append(condition)
+        body = inner.args.get("expression")
+        where = target(context, inner.this)
+        if isinstance(body, exp.Values):
+            rows = body.expressions[0]
+            values = rows.expressions if isinstance(rows, exp.Tuple) else [rows]
+            query: form.Query = form.Select(projections(context, values), [shared])
+        elif isinstance(body, exp.Select):
+            query = lower_query(context, body)
+            assert isinstance(query, form.Select)
+            query.items = [shared, *hung, *query.items]
+        elif body is None:
+            query = everything([shared])
+        else:
+            query = lower_query(context, body)
+        if isinstance(query, form.Select):
+            if condition is not None:
+                query.where.append(lower(context, condition, FILTER))
+            elif isinstance(one, exp.ConditionalInsert) and one.args.get("else_"):
+                query.where += [lower(context, before, FILTER) for before in passed]
+        action = "OVERWRITE" if inner.args.get("overwrite") else "APPEND"
+        forms.append(form.WriteForm(where, action, query))
+    return form.SeveralForm(forms, own)
+
+
+def returned(context: Context, node: Any) -> form.Query:
+    """What RETURNING gives."""
+    returning = node.args.get("returning")
+    if returning is None:
+        return form.Select([])
+    where = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    items = sources(context, where) if isinstance(where, exp.Table) else []
+    return form.Select(projections(context, returning.expressions), items)
+
+
+def copy(context: Context, node: Any) -> form.Form:
+    """COPY in all its directions: into a table from files or a query over a stage; into files from a table or a query."""
+    args = node.args
+    files = args.get("files") or []
+    from_files = bool(args.get("kind"))
+    where = target(context, node.this) if not isinstance(node.this, exp.Query) else form.Target(())
+    if isinstance(node.this, exp.Query):
+        paths = [one.name for one in files if isinstance(one, exp.Literal)] or ["stdout"]
+        return form.WriteForm(form.Target((paths[0],), is_path=True), "EXPORT", context.query(node.this))
+    if not from_files:
+        paths = [one.name for one in files if isinstance(one, exp.Literal)] or ["stdout"]
+        query = everything([form.Item(form.TableSource(where.name))])
+        if where.columns:
+            query = form.Select(
+                [form.Projection(name, form.Expression([((name,), 0, "")])) for name in where.columns], query.items
+            )
+        return form.WriteForm(form.Target((paths[0],), is_path=True), "EXPORT", query)
+    action = "EXPORT" if where.is_path else "APPEND"
+    items: list[form.Item] = []
+    for one in files:
+        if isinstance(one, exp.Query):
+            return form.WriteForm(where, action, context.query(one))
+        if isinstance(one, exp.Table):
+            items.append(item(context, one))
+        elif isinstance(one, (exp.Literal, exp.Var, exp.Identifier)):
+            items.append(form.Item(form.TableSource((one.name,), True)))
+    return form.WriteForm(where, action, everything(items[:1]))
+
+
+def load(context: Context, node: Any) -> form.Form:
+    args = node.args
+    where = target(context, node.this)
+    action = "OVERWRITE" if args.get("overwrite") else "APPEND"
+    if isinstance(args.get("partition"), exp.Partition):
+        partition(context, args["partition"], where)
+    paths = [args["inpath"].name] if args.get("inpath") else []
+    files = args.get("files")
+    if isinstance(files, exp.Expr):
+        paths = [
+            one.name
+            for found in files.find_all(exp.Property)
+            if found.this.name.lower() == "uris"
+            for one in found.find_all(exp.Literal)
+        ]
+    return form.WriteForm(where, action, everything([form.Item(form.TableSource((path,), True)) for path in paths[:1]]))
+
+
+def export(context: Context, node: Any) -> form.Form:
+    options = node.args.get("options")
+    paths = [
+        found.args["value"].name
+        for found in (options.find_all(exp.Property) if options is not None else ())
+        if found.this.name.lower() in {"uri", "path", "location"} and isinstance(found.args.get("value"), exp.Literal)
+    ]
+    return form.WriteForm(
+        form.Target((paths[0] if paths else "export",), is_path=True), "EXPORT", context.query(node.this)
+    )

@@ -1,0 +1,1 @@
+"""What the parser does not read, read in other ways, each labelled with how much it understood."""

@@ -1,0 +1,401 @@
+"""A statement's form to what it does: flows into targets, changes of tables, names left open; and what it leaves in the session. No parser here."""
+
+import msgspec
+
+from headwater.columns import form
+from headwater.columns.catalog import Catalog, Schema
+from headwater.columns.dialect import rules
+from headwater.columns.kinds import DIRECT, MASKED
+from headwater.columns.resolving.relation import (
+    Column,
+    Dependencies,
+    Guess,
+    Leaves,
+    Open,
+    Relation,
+    Rows,
+    add,
+    union,
+)
+from headwater.columns.resolving.resolver import Resolver, TooMuch
+from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved
+from headwater.columns.session import Session
+
+_DIRECT = DIRECT | DIRECT << MASKED
+
+
+class Outcome(msgspec.Struct):
+    """What resolving one statement gives (see `result.Statement`)."""
+
+    flows: list[Flow] = []
+    changes: list[Change] = []
+    reads: list[TableName] = []
+    writes: list[TableName] = []
+    unresolved: list[Unresolved] = []
+    warnings: list[str] = []
+    level: Level = Level.FULL
+
+
+def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcome:
+    """Resolve a statement's form with what is known now. `session` moves on by it. Never raises on any form."""
+    result = Outcome(warnings=list(lowered.warnings))
+    rule = rules(lowered.dialect)
+    variables = session.variables | frozenset(lowered.variables)
+    resolver = Resolver(rule, catalog, session, lowered.spelling, variables)
+    for name, told in lowered.values.items():
+        held = {column: _held(resolver.leaves, inputs) for column, inputs in told}
+        resolver.values[name] = {"": next(iter(held.values()), {}), **held}
+    if lowered.form is None:
+        return result
+    teller = _Teller(resolver, result)
+    try:
+        teller.tell(lowered.form, {})
+    except TooMuch:
+        result.level = Level.PARTIAL
+        result.warnings.append("the statement has more column dependencies than are kept: some are left out")
+    except RecursionError:
+        result.level = Level.PARTIAL
+        result.warnings.append("the statement nests too deep: some of it is left out")
+    teller.close()
+    return result
+
+
+def _held(leaves: Leaves, inputs: list[tuple[TableName, str, int, str]]) -> Dependencies:
+    return {leaves.column(table, field, path): bits for table, field, bits, path in inputs}
+
+
+class _Teller:
+    """Resolves forms and says what they do."""
+
+    def __init__(self, resolver: Resolver, result: Outcome) -> None:
+        self.resolver = resolver
+        self.session = resolver.session
+        self.result = result
+        self.inputs: dict[tuple[int, int], Input] = {}
+        self.guesses: dict[int, list[tuple[int, int, int]]] = {}
+
+    def tell(self, what: form.Form, ctes: dict[str, Relation]) -> None:
+        if isinstance(what, form.QueryForm):
+            relation = self.resolver.query(what.query, ctes, None)
+            self.flow(None, "SELECT", relation.columns(), relation.rows, list(self.resolver.reads))
+        elif isinstance(what, form.WriteForm):
+            self._write(what, ctes)
+        elif isinstance(what, form.UpdateForm):
+            self._update(what, ctes)
+        elif isinstance(what, form.SeveralForm):
+            known = self.resolver.with_ctes(what.ctes, ctes, None)
+            for one in what.forms:
+                self.tell(one, known)
+        elif isinstance(what, form.ChangeForm):
+            self._change(what)
+        else:
+            self._session(what)
+
+    # --- kinds of statements
+
+    def _write(self, what: form.WriteForm, ctes: dict[str, Relation]) -> None:
+        before = len(self.resolver.reads)
+        relation = self.resolver.query(what.query, ctes, None)
+        reads = list(self.resolver.reads) if what.query.ctes or not before else self._reads_of(relation, before)
+        name = self.target(what.target, temporary=what.temporary and what.creates)
+        columns = self._placed(what, name, relation.columns())
+        self.flow(name, what.action, columns, relation.rows, reads)
+        if what.creates:
+            self.result.changes.append(Change("CREATE", name, None, what.temporary))
+            known = not any(isinstance(value, Open) for _, value in columns)
+            schema = (
+                Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
+                if known
+                else None
+            )
+            self.session.made(self.key(what.target.name, what.temporary), schema, temporary=what.temporary)
+
+    def _reads_of(self, relation: Relation, before: int) -> list[TableName]:
+        """The tables of one of several flows: those met since, and those its columns and rows name."""
+        found = dict.fromkeys(list(self.resolver.reads)[before:])
+        everything = union([*relation.first_values(), relation.rows.flat() if relation.rows else {}])
+        for leaf in everything:
+            entry = self.resolver.leaves.entries[leaf]
+            if isinstance(entry, tuple) and entry[0]:
+                found[entry[0]] = None
+        return list(found)
+
+    def _placed(self, what: form.WriteForm, name: TableName, columns: list[Column]) -> list[Column]:
+        """The query's columns under the names they get in the target."""
+        target = what.target
+        if what.by_name:
+            return columns
+        names = target.columns
+        if not names and not what.creates:
+            schema = self.known(target)
+            if schema is not None:
+                names = [key for key in schema.keys if key not in target.partition]
+            elif not target.is_path:
+                self.result.warnings.append(
+                    f"the columns of {'.'.join(name)} are unknown: they are called as the query calls them"
+                )
+        if not names:
+            tail = target.dynamic if len(target.dynamic) <= len(columns) else []
+            kept = len(columns) - len(tail)
+            return columns[:kept] + [(new, value) for new, (_, value) in zip(tail, columns[kept:], strict=True)]
+        opened = next((place for place, (_, value) in enumerate(columns) if isinstance(value, Open)), None)
+        if opened is not None:
+            return self._placed_open(names, columns, opened)
+        if len(names) != len(columns) and columns:
+            self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
+        placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
+        return placed + columns[len(names) :]
+
+    def _placed_open(self, names: list[str], columns: list[Column], opened: int) -> list[Column]:
+        """Up to the star by place; after it a name of the target is a guess: the column of that name behind the star."""
+        placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns[:opened], strict=False)]
+        after = columns[opened + 1 :]
+        if any(isinstance(value, Open) for _, value in after):
+            after = []
+        last = (
+            [(new, value) for new, (_, value) in zip(names[len(names) - len(after) :], after, strict=False)]
+            if after
+            else []
+        )
+        behind = names[opened : len(names) - len(after)]
+        stars = [value for _, value in columns[opened:] if isinstance(value, Open)]
+        for new in behind:
+            found = [value for star in stars if (value := star.field(new)) is not None]
+            placed.append(
+                (
+                    new,
+                    self.resolver.leaves.guess(
+                        new, found, "columns behind a star go in by place, and their table is unknown", 0.9
+                    ),
+                )
+            )
+        return placed + last
+
+    def _update(self, what: form.UpdateForm, ctes: dict[str, Relation]) -> None:
+        resolver = self.resolver
+        ctes = resolver.with_ctes(what.ctes, ctes, None)
+        scope = resolver.scope(ctes, None)
+        own: Dependencies = {}
+        below: list[Rows] = []
+        known_reads = dict(resolver.reads)
+        resolver.item(what.target_item, scope, own, below)
+        target_reads = [name for name in resolver.reads if name not in known_reads]
+        for name in target_reads:
+            del resolver.reads[name]
+        target_relation = scope.relations[0][2] if scope.relations else Relation([])
+        for item in what.items:
+            resolver.item(item, scope, own, below)
+        name = target_reads[0] if target_reads else self.target(what.target)
+        for condition in [*([what.on] if what.on is not None else []), *what.where]:
+            add(own, resolver.value(condition, scope))
+        columns: dict[str, Dependencies] = {}
+        both = scope
+        for clause in what.clauses:
+            scope = both
+            if clause.sees:
+                scope = resolver.scope(ctes, None)
+                for one in both.relations[:1] if clause.sees == "target" else both.relations[1:]:
+                    scope.add(*one)
+            for condition in clause.deciding:
+                add(own, resolver.value(condition, scope))
+            for column, value in self._assigned(
+                clause, what, both.relations[1][2] if len(both.relations) > 1 else None
+            ):
+                found = resolver.value(value, scope) if isinstance(value, form.Expression) else value
+                columns[column] = union([columns[column], found]) if column in columns else found
+        used_itself = any(
+            bits & _DIRECT and isinstance(entry, tuple) and entry[0] == name
+            for value in columns.values()
+            for leaf, bits in value.items()
+            for entry in (resolver.leaves.entries[leaf],)
+        )
+        reads = list(resolver.reads)
+        if not target_reads and not used_itself and name in reads:  # A CTE over the target stood for it.
+            reads.remove(name)
+            del resolver.reads[name]
+        if used_itself and name not in reads:
+            reads.append(name)
+            resolver.reads[name] = None
+        del target_relation
+        self.flow(name, what.action, list(columns.items()), Rows(own, below), reads)
+
+    def _assigned(
+        self, clause: form.SetClause, what: form.UpdateForm, source: Relation | None
+    ) -> list[tuple[str, form.Expression | Dependencies]]:
+        found: list[tuple[str, form.Expression | Dependencies]] = list(clause.assignments)
+        schema = self.known(what.target)
+        if clause.by_position:
+            names = list(schema.keys) if schema is not None else []
+            for place, value in enumerate(clause.by_position):
+                own = value.references[0][0][-1] if value.references else f"_{place + 1}"
+                found.append((names[place] if place < len(names) else own, value))
+        if clause.star and source is not None:
+            if schema is not None:
+                for name in schema.keys:
+                    fitting = source.any(name)
+                    if len(fitting) == 1:
+                        found.append((name, fitting[0]))
+                    elif fitting:
+                        reason = "more than one table of unknown schema may have it"
+                        found.append((name, self.resolver.leaves.guess(name, fitting, reason)))
+            else:
+                found += [
+                    (name, value.star() if isinstance(value, Open) else value) for name, value in source.columns()
+                ]
+        return found
+
+    def _change(self, what: form.ChangeForm) -> None:
+        for query in what.reads:
+            relation = self.resolver.query(query, {}, None)
+            self.flow(None, "SELECT", relation.columns(), relation.rows, list(self.resolver.reads))
+        for action, parts, other_parts in what.changes:
+            key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
+            name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
+            self.result.changes.append(Change(action, name, other, what.temporary))
+            if action in {"CREATE", "CLONE", "LIKE"}:
+                schema = None
+                if what.columns:
+                    schema = Schema(name, [self.shown(one) for one in what.columns], self.resolver.rule.parser)
+                elif other_parts:
+                    found = self.session.find(other_key) or self.resolver.catalog.find(other_key)
+                    schema = Schema(name, found.columns, self.resolver.rule.parser) if found else None
+                self.session.made(key, schema, temporary=what.temporary)
+            if action in {"CREATE", "CLONE"} and other_parts and other is not None:
+                self._copied(name, other, other_key, action)
+            elif action == "DROP":
+                self.session.gone(key)
+            elif action == "RENAME":
+                self._moved(key, other_key, other or name)
+                self.session.renamed(key, other_key)
+            elif action == "SWAP":
+                self._moved(key, other_key, other or name)
+                self._moved(other_key, key, name)
+            if (
+                action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
+                and name not in self.result.writes
+            ):
+                self.result.writes.append(name)
+
+    def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
+        """A clone has every column of the other."""
+        relation, _ = self.resolver.table(form.TableSource(other_key), {})
+        self.flow(name, action, relation.columns(), None, [other])
+
+    def _moved(self, key: TableName, other_key: TableName, other: TableName) -> None:
+        """A table has a new name: its columns go with it."""
+        found = self.resolver.catalog.find(key)
+        if found is not None and self.session.find(key) is None:
+            self.session.made(other_key, Schema(other, found.columns, self.resolver.rule.parser))
+
+    def _session(self, what: form.SessionForm) -> None:
+        session, values = self.session, what.values
+        if what.what == "database" and values:
+            session.database, session.schema = values[0], values[1] if len(values) > 1 else ""
+            session.search_path = ()
+        elif what.what == "schema" and values:
+            session.schema = values[-1]
+            if len(values) > 1:
+                session.database = values[0]
+            session.search_path = ()
+        elif what.what == "search_path":
+            session.search_path = values
+        elif what.what == "variables":
+            session.variables |= frozenset(values)
+
+    # --- names
+
+    def key(self, parts: form.Parts, temporary: bool = False) -> TableName:
+        if temporary and len(parts) == 1:
+            return parts
+        return self.session.qualified(parts, self.resolver.catalog) if parts else ()
+
+    def target(self, target: form.Target, temporary: bool = False) -> TableName:
+        """The name of what is written, as it is shown."""
+        if target.is_path:
+            return target.name
+        key = self.key(target.name, temporary)
+        schema = self.session.find(key) or self.resolver.catalog.find(key)
+        return schema.name if schema is not None and len(schema.name) >= len(key) else self.resolver.shown(key)
+
+    def known(self, target: form.Target) -> Schema | None:
+        if target.is_path:
+            return None
+        key = self.key(target.name)
+        return self.session.find(key) or self.resolver.catalog.find(key)
+
+    def shown(self, name: str) -> str:
+        return self.resolver.spellings.get(name, name)
+
+    # --- saying it
+
+    def flow(
+        self, target: TableName | None, action: str, columns: list[Column], rows: Rows | None, reads: list[TableName]
+    ) -> None:
+        index = len(self.result.flows)
+        outputs = []
+        for place, (name, value) in enumerate(columns):
+            depends = value.star() if isinstance(value, Open) else value
+            outputs.append(Output(self.shown(name), self._inputs(depends, index, place)))
+        deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
+        if self.resolver.values:  # What came through a variable was read where it got its value.
+            met = dict.fromkeys(one.table for output in outputs for one in output.inputs)
+            reads = [*reads, *(table for table in met if table not in reads and table != target)]
+        self.result.flows.append(Flow(target, action, tuple(outputs), deciding, tuple(reads)))
+        if target is not None and target not in self.result.writes:
+            self.result.writes.append(target)
+
+    def _inputs(self, depends: Dependencies, flow: int, output: int) -> tuple[Input, ...]:
+        """Leaves to inputs: one for each column, its paths folded; guesses are set aside."""
+        if not depends:
+            return ()
+        found: list[Input] = []
+        paths = False
+        entries, inputs = self.resolver.leaves.entries, self.inputs
+        for leaf, bits in depends.items():
+            one = inputs.get((leaf, bits))
+            if one is None:
+                entry = entries[leaf]
+                if entry.__class__ is Guess:
+                    self.guesses.setdefault(leaf, []).append((flow, output, bits))
+                    continue
+                table, field, path = entry  # type: ignore[misc]
+                one = inputs[leaf, bits] = Input(table, self.shown(field), bits, path)
+            paths = paths or bool(one.path)
+            found.append(one)
+        if paths:
+            found = _folded(found)
+        if len(found) > 1:
+            found.sort()
+        return tuple(found)
+
+    def close(self) -> None:
+        result = self.result
+        result.reads = list(self.resolver.reads)
+        entries = self.resolver.leaves.entries
+        for leaf, outputs in self.guesses.items():
+            guess = entries[leaf]
+            assert isinstance(guess, Guess)
+            bits = 0
+            for _, _, kinds in outputs:
+                bits |= kinds
+            candidates = tuple(self._candidate(one, bits) for one in guess.candidates)
+            result.unresolved.append(Unresolved(guess.name, candidates, guess.reason, guess.confidence, tuple(outputs)))
+
+    def _candidate(self, leaf: int, bits: int) -> Input:
+        entry = self.resolver.leaves.entries[leaf]
+        assert isinstance(entry, tuple)
+        return Input(entry[0], self.shown(entry[1]), bits, entry[2])
+
+
+def _folded(found: list[Input]) -> list[Input]:
+    """One input for each column; its path when all agree on it."""
+    by_column: dict[tuple[TableName, str], Input] = {}
+    for one in found:
+        known = by_column.get((one.table, one.field))
+        if known is not None:
+            one = Input(one.table, one.field, one.kinds | known.kinds, one.path if one.path == known.path else "")  # noqa: PLW2901
+        by_column[one.table, one.field] = one
+    return list(by_column.values())
+
+
+__all__ = ["Leaves", "Outcome", "outcome"]

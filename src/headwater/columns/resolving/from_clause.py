@@ -1,0 +1,284 @@
+"""The sources of FROM to relations: tables, derived tables, joins, PIVOT, UNPIVOT, functions that make rows. `resolver` does their queries."""
+
+from abc import ABC, abstractmethod
+
+from headwater.columns import form
+from headwater.columns.catalog import Catalog
+from headwater.columns.dialect import Rules
+from headwater.columns.kinds import FILTER, GROUP_BY, JOIN
+from headwater.columns.resolving.relation import (
+    NOTHING,
+    Column,
+    Dependencies,
+    Leaves,
+    Open,
+    OpenValue,
+    Relation,
+    Rows,
+    TableRelation,
+    add,
+    union,
+    used,
+)
+from headwater.columns.resolving.scope import AFTER, FIRST, NEVER, Scope
+from headwater.columns.result import TableName
+from headwater.columns.session import Session
+
+
+class FromClause(ABC):
+    """Resolves the queries of one statement. `reads`: the tables met so far, in order. `spellings`: how keys are displayed."""
+
+    def __init__(
+        self, rule: Rules, catalog: Catalog, session: Session, spellings: dict[str, str], variables: frozenset[str]
+    ) -> None:
+        self.rule = rule
+        self.catalog = catalog
+        self.session = session
+        self.spellings = spellings
+        self.variables = variables
+        self.leaves = Leaves()
+        self.reads: dict[TableName, None] = {}
+        self.spent = 0
+        self.values: dict[str, dict[str, Dependencies]] = {}
+        """What variables hold, by column; a plain variable's one column is called ""."""
+        self._tables: dict[TableName, tuple[Relation, TableName]] = {}
+        self.scalars: dict[str, Dependencies] = {}
+        """Values that WITH gave a name (ClickHouse)."""
+        self.lateral = AFTER if rule.lateral_aliases else NEVER
+        self.filtering = AFTER if rule.alias_in_where else NEVER
+        no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
+        self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
+        self.ordering = FIRST
+        self.having = AFTER if no_alias_in_keys and rule.parser != "redshift" else FIRST
+        self.grouping = FIRST if rule.alias_first else AFTER
+
+    @abstractmethod
+    def query(self, query: form.Query, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
+        """The relation a query makes."""
+
+    @abstractmethod
+    def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
+        """What an expression depends on."""
+
+    @abstractmethod
+    def into(self, result: Dependencies, expression: form.Expression, scope: Scope) -> None:
+        """Adds what an expression depends on to `result`."""
+
+    @abstractmethod
+    def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
+        """The outputs of a SELECT list."""
+
+    def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
+        found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
+        found.scalars = self.scalars
+        found.values = self.values
+        found.using_first = self.rule.parser in {"spark", "databricks"}
+        return found
+
+    def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
+        """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
+        if (
+            isinstance(item.source, form.Nested)
+            and not item.alias
+            and not item.columns
+            and item.join not in _HIDING
+            and not item.using
+        ):
+            self._open_parentheses(item, scope, own, below)
+            return
+        relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
+        if item.columns:
+            relation = self._renamed(relation, item.columns)
+        if relation.rows is not None:
+            below.append(relation.rows)
+        names = item.using
+        if item.natural:
+            names = self._shared_names(scope, relation, own)
+        if names:
+            add(own, used(scope.join_columns(names, relation, item.join), JOIN))
+        hidden = item.join in _HIDING
+        place = len(scope.relations)
+        scope.add(item.alias, name, relation)
+        if item.on is not None:
+            scope.set_mode(NEVER)
+            self.into(own, item.on, scope)
+        if hidden:
+            scope.hide(item.alias, place)
+
+    def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
+        """Joins in parentheses without an alias: the names inside are names outside."""
+        assert isinstance(item.source, form.Nested)
+        inner = self.scope(scope.ctes, scope.outer)
+        for one in item.source.items:
+            self.item(one, inner, own, below)
+        for alias, name, relation in inner.relations:
+            scope.add(alias, name, relation)
+        scope.merged = {**inner.merged, **scope.merged}
+        if item.on is not None:
+            scope.set_mode(NEVER)
+            self.into(own, item.on, scope)
+
+    def _shared_names(self, scope: Scope, relation: Relation, own: Dependencies) -> list[str]:
+        theirs = {name for name, value in relation.columns() if not isinstance(value, Open)}
+        shared = list(dict.fromkeys(name for name, _ in scope.star(()) if name in theirs))
+        if relation.opens or any(isinstance(value, Open) for _, value in scope.star(())):
+            add(own, used(self.leaves.guess("NATURAL JOIN", [], "the columns both sides share are unknown"), JOIN))
+        return shared
+
+    def source(
+        self, source: form.Source, outer: Scope | None, scope: Scope, below: list[Rows]
+    ) -> tuple[Relation, TableName]:
+        """The relation of a source and the name of the table it is, if it is one."""
+        if isinstance(source, form.TableSource):
+            return self.table(source, scope.ctes)
+        if isinstance(source, form.Derived):
+            return self.query(source.query, scope.ctes, outer), ()
+        if isinstance(source, form.Generated):
+            return self._generated(source, scope), ()
+        if isinstance(source, form.Nested):
+            return self._nested(source, outer, scope), ()
+        inner, name = self.source(source.source, outer, scope, below)
+        within = self.scope(scope.ctes, outer)
+        within.add("", name, inner)
+        if isinstance(source, form.Pivoted):
+            return self._pivoted(source, inner, within), ()
+        if isinstance(source, form.Unpivoted):
+            return self._unpivoted(source, inner), ()
+        own = union(used(self.value(one, within), FILTER) for one in source.deciding)
+        columns = self.projections(source.projections, within)
+        if source.keeps:
+            columns = [*inner.columns(), *columns]
+        return Relation(columns, Rows(own, [inner.rows] if inner.rows else [])), ()
+
+    def table(self, source: form.TableSource, ctes: dict[str, Relation]) -> tuple[Relation, TableName]:
+        parts = source.name
+        if not source.is_path:
+            found = ctes.get(parts[0].lower() if self.rule.insensitive else parts[0]) if len(parts) == 1 else None
+            if found is not None:
+                found.touched = True
+                return found, parts
+            parts = self.session.qualified(parts, self.catalog)
+        known = self._tables.get(parts)
+        if known is None:
+            known = self._tables[parts] = self._table(parts)
+            self.reads[known[1]] = None
+        elif known[1] not in self.reads:
+            self.reads[known[1]] = None
+        return known
+
+    def _table(self, parts: TableName) -> tuple[Relation, TableName]:
+        schema = self.session.find(parts)
+        if schema is not None:
+            shown = schema.name
+        else:
+            schema = self.catalog.find(parts)
+            shown = self.shown(parts)
+            if schema is not None and len(schema.name) >= len(parts):
+                shown = schema.name
+        if schema is None:
+            return Relation([("*", Open(self.leaves, shown))]), shown
+        return TableRelation(schema, shown, self.leaves), shown
+
+    def shown(self, name: TableName) -> TableName:
+        """A name as it is displayed: as the text spells it, where the dialect does not fold."""
+        spellings = self.spellings
+        return tuple(spellings.get(part, part) for part in name) if spellings else name
+
+    def _generated(self, source: form.Generated, scope: Scope) -> Relation:
+        value = self.value(source.value, scope)
+        rows = Rows(used(value, JOIN), []) if value else None  # How many rows there are is the value's to decide.
+        columns: list[Column] = [(name, value) for name in source.columns]
+        for place, one in enumerate(source.each[: len(columns)]):
+            columns[place] = (columns[place][0], self.value(one, scope))
+        if not source.open_ended:
+            return Relation(columns, rows)
+        # A name that is no column is a field of what the function makes; but the star of it is its columns, if they are known.
+        opened = OpenValue(self.leaves, value, within=True)
+        return _Row(columns, opened, rows) if columns else Relation([("*", opened)], rows)
+
+    def _nested(self, source: form.Nested, outer: Scope | None, scope: Scope) -> Relation:
+        inner = self.scope(scope.ctes, outer)
+        own: Dependencies = {}
+        below: list[Rows] = []
+        for item in source.items:
+            self.item(item, inner, own, below)
+        return Relation(inner.star(()), Rows(own, below))
+
+    def _pivoted(self, source: form.Pivoted, inner: Relation, scope: Scope) -> Relation:
+        chooser = self.value(source.chooser, scope)
+        values = [self.value(one, scope) for one in source.aggregates]
+        taken = {reference[0][-1] for one in [*source.aggregates, source.chooser] for reference in one.references}
+        own: Dependencies = dict(used(chooser, GROUP_BY))  # Rows are grouped by it before they are spread.
+        columns: list[Column] = []
+        if source.group is not None:
+            for name, expression in source.group:
+                columns.append((name, self.value(expression, scope)))
+        else:
+            for name, value in inner.columns():
+                if isinstance(value, Open):
+                    columns.append((name, value.without(taken, {})))
+                elif name not in taken:
+                    columns.append((name, value))
+        for _, value in columns:
+            if not isinstance(value, Open):
+                add(own, used(value, GROUP_BY))
+        made = [union([value, chooser]) for value in values]
+        if source.columns:
+            columns += [(name, made[place]) for name, place in source.columns]
+        else:
+            columns.append(("*", OpenValue(self.leaves, union([chooser, *values]))))
+        return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
+
+    def _unpivoted(self, source: form.Unpivoted, inner: Relation) -> Relation:
+        taken = {name for _, fed in source.values for name in fed}
+        columns: list[Column] = []
+        for name, value in inner.columns():
+            if isinstance(value, Open):
+                columns.append((name, value.without(taken, {})))
+            elif name not in taken:
+                columns.append((name, value))
+        named: list[Column] = [(name, NOTHING) for name in source.names]
+        values: list[Column] = [
+            (name, union(found for one in fed for found in inner.any(one)[:1])) for name, fed in source.values
+        ]
+        columns += [*values, *named] if source.values_first else [*named, *values]
+        deciding = (
+            {}
+            if source.keeps_nulls
+            else used(union(value for _, value in values if not isinstance(value, Open)), FILTER)
+        )
+        return Relation(columns, Rows(deciding, [inner.rows] if inner.rows else []))
+
+    def _renamed(self, relation: Relation, names: list[str]) -> Relation:
+        """The relation under the column names of an alias."""
+        if not names:
+            return relation
+        columns: list[Column] = []
+        listed = relation.columns()
+        for place, name in enumerate(names):
+            if place < len(listed) and not any(isinstance(value, Open) for _, value in listed[: place + 1]):
+                columns.append((name, listed[place][1]))
+            elif relation.opens:
+                star = union(one.star() for one in relation.opens)
+                columns.append(
+                    (name, self.leaves.guess(name, [star], "renamed by place, and a table's columns are unknown"))
+                )
+        if len(names) < len(listed):
+            columns += listed[len(names) :]
+        return Relation(columns, relation.rows)
+
+
+class _Row(Relation):
+    """What a function makes: known columns; any other name is a field of the one value."""
+
+    def __init__(self, columns: list[Column], inside: OpenValue, rows: Rows | None) -> None:
+        super().__init__(columns, rows)
+        self.inside: OpenValue = inside
+
+    def any(self, name: str) -> list[Dependencies]:
+        known = self.get(name)
+        found = known if known is not None else self.inside.field(name)
+        return [found] if found is not None else []
+
+
+_HIDING = frozenset({"semi", "anti"})

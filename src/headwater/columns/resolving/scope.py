@@ -1,0 +1,352 @@
+"""Names to columns: what a name means where it stands.
+
+The innermost query that has the name wins; a name that tables of unknown schema could own too is a guess with its candidates, never a pick.
+"""
+
+from headwater.columns import form
+from headwater.columns.dialect import PSEUDO
+from headwater.columns.resolving.relation import (
+    NOTHING,
+    Dependencies,
+    Leaves,
+    Open,
+    OpenValue,
+    Relation,
+    StructValue,
+    add,
+    union,
+)
+from headwater.columns.result import TableName
+
+NEVER, AFTER, FIRST = 0, 1, 2
+"""Whether an output's alias is a name here: not at all, where no column has it, before any column."""
+
+
+class Scope:
+    """The relations a query's expressions see, and those of the queries around it.
+
+    `rows_by_name`: a relation's name alone is its row, where no column is known to have it.
+    `merged`: the columns USING and NATURAL made one of. `aliases`: outputs by name, as far as they are known.
+    """
+
+    def __init__(
+        self,
+        leaves: Leaves,
+        outer: "Scope | None",
+        ctes: dict[str, Relation],
+        variables: frozenset[str],
+        rows_by_name: bool = False,
+    ) -> None:
+        self.rows_by_name = rows_by_name
+        self.using_first = False
+        self.scalars: dict[str, Dependencies] = {}
+        self.values: dict[str, dict[str, Dependencies]] = {}
+        self.leaves = leaves
+        self.outer = outer
+        self.ctes = ctes
+        self.variables = variables
+        self.relations: list[tuple[str, TableName, Relation]] = []
+        self._by_alias: dict[str, Relation] = {}
+        self.merged: dict[str, Dependencies] = {}
+        self.aliases: dict[str, Dependencies] = {}
+        self.mode = NEVER
+        self._caches: tuple[dict[form.Parts, Dependencies], ...] = ({}, {}, {})
+        self.known = self._caches[NEVER]
+        """What has been looked up, in the present mode."""
+
+    def add(self, alias: str, name: TableName, relation: Relation) -> None:
+        self.relations.append((alias, name, relation))
+        self._by_alias.setdefault(alias, relation)
+        self._forget()
+
+    def hide(self, alias: str, place: int) -> None:
+        """The relation at `place` was only there to decide (a semi join)."""
+        _, _, relation = self.relations.pop(place)
+        if self._by_alias.get(alias) is relation:
+            del self._by_alias[alias]
+        self._forget()
+
+    def _forget(self) -> None:
+        for cache in self._caches:
+            cache.clear()
+
+    def set_mode(self, mode: int) -> None:
+        self.mode = mode
+        self.known = self._caches[mode]
+
+    def define(self, name: str, value: Dependencies) -> None:
+        """An output got its value; in some dialects those after it may name it. The first of a name stays."""
+        if name and name not in self.aliases:
+            self.aliases[name] = value
+            self._caches[AFTER].pop((name,), None)
+            self._caches[FIRST].pop((name,), None)
+
+    def column(self, parts: form.Parts, path: str) -> Dependencies:
+        found = self.known.get(parts)
+        if found is None:
+            found = self._find(parts)
+            self.known[parts] = found
+        return self.leaves.deeper(found, path) if path else found
+
+    def _find(self, parts: form.Parts) -> Dependencies:
+        if len(parts) > 1:
+            return self._qualified(parts)
+        name = parts[0]
+        if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
+            for _, _, relation in self.relations:
+                if name in relation.names:
+                    found = relation.get(name)
+                    if found is not None:
+                        return found
+        return self._plain(name)
+
+    # --- one name
+
+    def _plain(self, name: str) -> Dependencies:
+        if name == "*":
+            return self._everything()
+        found, candidates = self._search(name)
+        if found is not None:
+            return found
+        if name in self.scalars:
+            return self.scalars[name]
+        if name.lower() in self.variables or name.startswith("@"):
+            return self._held(name.lower(), "")
+        if candidates and self.rows_by_name:
+            row = self._row(name)
+            if row is not None:
+                return row
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            return self.leaves.guess(name, candidates, "more than one table of unknown schema may have it")
+        row = self._row(name)
+        if row is not None:
+            return row
+        if name.lower() in PSEUDO:
+            return NOTHING
+        return self._missing(name)
+
+    def _search(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:
+        """The column that certainly has the name, or those that may."""
+        candidates: list[Dependencies] = []
+        level: Scope | None = self
+        while level is not None:
+            hit = level._hit(name, candidates)
+            if hit is not None:
+                if not candidates:
+                    return hit, []
+                candidates.append(hit)
+                break
+            level = level.outer
+        return None, candidates
+
+    def _hit(self, name: str, candidates: list[Dependencies]) -> Dependencies | None:
+        mode = self.mode
+        if mode == FIRST and name in self.aliases:
+            return self.aliases[name]
+        if name in self.merged:
+            return self.merged[name]
+        is_open = False
+        for _, _, relation in self.relations:
+            if name in relation.names:
+                return relation.get(name)
+            if relation.opens:
+                is_open = True
+        if not is_open:  # A field of what UNNEST gives needs no qualifier, if nothing else has the name.
+            for _, _, relation in self.relations:
+                if relation.inside is not None:
+                    found = relation.inside.field(name)
+                    if found is not None and name not in self.aliases:
+                        return found
+        alias = self.aliases.get(name) if mode == AFTER else None
+        if alias is not None and not (is_open and self._is_made_of(alias, name)):
+            return alias
+        if is_open and name.lower() in self.variables:
+            return self._held(name.lower(), "")
+        if is_open and (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS):
+            return NOTHING
+        if is_open:
+            for _, _, relation in self.relations:
+                for one in relation.opens:
+                    value = one.field(name)
+                    if value is not None:
+                        candidates.append(value)
+        return None
+
+    def _is_made_of(self, value: Dependencies, name: str) -> bool:
+        """Whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
+        for leaf in value:
+            entry = self.leaves.entries[leaf]
+            if (entry[1] if isinstance(entry, tuple) else entry.name) == name:
+                return True
+        return False
+
+    # --- names of several parts
+
+    def _qualified(self, parts: form.Parts) -> Dependencies:
+        level: Scope | None = self
+        while level is not None:
+            relation = level._by_alias.get(parts[0])
+            if relation is not None:
+                found = self._of(relation, parts[1:])
+                if found is not None:
+                    return found
+            if len(parts) > 2:
+                for _, name, relation in level.relations:
+                    for length in range(2, len(parts)):
+                        if _is_suffix(parts[:length], name):
+                            found = self._of(relation, parts[length:])
+                            if found is not None:
+                                return found
+            level = level.outer
+        if parts[0].lower() in self.values:
+            return self._held(parts[0].lower(), parts[1])
+        # No relation is called that: the first part may be a struct.
+        found, candidates = self._search(parts[0])
+        if found is None and len(candidates) == 1:
+            found = candidates[0]
+        if found is not None:
+            return self.leaves.deeper(found, ".".join(part for part in parts[1:] if part != "*"))
+        if (
+            parts[0].lower() in self.variables
+            or parts[0] in _CONTEXT_ROWS
+            or parts[-1].lower() in {"nextval", "currval"}
+        ):
+            return NOTHING
+        written = ".".join(parts)
+        if candidates:
+            path = ".".join(parts[1:])
+            deeper = [self.leaves.deeper(one, path) for one in candidates]
+            return self.leaves.guess(
+                written, deeper, f"no table here is called {parts[0]}; it may be a column with fields"
+            )
+        return self.leaves.guess(written, [], f"nothing here is called {parts[0]}")
+
+    def _of(self, relation: Relation, rest: form.Parts) -> Dependencies | None:
+        name = rest[0]
+        if name == "*":
+            return union(relation.first_values())
+        found = relation.any(name)
+        if not found:
+            return None
+        value = (
+            found[0]
+            if len(found) == 1
+            else self.leaves.guess(name, found, "more than one table of unknown schema may have it")
+        )
+        return self.leaves.deeper(value, ".".join(rest[1:])) if len(rest) > 1 else value
+
+    # --- names that are no columns
+
+    def _held(self, variable: str, column: str) -> Dependencies:
+        """What a variable holds."""
+        return self.values.get(variable, {}).get(column, NOTHING)
+
+    def _row(self, name: str) -> Dependencies | None:
+        """A relation's own name: its whole row."""
+        level: Scope | None = self
+        while level is not None:
+            relation = level._by_alias.get(name)
+            if relation is not None:
+                return union(relation.first_values())
+            level = level.outer
+        return None
+
+    def _everything(self) -> Dependencies:
+        return union(value for _, _, relation in self.relations for value in relation.first_values())
+
+    def _missing(self, name: str) -> Dependencies:
+        tables = [relation for _, _, relation in self.relations]
+        if not tables:
+            return self.leaves.guess(name, [], "there is no table here to have it")
+        return self.leaves.guess(name, [], "no table here has it")
+
+    # --- stars
+
+    def relation_named(self, qualifier: form.Parts) -> Relation | None:
+        level: Scope | None = self
+        while level is not None:
+            if len(qualifier) == 1:
+                if qualifier[0] in level._by_alias:
+                    return level._by_alias[qualifier[0]]
+            else:
+                for _, name, relation in level.relations:
+                    if _is_suffix(qualifier, name):
+                        return relation
+            level = level.outer
+        return None
+
+    def star(self, qualifier: form.Parts) -> list[tuple[str, Dependencies | Open]]:
+        """The columns of `*` or `qualifier.*`."""
+        if qualifier:
+            relation = self.relation_named(qualifier)
+            if relation is not None:
+                listed = relation.columns()
+                if relation.inside is not None and len(listed) == 1 and listed[0][0] == qualifier[-1]:
+                    made = relation.inside.value
+                    if isinstance(made, StructValue):
+                        return list(made.fields.items())
+                    return [("*", relation.inside)]
+                if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
+                    places = {name: place for place, name in enumerate(self.merged)}
+                    return sorted(listed, key=lambda one: places.get(one[0], len(places)))
+                return list(listed)
+            struct = self.column(qualifier, "")
+            if isinstance(struct, StructValue):
+                return list(struct.fields.items())
+            return [("*", OpenValue(self.leaves, struct, within=True))]
+        if not self.merged:
+            return [column for _, _, relation in self.relations for column in relation.columns()]
+        result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
+        for _, _, relation in self.relations:
+            for name, value in relation.columns():
+                if isinstance(value, Open):
+                    result.append((name, value.without(self.merged, {})))
+                elif name not in self.merged:
+                    result.append((name, value))
+        return result
+
+    def join_columns(self, names: list[str], relation: Relation, join: str) -> Dependencies:
+        """USING: each name is one column from here on. Returns what decides: both sides of each."""
+        deciding: Dependencies = {}
+        merged: dict[str, Dependencies] = {}
+        for name in names:
+            found, candidates = self._search_here(name)
+            left = found if found is not None else self._one_of(name, candidates)
+            right = self._one_of(name, relation.any(name))
+            add(deciding, left)
+            add(deciding, right)
+            if join == "right":
+                merged[name] = right
+            elif join == "full":
+                merged[name] = {leaf: bits | 2 if bits & 1 else bits for leaf, bits in union([left, right]).items()}
+            else:
+                merged[name] = left
+        if join not in {"semi", "anti"}:
+            self.merged = {**merged, **{name: value for name, value in self.merged.items() if name not in merged}}
+            self._forget()
+        return deciding
+
+    def _search_here(self, name: str) -> tuple[Dependencies | None, list[Dependencies]]:
+        candidates: list[Dependencies] = []
+        return self._hit(name, candidates), candidates
+
+    def _one_of(self, name: str, candidates: list[Dependencies]) -> Dependencies:
+        if len(candidates) == 1:
+            return candidates[0]
+        return self.leaves.guess(name, candidates, "a name in USING that more or fewer than one table may have")
+
+
+def _is_suffix(qualifier: form.Parts, name: TableName) -> bool:
+    return len(qualifier) <= len(name) and _folded(name[-len(qualifier) :]) == _folded(qualifier)
+
+
+def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in parts)
+
+
+# Rows that a trigger or an upsert gives names to.
+_CONTEXT_ROWS = frozenset({"new", "old", "NEW", "OLD", "inserted", "deleted", "INSERTED", "DELETED"})
+# Words of PSEUDO that are column names at least as often.
+_MAYBE_COLUMNS = frozenset({"level", "user", "today", "now", "uid", "default", "current_role"})
