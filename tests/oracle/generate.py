@@ -43,9 +43,12 @@ class Scope:
         self.merged: set[str] = set()
         self.outer = outer
         self.aliases: dict[str, str] = {}
+        self.always_qualified = False
 
     def bare(self, name: str) -> bool:
         """Whether the name alone means one column."""
+        if self.always_qualified:
+            return False
         count = sum(name in relation.columns for relation in self.relations)
         return count == 1 or (count > 1 and name in self.merged)
 
@@ -455,7 +458,10 @@ class Generator:
         text = f"select {distinct}{', '.join(items)} from {source}{where}{clause if self.spark else ''}"
         scope.aliases = {}
         if self.chance(0.1) and not distinct:
+            # What a bare name means in QUALIFY depends, in Spark, on whether the SELECT list has a window too.
+            scope.always_qualified = True
             condition = f"{self.dice.choice(['rank', 'dense_rank'])}() over ({self._specification(scope)}) < 3"
+            scope.always_qualified = False
             text = f"select {', '.join(items)} from {source}{where}" + (
                 f"{clause} qualify {condition}" if not self.spark else f" qualify {condition}{clause}"
             )
