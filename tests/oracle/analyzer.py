@@ -45,6 +45,8 @@ class Analyzer:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
+        # The parser reads the settings of the session that is the thread's, not of the one it belongs to.
+        self.spark._jvm.SparkSession.setActiveSession(self.spark._jsparkSession)
         try:
             jplan = self.state.executePlan(self.state.sqlParser().parsePlan(text), self.mode).analyzed()
         except (PySparkException, Py4JJavaError) as error:

@@ -32,6 +32,7 @@ class Relation:
     def __init__(self, alias: str, columns: Columns) -> None:
         self.alias = alias
         self.columns = [name for name in columns if columns.count(name) == 1]
+        self.doubled = set(columns) - set(self.columns)
 
 
 class Scope:
@@ -42,9 +43,12 @@ class Scope:
         self.merged: set[str] = set()
         self.outer = outer
         self.aliases: dict[str, str] = {}
+        self.always_qualified = False
 
     def bare(self, name: str) -> bool:
         """Whether the name alone means one column."""
+        if self.always_qualified:
+            return False
         count = sum(name in relation.columns for relation in self.relations)
         return count == 1 or (count > 1 and name in self.merged)
 
@@ -329,6 +333,8 @@ class Generator:
             for name in made.columns
             if name in scope.merged or sum(name in other.columns for other in relations) == 1
         ]
+        doubled = {name for other in relations for name in other.doubled}
+        common = [name for name in common if name not in doubled]
         ambiguous = [
             name for name in made.columns if name not in common and any(name in other.columns for other in relations)
         ]
@@ -347,7 +353,7 @@ class Generator:
             relations.append(made)
             scope.merged |= set(names)
             return f" {word} {shown} using ({', '.join(names)})"
-        if dice < 0.52 and common and not ambiguous and len(columns) == len(made.columns):
+        if dice < 0.52 and common and not ambiguous and not doubled and len(columns) == len(made.columns):
             relations.append(made)
             scope.merged |= set(common)
             return f" natural {word} {shown}"
@@ -452,7 +458,10 @@ class Generator:
         text = f"select {distinct}{', '.join(items)} from {source}{where}{clause if self.spark else ''}"
         scope.aliases = {}
         if self.chance(0.1) and not distinct:
+            # What a bare name means in QUALIFY depends, in Spark, on whether the SELECT list has a window too.
+            scope.always_qualified = True
             condition = f"{self.dice.choice(['rank', 'dense_rank'])}() over ({self._specification(scope)}) < 3"
+            scope.always_qualified = False
             text = f"select {', '.join(items)} from {source}{where}" + (
                 f"{clause} qualify {condition}" if not self.spark else f" qualify {condition}{clause}"
             )

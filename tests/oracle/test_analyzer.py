@@ -99,7 +99,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     running = SparkSession.getActiveSession()  # other tests' own, when they came first
     spark = running.newSession() if running else start(tmp_path_factory.mktemp("oracle"))
     yield spark
-    if not running:
+    if running:
+        spark._jvm.SparkSession.setActiveSession(running._jsparkSession)
+    else:
         spark.stop()
 
 
