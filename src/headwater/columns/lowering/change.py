@@ -8,7 +8,6 @@ from headwater.columns import form
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import table_parts
 
-
 _COUNTED = frozenset({"tsql", "fabric", "redshift"})
 """Where an INSERT without a list of columns gives no value for a column the server counts up."""
 
