@@ -31,6 +31,14 @@ _READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
+class _Holes(msgspec.Struct, frozen=True):
+    """What a template's names stand for (see `form.Lowered`), by name in lower case. `values` are variables."""
+
+    values: frozenset[str] = frozenset()
+    holes: dict[str, str] = {}
+    stands: dict[str, str] = {}
+
+
 def analyse(
     text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
 ) -> list[Statement]:
@@ -42,17 +50,23 @@ def analyse(
     catalog = catalog or Catalog(dialect=dialect)
     session = session or Session()
     refusals: tuple[Refusal, ...] = ()
+    holes = _Holes()
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
-        values = {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
-        session.variables |= values
+        if templated.whole:
+            return [_macro(text, templated.whole)]
+        holes = _Holes(
+            frozenset(name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES),
+            templated.holes,
+            templated.stands,
+        )
     parser = Dialect.get_or_raise(rule.parser or None)
     found: list[Statement] = []
     for piece in _pieces(text, rule, parser):
         if piece.role in _READ:
             with _no_collection():
-                found.append(_statement(len(found), piece, parser, rule, catalog, session))
+                found.append(_statement(len(found), piece, parser, rule, catalog, session, holes))
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session))
         elif piece.role != "dynamic" or piece.reason:
@@ -60,6 +74,21 @@ def analyse(
     if refusals:
         _put_refusals(found, refusals, text)
     return found
+
+
+def _macro(text: str, name: str) -> Statement:
+    """A text that is one call of a macro."""
+    start = len(text) - len(text.lstrip())
+    return Statement(
+        index=0,
+        start=start,
+        end=len(text.rstrip()),
+        line=1 + text.count("\n", 0, start),
+        kind="TEMPLATE",
+        level=Level.NOTHING,
+        name=name,
+        warnings=(f"the model is the macro {name}: what it says is known only when it runs",),
+    )
 
 
 def _cut_off(
@@ -139,10 +168,17 @@ def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: s
             )
 
 
-def _statement(index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session) -> Statement:
+def _statement(
+    index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session, holes: _Holes
+) -> Statement:
     lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
+    if holes.values or holes.holes or holes.stands:
+        words = {token.text.lower() for token in piece.tokens}
+        lowered.variables = sorted(piece.variables | (holes.values & words))
+        lowered.holes = {name: why for name in sorted(words) if (why := holes.holes.get(name))}
+        lowered.stands = {name: table for name in sorted(words) if (table := holes.stands.get(name)) is not None}
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
         level = Level.PARTIAL if level is Level.FULL else level

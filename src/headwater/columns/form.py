@@ -248,7 +248,11 @@ Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionFo
 
 
 class Lowered(msgspec.Struct, array_like=True, gc=False):
-    """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables."""
+    """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables.
+
+    `holes`: names (in lower case) a template's macros and variables stand behind, and the words that say so. `stands`: CTEs that a macro
+    makes of a table, and that table; empty where nobody knows it.
+    """
 
     kind: str
     form: Form | None
@@ -256,6 +260,8 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     spelling: dict[str, str] = {}
     warnings: list[str] = []
     variables: list[str] = []
+    holes: dict[str, str] = {}
+    stands: dict[str, str] = {}
 
 
 _ENCODER = msgspec.msgpack.Encoder()

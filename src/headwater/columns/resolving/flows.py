@@ -42,6 +42,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     rule = rules(lowered.dialect)
     variables = session.variables | frozenset(lowered.variables)
     resolver = Resolver(rule, catalog, session, lowered.spelling, variables)
+    resolver.holes, resolver.stands = lowered.holes, lowered.stands
     if lowered.form is None:
         return result
     teller = _Teller(resolver, result)
@@ -54,6 +55,8 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         result.level = Level.PARTIAL
         result.warnings.append("the statement nests too deep: some of it is left out")
     teller.close()
+    if resolver.unknown and result.level is Level.FULL:
+        result.level = Level.PARTIAL
     return result
 
 

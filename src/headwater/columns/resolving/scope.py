@@ -40,6 +40,7 @@ class Scope:
         self.rows_by_name = rows_by_name
         self.using_first = False
         self.scalars: dict[str, Dependencies] = {}
+        self.holes: dict[str, str] = {}
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
@@ -88,6 +89,8 @@ class Scope:
         return self.leaves.deeper(found, path) if path else found
 
     def _find(self, parts: form.Parts) -> Dependencies:
+        if self.holes and parts[-1].lower() in self.holes:
+            return NOTHING
         if len(parts) > 1:
             return self._qualified(parts)
         name = parts[0]
