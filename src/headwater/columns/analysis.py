@@ -68,7 +68,7 @@ def analyse(
             with _no_collection():
                 found.append(_statement(len(found), piece, parser, rule, catalog, session, holes))
         elif piece.role == "unreadable":
-            found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session))
+            found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
             found.append(_said(len(found), piece))
     if refusals:
@@ -92,11 +92,19 @@ def _macro(text: str, name: str) -> Statement:
 
 
 def _cut_off(
-    index: int, piece: Piece, text: str, parser: Any, rule: Rules, catalog: Catalog, session: Session
+    index: int,
+    piece: Piece,
+    text: str,
+    parser: Any,
+    rule: Rules,
+    catalog: Catalog,
+    session: Session,
+    holes: _Holes,
 ) -> Statement:
     """A piece with a quote or comment that never ends: the tables its words name up to there."""
     tokens, problem = recovery.beginning(text[piece.start : piece.end], parser)
     lowered, level = recovery.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
+    _put_holes(lowered, tokens, holes)
     told = outcome(lowered, catalog, session)
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
@@ -174,11 +182,7 @@ def _statement(
     lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
-    if holes.values or holes.holes or holes.stands:
-        words = {token.text.lower() for token in piece.tokens}
-        lowered.variables = sorted(piece.variables | (holes.values & words))
-        lowered.holes = {name: why for name in sorted(words) if (why := holes.holes.get(name))}
-        lowered.stands = {name: table for name in sorted(words) if (table := holes.stands.get(name)) is not None}
+    _put_holes(lowered, piece.tokens, holes)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
         level = Level.PARTIAL if level is Level.FULL else level
@@ -189,6 +193,16 @@ def _statement(
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
     )
+
+
+def _put_holes(lowered: form.Lowered, tokens: list[Any], holes: _Holes) -> None:
+    """What the template's names in a statement stand for."""
+    if not (holes.values or holes.holes or holes.stands):
+        return
+    words = sorted({token.text.lower() for token in tokens})
+    lowered.variables = sorted({*lowered.variables, *(word for word in words if word in holes.values)})
+    lowered.holes = {word: holes.holes[word] for word in words if word in holes.holes}
+    lowered.stands = {word: holes.stands[word] for word in words if word in holes.stands}
 
 
 def _defect(error: Exception) -> str:
