@@ -28,6 +28,15 @@ _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
 _VALUES = frozenset({"var", "expression"})
 """Holes of a template that stand for values, not for tables."""
 _READ = frozenset({"statement", "query"})
+_SILENT_CALLS = frozenset(
+    (
+        "sp_addextendedproperty sp_updateextendedproperty sp_dropextendedproperty sp_configure sp_addrolemember sp_droprolemember sp_addrole "
+        "sp_addlogin sp_adduser sp_grantdbaccess sp_addmessage sp_addtype sp_bindefault sp_bindrule sp_dboption sp_tableoption sp_settriggerorder "
+        "sp_fulltext_database sp_fulltext_catalog sp_fulltext_table sp_fulltext_column sp_serveroption sp_recompile sp_help sp_helptext "
+        "sp_spaceused sp_who sp_lock sp_getapplock sp_releaseapplock sp_refreshview sp_refreshsqlmodule sp_set_session_context"
+    ).split()
+)
+"""Procedures of the server that touch no rows of tables lineage keeps."""
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
@@ -106,6 +115,11 @@ def _said(index: int, piece: Piece) -> Statement:
     """A piece that is not parsed: a routine, a call, what cannot be read."""
     kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
     reason, level = piece.reason, Level.NOTHING if piece.reason else Level.FULL
+    if piece.role == "call" and piece.name.lower().rpartition(".")[2] in _SILENT_CALLS:
+        return Statement(
+            index=index, start=piece.start, end=piece.end, line=piece.line, kind=kind, level=level,
+            within=piece.within, name=piece.name,
+        )  # fmt: skip
     if piece.role == "call":
         reason, level = reason or "what the routine does is not said here", Level.PARTIAL
     return Statement(
