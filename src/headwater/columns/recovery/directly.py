@@ -13,7 +13,8 @@ _SILENT = frozenset(
         "DEALLOCATE DELIMITER DENY DETACH DISCARD END ET FETCH FLUSH FORCE FSCK GENERATE GET GO GRANT HANDLER HELP "
         "INSTALL INVALIDATE KILL LIST LISTEN LOAD LOCK LS MSCK NOTIFY OPEN OPTIMIZE PRAGMA PRINT PURGE PUT RECONFIGURE REINDEX RELEASE RELOAD "
         "REMOVE REORG RESET REVOKE RM ROLLBACK SAVE SAVEPOINT SECURITY SHOW SHUTDOWN START STOP SYSTEM UNCACHE UNDROP UNLISTEN UNLOCK VACUUM "
-        "WAITFOR WATCH DESCRIBE DESC RAISERROR THROW CHANGE BREAK CONTINUE RESTORE FLASHBACK"
+        "WAITFOR WATCH DISABLE ENABLE AUDIT NOAUDIT ASSOCIATE DISASSOCIATE ADMINISTER EXIT QUIT HOST DISCONNECT "
+        " GOTO REVERT DESCRIBE DESC RAISERROR THROW CHANGE BREAK CONTINUE RESTORE FLASHBACK"
     ).split()
 )
 _ROUTINES = frozenset("CALL DO EXEC EXECUTE".split())
@@ -62,6 +63,8 @@ def read(phrase: Phrase) -> Read | None:
         return _drop(phrase)
     if first == "LOCKING" or (first in _SILENT and not (first == "LOAD" and second == "DATA")):
         return (first, None) if first != "LOCKING" else None
+    if first in {"EXEC", "EXECUTE"} and second == "AS":  # Whose rights what follows has.
+        return first, None
     if first in _ROUTINES:
         phrase.context.warn(f"what {first} runs is not known here")
         return first, None

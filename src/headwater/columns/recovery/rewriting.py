@@ -10,6 +10,12 @@ from headwater.columns.recovery.phrase import Phrase, made, words_of
 _SHORT = {"SEL": (TokenType.SELECT, "SELECT"), "INS": (TokenType.INSERT, "INSERT"), "UPD": (TokenType.UPDATE, "UPDATE"),
           "DEL": (TokenType.DELETE, "DELETE"), "UPSERT": (TokenType.INSERT, "INSERT")}  # fmt: skip
 _HINTS = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"})
+_PIPED = {
+    "SET": (TokenType.REPLACE, "REPLACE"),
+    "DROP": (TokenType.EXCEPT, "EXCEPT"),
+    "RENAME": (TokenType.RENAME, "RENAME"),
+}
+_LEARNED = ("PREDICTION", "CLUSTER_", "FEATURE_", "ORA_DM_")
 _CHAINS = frozenset("UNION EXCEPT INTERSECT MINUS ORDER LIMIT ORDER_BY OFFSET FETCH".split()) | {"ORDER BY"}
 
 _TRAILING = (
@@ -139,6 +145,16 @@ def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
         word in _SHORT and parser in {"teradata", "hive", ""} and (place == 0 or before in {"AS", "(", "ALL", "UNION"})
     ):
         replaced[place] = [made(*_SHORT[word], phrase.tokens[place])]
+    elif word == "|>" and after in _PIPED:
+        _piped(phrase, place, end, dropped, replaced)
+    elif word == "USING" and parser == "oracle":
+        _learned(phrase, place, dropped)
+    elif word == "MATCH" and parser == "tsql" and after == "(":
+        _graph(phrase, place, dropped, replaced)
+    elif word == "::" and parser == "tsql" and before in {"FROM", "JOIN", ",", "APPLY"}:
+        dropped.add(place)
+    elif word == "::" and parser == "redshift" and phrase.after(place + 2, "[", "]") > 0:
+        dropped.update(range(place, place + 4))
     elif word == "PARTITION" and first == "INSERT" and parser in {"oracle", "mysql"} and place < 9:
         dropped.update(range(place, phrase.skipped(place + 1)))
     elif word == "(" and parser == "teradata" and after in {"FORMAT", "TITLE", "NAMED"}:
@@ -155,6 +171,78 @@ def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
             (TokenType.R_PAREN, ")"),
         ]
         replaced[place] = [made(*one, phrase.tokens[place]) for one in call]
+
+
+def _piped(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: dict[int, list[Any]]) -> None:
+    """Pipe operators that change some columns, as a SELECT of all columns that does so."""
+    like, depth, operator = phrase.tokens[place + 1], phrase.depths[place], phrase.word(place + 1)
+    stop = place + 2
+    while stop < end and not (
+        (phrase.words[stop] in {"|>", ";"} and phrase.depths[stop] == depth) or phrase.depths[stop] < depth
+    ):
+        stop += 1
+    body: list[Any] = []
+    if operator == "SET":
+        at = place + 2
+        while at < stop:
+            comma = phrase.find(",", start=at, end=stop, depth=depth)
+            comma = stop if comma < 0 else comma
+            if phrase.word(at + 1) != "=" or not phrase.is_name(at):
+                return
+            body += [made(TokenType.COMMA, ",", like)] if body else []
+            body += [*phrase.tokens[at + 2 : comma], made(TokenType.ALIAS, "AS", like), phrase.tokens[at]]
+            at = comma + 1
+    else:
+        body = phrase.tokens[place + 2 : stop]
+    if not body:
+        return
+    dropped.update(range(place + 2, stop))
+    replaced[place + 1] = [
+        made(TokenType.SELECT, "SELECT", like),
+        made(TokenType.STAR, "*", like),
+        made(*_PIPED[operator], like),
+        made(TokenType.L_PAREN, "(", like),
+        *body,
+        made(TokenType.R_PAREN, ")", like),
+    ]
+
+
+def _learned(phrase: Phrase, place: int, dropped: set[int]) -> None:
+    """Oracle's functions of a model: what stands after USING is what they are functions of."""
+    depth = phrase.depths[place]
+    opened = place - 1
+    while opened > 0 and phrase.depths[opened] >= depth:
+        opened -= 1
+    if phrase.word(opened) != "(" or not phrase.word(opened - 1).startswith(_LEARNED):
+        return
+    end = phrase.closing(opened)
+    dropped.update(range(opened + 1, place + 1))
+    for at in range(place + 1, min(end, phrase.size)):
+        if phrase.words[at] == "AS" and phrase.depths[at] == depth:
+            dropped.update({at, at + 1})
+
+
+def _graph(phrase: Phrase, place: int, dropped: set[int], replaced: dict[int, list[Any]]) -> None:
+    """T-SQL's MATCH(a-(b)->c): the tables meet by the columns that every node and edge has."""
+    end, like = phrase.closing(place + 1), phrase.tokens[place]
+    if end >= phrase.size or not any(phrase.words[at] in {"-", "->", "<"} for at in range(place + 2, end)):
+        return
+    body: list[Any] = []
+    for at in range(place + 2, end):
+        if phrase.is_name(at) and phrase.words[at] not in {"AND", "SHORTEST_PATH", "LAST_NODE"}:
+            edge = phrase.word(at - 1) == "(" and phrase.word(at + 1) == ")"
+            column = "$edge_id" if edge else "$node_id"
+            body += [made(TokenType.COMMA, ",", like)] if body else []
+            body += [phrase.tokens[at], made(TokenType.DOT, ".", like), made(TokenType.VAR, column, like)]
+    dropped.update(range(place + 1, end + 1))
+    replaced[place] = [
+        made(TokenType.VAR, "MATCHES", like),
+        made(TokenType.L_PAREN, "(", like),
+        *body,
+        made(TokenType.R_PAREN, ")", like),
+        made(TokenType.EQ, "=", like),
+        made(TokenType.NUMBER, "1", like),
+    ]
 
 
 def _meaningless(phrase: Phrase, place: int, end: int) -> int:

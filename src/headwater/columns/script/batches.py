@@ -9,6 +9,9 @@ from headwater.columns.script import routine
 from headwater.columns.script.boundary import VERBS, alone, boundary, fresh, unparsed
 from headwater.columns.script.procedure import Walk
 
+CONTROL = ("BREAK", "CONTINUE", "GOTO", "OPEN", "FETCH", "CLOSE", "DEALLOCATE")
+"""What only steers the statements around it."""
+
 
 class Batch(Walk):
     """Reads one text of T-SQL."""
@@ -153,7 +156,8 @@ class Batch(Walk):
 
     def silent(self, at: int) -> int:
         limit = self.end(at)
-        self.queries(at, limit)
+        if not self.queries(at, limit) and not self.inside() and self.words[at] not in CONTROL:
+            self.statement(at, limit)
         return limit
 
     def set_(self, at: int) -> int:

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns.script.piece import Frame, Piece, Scope
 from headwater.columns.script.scan import readable, shifted
-from headwater.columns.script.terminal import server
+from headwater.columns.script.terminal import ends, server
 
 QUOTED = {
     TokenType.STRING,
@@ -66,7 +66,7 @@ class Cursor:
         self.outer = (self.scope, self.within)
         self.frames: list[Frame] = []
         self.folded: dict[str, str | None] = {}
-        self.prepared: dict[str, tuple[int, int]] = {}
+        self.prepared: set[str] = set()
         self.load([])
 
     def load(self, tokens: list[Token]) -> None:
@@ -81,6 +81,13 @@ class Cursor:
     def read(self, text: str, offset: int = 0, lines: int = 0) -> None:
         """Tokens of `text`, which stands at `offset` of this cursor's."""
         tokens, broken = readable(server(text, self.family), self.dialect)
+        for end in reversed(ends(text, self.family)):
+            place = bisect.bisect_left(tokens, end, key=_start_of)
+            last = tokens[place - 1] if place else None
+            if last is not None:
+                tokens.insert(
+                    place, Token(TokenType.SEMICOLON, ";", last.line, last.col, max(last.end, end - 1), last.end)
+                )
         for start, end, line, why in broken:
             spot = self.spot(offset + start, offset + end)
             self.add(
@@ -278,6 +285,10 @@ class Cursor:
                 continue
             break
         return found
+
+
+def _start_of(token: Token) -> int:
+    return token.start
 
 
 def placeholders(tokens: list[Token]) -> list[Token]:

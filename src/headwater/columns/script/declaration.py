@@ -112,7 +112,7 @@ class Declarations(Values):
         if variable or "(" in self.words[stop:limit]:
             self.scope.names.update(name.partition(".")[0] for name in names)
             self.expression(stop + 1, limit, names)
-        if not variable and len(self.out) == before:
+        if len(self.out) == before and (not variable or (self.words[here] == "(" and not self.inside())):
             self.statement(at, limit)
         return limit
 

@@ -15,6 +15,7 @@ from headwater.columns.script.boundary import STARTERS
 from headwater.columns.script.engine import engine as for_dialect
 from headwater.columns.script.piece import Piece, Scope
 from headwater.columns.script.procedure import Walk
+from headwater.columns.script.terminal import continued
 
 __all__ = ["Piece", "pieces"]
 
@@ -125,7 +126,12 @@ def _start(piece: Piece) -> int:
 def single(text: str) -> bool:
     """Whether a text of T-SQL is surely one query: nothing in it can begin another statement."""
     upper = text.upper()
-    if "@" in upper or ";" in upper.rstrip()[:-1] or not upper.lstrip().startswith(("SELECT", "WITH")):
+    if (
+        "@" in upper
+        or "\n:" in upper
+        or ";" in upper.rstrip()[:-1]
+        or not upper.lstrip().startswith(("SELECT", "WITH"))
+    ):
         return False
     if any(word in upper and WORDS[word].search(upper) for word in TROUBLE):
         return False
@@ -136,7 +142,7 @@ def single(text: str) -> bool:
 def _terminal(text: str, family: str) -> bool:
     """Lines for a terminal that hold no `;` would be taken for a part of the statement before."""
     if family == "oracle":
-        return "\n/" in text
+        return "\n/" in text or continued(text)
     return family == "postgres" and ("\n\\" in text or "\\g" in text or "@extschema" in text)
 
 

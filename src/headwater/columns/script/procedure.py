@@ -272,7 +272,9 @@ class Walk(Declarations):
             return self.called(at, at + 1, limit)
         elif self.tokens[at + 1 : at + 2] and (self.body or self.tokens[at + 1].token_type in STRINGS):
             self.execute(at, limit)
-        elif after == "TASK":
+        elif self.family == "teradata":
+            return self.called(at, at + 1, limit)
+        elif after == "TASK" or not (self.inside() or after in self.prepared):
             return self.ordinary(at)
         return limit
 
@@ -287,6 +289,7 @@ class Walk(Declarations):
         low = self.find(at + 1, limit, "FROM", "AS")
         if low >= limit:
             return self.quiet(at)
+        self.prepared.add(self.words[at + 1])
         if self.words[low] == "AS" or self.words[low + 1] in (*QUERY, "INSERT", "UPDATE", "DELETE", "MERGE"):
             self.statement(low + 1, limit)
         else:

@@ -1,6 +1,7 @@
 """What a vendor's terminal understands and its server never sees: blanked, or turned into `;`, with every character in its place.
 
-sqlplus (`/`, SET, PROMPT, `&name`, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER), BTEQ (`.LOGON`).
+sqlplus (`/`, SET, PROMPT, `&name`, `-` at a line's end, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER),
+BTEQ (`.LOGON`), sqlcmd (`:setvar`), the shells of SQLite and DuckDB (`.print`).
 Of PL/SQL's `$IF` every branch is kept.
 """
 
@@ -17,13 +18,32 @@ SQLPLUS = re.compile(
       |TIMI?(?:NG)?|TIME|SQLBL(?:ANKLINES)?|SQLT(?:ERMINATOR)?|TRIM(?:SPOOL|OUT)?|TRIMS|AUTO(?:COMMIT|TRACE)?|AUTOT|LONG|COLSEP
       |SCAN|ESC(?:APE)?|SQLP(?:ROMPT)?|NUM(?:WIDTH|FORMAT)?|WRAP|TAB|ARRAYSIZE|CONCAT|EXITCOMMIT|NEWP(?:AGE)?|UND(?:ERLINE)?)
       [ \t]+[^=\r\n]*(?=\r?$)
+  | SET[ \t]+(?!TRANSACTION\b|ROLE\b|CONSTRAINTS?\b)[a-z]+[ \t]+[\w'"+.-][^=\r\n]*(?=\r?$)
   | LIST[ \t]*(?=\r?$)
     )[^\r\n]*""",
     re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
 CONDITIONAL = re.compile(r"\$(?:if|elsif)\b[^$]*(?:\$\$\w+[^$]*)*\$then\b|\$(?:else|end)\b", re.IGNORECASE)
 SUBSTITUTION = re.compile(r"(?<![\w'\"?=&])&{1,2}([A-Za-z]\w*)(\.?)")
-BACKSLASH = re.compile(r"^[ \t]*\\[a-zA-Z!?][^\r\n]*", re.MULTILINE)
+BACKSLASH = re.compile(r"^[ \t]*\\(?!copy\b)[a-zA-Z!?][^\r\n]*", re.MULTILINE | re.IGNORECASE)
+COPIED = re.compile(r"^[ \t]*\\(?=copy\b)[^\r\n]*", re.MULTILINE | re.IGNORECASE)
+CONTINUED = re.compile(
+    r"""(?<!-)-(?=[ \t]*\r?\n\s*(?:[,);=<>|]|(?:FROM|WHERE|AND|OR|INTO|VALUES|SELECT|ORDER|GROUP|HAVING|UNION|ON|AS|JOIN|SET)\b))
+      | (?<=[,(])-(?=[ \t]*\r?$)""",
+    re.MULTILINE | re.IGNORECASE | re.VERBOSE,
+)
+SQLCMD = re.compile(
+    r"^[ \t]*(?::(?:setvar|r|connect|on|out|error|listvar|quit|exit|reset|xml|perftrace|serverlist)\b|!!)[^\r\n]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+SHELL = re.compile(
+    r"""^\.(?:print|read|mode|headers?|output|once|open|import|tables|schema|timer|echo|shell|system|quit|exit|bail|width|separator
+    |nullvalue|dump|load|log|maxrows|maxwidth|prompt|changes|stats|eqp|help|cd|binary|databases|index|indexes|indices|restore|save|backup
+    |clone|excel|explain|show|trace|timeout|testcase|check|parameter|rows|columns|multiline|singleline|highlight|constant|keyword|vfsname
+    |limit|lint|iotrace|fullschema|filectrl|expert|dbinfo|dbconfig|connection|archive|auth|crlf|crnl|nonce|progress|recover|scanstats|sha3sum
+    |selftest|session|safe_mode|edit|cont|utf8|large_number_rendering|decimal_sep|thousand_sep|render_completion|render_errors)\b[^\r\n]*""",
+    re.MULTILINE | re.VERBOSE,
+)
 SENT = re.compile(r"\\g(?:set|exec|x|desc)?\b[^\r\n]*")
 EXTENSION = re.compile(r"@(extschema(?::\w+)?)@")
 STDIN = re.compile(r"^(COPY\b[^;]{0,2000}\bFROM\s+stdin\b[^;]{0,500};[^\r\n]*)", re.MULTILINE | re.IGNORECASE)
@@ -54,16 +74,35 @@ def server(text: str, family: str) -> str:
             text = CONDITIONAL.sub(_blank, text)
         if "&" in text:
             text = SUBSTITUTION.sub(lambda match: match.group(1).ljust(len(match.group())), text)
+        if continued(text):
+            text = CONTINUED.sub(" ", text)
     elif family == "postgres" and "\\" in text:
         text = BACKSLASH.sub(_blank, _without_data(text))
+        text = COPIED.sub(lambda match: match.group().replace("\\", " ", 1), text)
         text = SENT.sub(lambda match: ";" + blank(match.group()[1:]), text)
     elif family == "teradata" and "." in text:
         text = DOT.sub(_blank, text)
+    elif family == "" and (text.startswith(".") or "\n." in text):
+        text = SHELL.sub(_blank, text)
+    elif family == "tsql" and (":" in text or "!!" in text):
+        text = SQLCMD.sub(_blank, text)
     elif family == "mysql" and DELIMITER.search(text):
         text = _delimited(text)
     elif family == "spark" and "$$" in text:
         text = DOLLARS.sub(lambda match: " '" + blank(match.group(1)) + "' ", text)
     return text
+
+
+def continued(text: str) -> bool:
+    """Whether a line of SQL*Plus goes on in the next."""
+    return ("-\n" in text or "-\r" in text or "- " in text) and CONTINUED.search(text) is not None
+
+
+def ends(text: str, family: str) -> list[int]:
+    """Where a statement ends with its line and no mark says so."""
+    if family != "postgres" or "\\" not in text:
+        return []
+    return [match.end() for match in COPIED.finditer(text)]
 
 
 def _without_data(text: str) -> str:
