@@ -55,6 +55,8 @@ def analyse(
     session = session or Session()
     refusals: tuple[Refusal, ...] = ()
     holes = _Holes()
+    if text[:1] == "\ufeff":  # A byte order mark.
+        text = " " + text[1:]
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals

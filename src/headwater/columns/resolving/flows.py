@@ -62,6 +62,10 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     teller.close()
     if resolver.unknown and result.level is Level.FULL:
         result.level = Level.PARTIAL
+        if resolver.unknown.startswith(
+            ("behind the variable", "behind an expression")
+        ):  # Of a macro the template itself says so.
+            result.warnings.append(f"tables or outputs are {resolver.unknown}: they are known only when it runs")
     return result
 
 

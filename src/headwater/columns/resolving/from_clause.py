@@ -46,8 +46,8 @@ class FromClause(ABC):
         self.holes: dict[str, str] = {}
         self.stands: dict[str, str] = {}
         """Those of `form.Lowered`."""
-        self.unknown = False
-        """A relation or a list of outputs stands behind a macro."""
+        self.unknown = ""
+        """Why a relation or a list of outputs is unknown: it stands behind a macro or a variable."""
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         self.lateral = AFTER if rule.lateral_aliases else NEVER
@@ -184,7 +184,7 @@ class FromClause(ABC):
         return known
 
     def behind(self, reason: str) -> Behind:
-        self.unknown = True
+        self.unknown = self.unknown or reason
         return Behind(self.leaves, reason)
 
     def _table(self, parts: TableName) -> tuple[Relation, TableName]:

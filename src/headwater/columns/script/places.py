@@ -64,9 +64,11 @@ class _Places:
             self.bodies.add(match.end() - 1)
         self.edits: list[tuple[int, int, str]] = []
         self.stands: dict[str, Source] = {}
+        self.gone: dict[int, int] = {}
+        """Where calls stood that say nothing, and what comes after them."""
 
     def result(self) -> Placed:
-        left = [call for call in self.calls if not self.place(call)]
+        left = [call for call in reversed(self.calls) if not self.place(call)]
         parts, at = [], 0
         for low, high, words in sorted(self.edits):
             if low >= at:
@@ -87,6 +89,7 @@ class _Places:
             before -= 1
         while after < len(code) and code[after].isspace():
             after += 1
+        after = self.gone.get(after, after)
         last, following = code[before] if before >= 0 else ";", code[after] if after < len(code) else ";"
         word = self.word_before(before)
         match = WORD.match(code, after)
@@ -97,6 +100,11 @@ class _Places:
                 return self.makes_ctes(call, before, after, last, word)
             if word == "WITH" and following_word == "SELECT":
                 return self.makes_ctes(call, before, after, last, word)
+            if last == ";" and following_word == "SELECT" and PAIR.search(call.arguments):
+                return self.makes_ctes(call, before, after, last, word)
+            if last == "," and following == ";":  # The last CTE and the query of it.
+                self.edits.append((before, before + 1, " "))
+                return self.query(call)
             if last == "," and (following_word == "SELECT" or following == ")"):
                 return self.makes_ctes(call, before, after, last, word)
         is_end = following in ";)" or following_word in AFTER
@@ -111,6 +119,7 @@ class _Places:
         if last == "(" and following == ")" and before in self.bodies:
             return self.query(call)
         if is_end and last != ";" and (last in ")'\"`" or (word and word not in BEFORE)):
+            self.gone[call.start] = after
             return self.fill(call, "")
         return False
 
@@ -151,7 +160,7 @@ class _Places:
         elif not pairs:
             self.stands[own] = ("", "", "")
         takes_comma = self.code[after : after + 1] == "," and last != ","
-        if last == ";" and not self.fill(call, "WITH"):
+        if last == ";" and not self.fill(call, "WITH" if takes_comma else ""):
             return False
         if last != ";":
             self.fill(call, "")
