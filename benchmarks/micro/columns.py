@@ -8,6 +8,7 @@ sqlglotc: the same figures are then taken there too, in turn. Every ratio is of 
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -307,7 +308,8 @@ def main() -> None:
     said(every[0])
     if args.pure:
         command = [args.pure, __file__, "--rounds", str(args.rounds), "--json", "/dev/stdout", "--only", *args.only]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         every += json.loads(done.stdout[done.stdout.index("[\n") :])
         said(every[-1])
     if args.json:

@@ -6,11 +6,11 @@ One bad statement never spoils the others. What is parsed once need not be again
 import contextlib
 import gc
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from sqlglot.dialects.dialect import Dialect
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
@@ -18,6 +18,7 @@ from headwater.columns.dialect import Rules, rules
 from headwater.columns.recovery import ladder as recovery
 from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Flow, Level, Statement
+from headwater.columns.script.engine import engine
 from headwater.columns.script.pieces import Piece, pieces
 from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
@@ -26,6 +27,10 @@ from headwater.columns.session import Session
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
 _VALUES = frozenset({"var", "expression"})
 """Holes of a template that stand for values, not for tables."""
+_BUILT_IN = re.compile(
+    r"(?:sys\.|master\.+|dbo\.)?(?:dbms_|utl_|ctx_|owa_|htp\.|htf\.|sp_|xp_|raise_application_error)", re.IGNORECASE
+)
+"""Routines that come with a product, and touch no table of a user's."""
 _READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
@@ -45,7 +50,7 @@ def analyse(
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
         session.variables |= {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
-    parser = Dialect.get_or_raise(rule.parser or None)
+    parser = engine(rule.parser)
     found: list[Statement] = []
     values: dict[str, form.Told] = {}
     for piece in _pieces(text, rule, parser):
@@ -105,7 +110,7 @@ def _said(index: int, piece: Piece) -> Statement:
     """A piece that is not parsed: a routine, a call, what cannot be read."""
     kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
     reason, level = piece.reason, Level.NOTHING if piece.reason else Level.FULL
-    if piece.role == "call":
+    if piece.role == "call" and not _BUILT_IN.match(piece.name):
         reason, level = reason or "what the routine does is not said here", Level.PARTIAL
     return Statement(
         index=index,

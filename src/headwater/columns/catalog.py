@@ -13,14 +13,18 @@ _REMEMBERED = 100_000
 
 
 class Schema:
-    """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them."""
+    """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them.
 
-    __slots__ = ("columns", "keys", "name", "positions")
+    `own`: the keys of columns whose values the table makes itself, which an INSERT by place may pass over.
+    """
 
-    def __init__(self, name: TableName, columns: Iterable[str], dialect: str) -> None:
+    __slots__ = ("columns", "keys", "name", "own", "positions")
+
+    def __init__(self, name: TableName, columns: Iterable[str], dialect: str, own: Iterable[str] = ()) -> None:
         rule = rules(dialect)
         self.name = name
         self.columns = tuple(columns)
+        self.own = frozenset(own)
         upper = rule.fold == "upper" and not rule.insensitive
         same = rule.fold == "same" and not rule.insensitive
         self.keys = self.columns if same else tuple(one.upper() if upper else one.lower() for one in self.columns)
@@ -30,22 +34,29 @@ class Schema:
                 self.positions.setdefault(column, place)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and (self.name, self.columns, self.keys) == (
+        return isinstance(other, Schema) and (self.name, self.columns, self.keys, self.own) == (
             other.name,
             other.columns,
             other.keys,
+            other.own,
         )
 
     def __hash__(self) -> int:
         return hash((self.name, self.columns))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.name, self.columns, self.keys, self.positions)
+        return _restore, (self.name, self.columns, self.keys, self.positions, self.own)
 
 
-def _restore(name: TableName, columns: tuple[str, ...], keys: tuple[str, ...], positions: dict[str, int]) -> Schema:
+def _restore(
+    name: TableName,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    positions: dict[str, int],
+    own: frozenset[str] = frozenset(),
+) -> Schema:
     found = Schema.__new__(Schema)
-    found.name, found.columns, found.keys, found.positions = name, columns, keys, positions
+    found.name, found.columns, found.keys, found.positions, found.own = name, columns, keys, positions, own
     return found
 
 

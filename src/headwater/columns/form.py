@@ -229,12 +229,14 @@ class SeveralForm(_Node):
 
 
 class ChangeForm(_Node):
-    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares; `likes`: takes those of `other`."""
+    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares; `likes`: takes those of `other`.
+    `own`: those of `columns` whose values the table makes itself."""
 
     changes: list[tuple[str, Parts, Parts]]
     columns: list[str] | None = None
     temporary: bool = False
     reads: list[Query] = []
+    own: list[str] = []
 
 
 class SessionForm(_Node):

@@ -8,6 +8,9 @@ from headwater.columns import form
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import table_parts
 
+_COUNTED = frozenset({"tsql", "fabric", "redshift"})
+"""Where an INSERT without a list of columns gives no value for a column the server counts up."""
+
 
 def _table(node: Any) -> Any:
     while isinstance(node, (exp.Schema, exp.Alias)):
@@ -23,6 +26,7 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
         return None
     name = table_parts(context, table)
     columns: list[str] = []
+    own: list[str] = []
     other: form.Parts = ()
     action = "CREATE"
     listed = list(node.this.expressions) if isinstance(node.this, exp.Schema) else []
@@ -30,6 +34,8 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     for one in [*listed, *properties]:
         if isinstance(one, exp.ColumnDef):
             columns.append(context.key(one.this))
+            if _makes_itself(one, context.rule.parser):
+                own.append(columns[-1])
         elif isinstance(one, exp.LikeProperty):
             other, action = table_parts(context, one.this), "LIKE"
         elif isinstance(one, exp.PartitionedByProperty) and isinstance(one.this, exp.Schema):
@@ -38,7 +44,41 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     if clone is not None:
         other, action = table_parts(context, clone.this), "CLONE"
     temporary = temporary or bool(name and name[-1].startswith("#"))
-    return form.ChangeForm([(action, name, other)], list(dict.fromkeys(columns)) or None, temporary)
+    return form.ChangeForm([(action, name, other)], list(dict.fromkeys(columns)) or None, temporary, own=own)
+
+
+def _makes_itself(node: Any, parser: str) -> bool:
+    """A computed column, or one the server counts up where INSERT passes over it."""
+    kind = node.args.get("kind")
+    if parser in _COUNTED and isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ROWVERSION:
+        return True
+    for one in node.args.get("constraints") or ():
+        what = one.args.get("kind")
+        if isinstance(what, (exp.ComputedColumnConstraint, exp.EphemeralColumnConstraint)):
+            return True
+        if parser in _COUNTED and isinstance(
+            what, (exp.GeneratedAsIdentityColumnConstraint, exp.AutoIncrementColumnConstraint)
+        ):
+            return True
+    return False
+
+
+def declared(context: Context, node: Any) -> form.Form | None:
+    """T-SQL's DECLARE of table variables."""
+    found: list[form.Form] = []
+    for one in node.expressions:
+        listed, names = one.args.get("kind"), one.this
+        if not isinstance(listed, exp.Schema):
+            continue
+        columns = [each for each in listed.expressions if isinstance(each, exp.ColumnDef)]
+        keys = [context.key(each.this) for each in columns]
+        own = [key for key, each in zip(keys, columns, strict=True) if _makes_itself(each, context.rule.parser)]
+        for name in names if isinstance(names, list) else [names]:
+            parts = ("@" + context.fold(name.name, False),)
+            found.append(form.ChangeForm([("DECLARE", parts, ())], keys or None, True, own=own))
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else form.SeveralForm(found)
 
 
 def alter(context: Context, node: Any) -> form.Form | None:

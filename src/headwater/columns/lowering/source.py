@@ -175,6 +175,8 @@ def table_parts(context: Context, node: Any) -> form.Parts:
             text = ("##" if part.args.get("global_") else "#") + text
         if isinstance(part, exp.Literal):
             text = part.name
+        elif isinstance(part, exp.Parameter) and context.rule.parser == "tsql":
+            text = context.fold(text, False)
         parts.append(text)
     return tuple(parts)
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from headwater.columns import form
 from headwater.columns.dialect import Rules
-from headwater.columns.lowering.change import alter, create_bare, drop, session_setting, truncate
+from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, truncate
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.query import lower_query
 from headwater.columns.lowering.source import everything, item, lower_pivot
@@ -39,7 +39,6 @@ _SILENT = [
     "AlterSession",
     "Put",
     "Get",
-    "Declare",
     "Return",
     "Annotation",
 ]
@@ -105,6 +104,8 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return "SELECT", form.QueryForm(everything([pivoted]))
     if isinstance(node, (exp.Values, exp.Table)):
         return "SELECT", form.QueryForm(lower_query(context, node))
+    if isinstance(node, exp.Declare):
+        return "DECLARE", declared(context, node)
     name = type(node).__name__
     if name not in _SILENT:
         context.warn("this is no statement that is known")

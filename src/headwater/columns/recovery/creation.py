@@ -39,6 +39,7 @@ class Created(msgspec.Struct):
     after: int
     columns: list[Any]
     recursive: bool
+    own: list[Any] = []
 
 
 def head(phrase: Phrase) -> Created | None:
@@ -77,7 +78,7 @@ def head(phrase: Phrase) -> Created | None:
     if not name and phrase.text(at) is None:
         return None
     after_name = max(after_name, at + 1)
-    columns, after = _columns(phrase, after_name)
+    columns, after, own = _columns(phrase, after_name)
     return Created(
         kind + phrase.word(place),
         place,
@@ -87,20 +88,31 @@ def head(phrase: Phrase) -> Created | None:
         after,
         columns,
         "RECURSIVE" in before,
+        own,
     )
 
 
-def _columns(phrase: Phrase, place: int) -> tuple[list[Any], int]:
-    """The tokens that name columns in a list, constraints left out."""
+def _columns(phrase: Phrase, place: int) -> tuple[list[Any], int, list[Any]]:
+    """The tokens that name columns in a list, constraints left out; behind it; and those whose values the table makes itself."""
     if phrase.word(place) != "(" or phrase.starts_query(place):
-        return [], place
+        return [], place, []
     end, depth = phrase.closing(place), phrase.depths[place] + 1
-    found, fresh = [], True
+    found, own, fresh, inside = [], [], True, False
+    counted = phrase.context.rule.parser in {"tsql", "fabric", "redshift"}
     for at in range(place + 1, min(end, phrase.size)):
-        if fresh and phrase.is_name(at) and phrase.words[at] not in _NO_COLUMN:
-            found.append(phrase.tokens[at])
-        fresh = phrase.words[at] == "," and phrase.depths[at] == depth
-    return found, end + 1
+        word, after = phrase.words[at], phrase.word(at + 1)
+        if fresh:
+            inside = phrase.is_name(at) and word not in _NO_COLUMN
+            if inside:
+                found.append(phrase.tokens[at])
+                if counted and after in {"AS", "ROWVERSION", "TIMESTAMP"}:
+                    own.append(phrase.tokens[at])
+        elif inside and phrase.depths[at] == depth and own[-1:] != found[-1:]:
+            computed = word == "AS" and after == "(" and phrase.word(at - 1) != "BY"
+            if (counted and word == "IDENTITY") or computed:
+                own.append(found[-1])
+        fresh = word == "," and phrase.depths[at] == depth
+    return found, end + 1, own
 
 
 def query_place(phrase: Phrase, start: int) -> int:
@@ -159,7 +171,10 @@ def plain(phrase: Phrase, found: Created, place: int, end: int) -> list[Any]:
 def bare(phrase: Phrase, found: Created) -> Read:
     """CREATE of a table without a query: as a copy of another, over files, or with nothing but columns."""
     name, _ = phrase.place_or_path(found.name_at)[0], 0
-    columns = [phrase.context.fold(column.text, column.token_type is TokenType.IDENTIFIER) for column in found.columns]
+    columns, own = (
+        [phrase.context.fold(column.text, column.token_type is TokenType.IDENTIFIER) for column in listed]
+        for listed in (found.columns, found.own)
+    )
     for place in range(found.after_name, phrase.size):
         word = phrase.words[place]
         if word in _COPIES and phrase.depths[place] <= 1 and (place < found.after or not phrase.depths[place]):
@@ -185,7 +200,7 @@ def bare(phrase: Phrase, found: Created) -> Read:
             return found.kind, copied(name, other, "CREATE", creates=True)
         if (at := phrase.after(place, "PARTITION", "OF")) > 0:
             return found.kind, form.ChangeForm([("LIKE", name, phrase.name(at)[0])])
-    change = form.ChangeForm([("CREATE", name, ())], columns or None, found.temporary)
+    change = form.ChangeForm([("CREATE", name, ())], columns or None, found.temporary, own=own)
     if "EXTERNAL" in phrase.words[: found.object] and (path := _location(phrase, found.after)) is not None:
         files = everything([form.Item(form.TableSource((path,), True))])
         return found.kind, form.SeveralForm([change, form.WriteForm(form.Target(name), "APPEND", files, by_name=True)])

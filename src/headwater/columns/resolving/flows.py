@@ -21,6 +21,8 @@ from headwater.columns.resolving.resolver import Resolver, TooMuch
 from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved
 from headwater.columns.session import Session
 
+_FILLS_FROM_LEFT = frozenset({"postgres", "redshift", "materialize", "risingwave", "hive"})
+"""Where a query may give fewer columns than the table has: the last ones get their defaults."""
 _DIRECT = DIRECT | DIRECT << MASKED
 
 
@@ -129,8 +131,8 @@ class _Teller:
         if not names and not what.creates:
             schema = self.known(target)
             if schema is not None:
-                names = [key for key in schema.keys if key not in target.partition]
-            elif not target.is_path:
+                names = self._filled([key for key in schema.keys if key not in target.partition], schema, columns)
+            elif not target.is_path and any(_says(value) for _, value in columns):
                 self.result.warnings.append(
                     f"the columns of {'.'.join(name)} are unknown: they are called as the query calls them"
                 )
@@ -143,8 +145,19 @@ class _Teller:
             return self._placed_open(names, columns, opened)
         if len(names) != len(columns) and columns:
             self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
+            fewer = len(columns) < len(names) and self.resolver.rule.parser in _FILLS_FROM_LEFT and not target.columns
+            if not what.creates and not fewer:
+                return columns
         placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
         return placed + columns[len(names) :]
+
+    def _filled(self, names: list[str], schema: Schema, columns: list[Column]) -> list[str]:
+        """Those of a table's columns that an INSERT by place fills: all, or all but those the table makes itself, as the query has them."""
+        if not schema.own or len(columns) == len(names):
+            return names
+        without = [key for key in names if key not in schema.own]
+        starred = any(isinstance(value, Open) for _, value in columns)
+        return without if starred or len(without) == len(columns) else names
 
     def _placed_open(self, names: list[str], columns: list[Column], opened: int) -> list[Column]:
         """Up to the star by place; after it a name of the target is a guess: the column of that name behind the star."""
@@ -251,14 +264,16 @@ class _Teller:
         for action, parts, other_parts in what.changes:
             key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
             name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
-            self.result.changes.append(Change(action, name, other, what.temporary))
-            if action in {"CREATE", "CLONE", "LIKE"}:
+            if action != "DECLARE":  # A variable ends with its batch.
+                self.result.changes.append(Change(action, name, other, what.temporary))
+            if action in {"CREATE", "CLONE", "LIKE", "DECLARE"}:
                 schema = None
                 if what.columns:
-                    schema = Schema(name, [self.shown(one) for one in what.columns], self.resolver.rule.parser)
+                    listed = [self.shown(one) for one in what.columns]
+                    schema = Schema(name, listed, self.resolver.rule.parser, what.own)
                 elif other_parts:
                     found = self.session.find(other_key) or self.resolver.catalog.find(other_key)
-                    schema = Schema(name, found.columns, self.resolver.rule.parser) if found else None
+                    schema = Schema(name, found.columns, self.resolver.rule.parser, found.own) if found else None
                 self.session.made(key, schema, temporary=what.temporary)
             if action in {"CREATE", "CLONE"} and other_parts and other is not None:
                 self._copied(name, other, other_key, action)
@@ -270,11 +285,27 @@ class _Teller:
             elif action == "SWAP":
                 self._moved(key, other_key, other or name)
                 self._moved(other_key, key, name)
-            if (
-                action in {"CREATE", "CLONE", "LIKE", "ALTER", "RENAME", "SWAP", "DROP", "TRUNCATE"}
-                and name not in self.result.writes
-            ):
-                self.result.writes.append(name)
+            self._touched(action, name, other)
+
+    def _touched(self, action: str, name: TableName, other: TableName | None) -> None:
+        """The tables a change reads and writes: a new name has the rows of the old one; dropping or altering writes nothing."""
+        moved = action in {"RENAME", "SWAP"} and other is not None
+        writes = (
+            [other]
+            if action == "RENAME" and other
+            else [name, other]
+            if moved
+            else [name]
+            if action in _WRITING
+            else []
+        )
+        reads = (
+            [name, other] if action == "SWAP" and other else [name] if moved else [other] if action == "LIKE" else []
+        )
+        self.result.writes += [one for one in writes if one is not None and one not in self.result.writes]
+        for one in reads:
+            if one is not None:
+                self.resolver.reads[one] = None
 
     def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
         """A clone has every column of the other."""
@@ -385,6 +416,14 @@ class _Teller:
         entry = self.resolver.leaves.entries[leaf]
         assert isinstance(entry, tuple)
         return Input(entry[0], self.shown(entry[1]), bits, entry[2])
+
+
+_WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})
+
+
+def _says(value: "Dependencies | Open") -> bool:
+    """Whether a column of a query has an input."""
+    return isinstance(value, Open) or bool(value)
 
 
 def _folded(found: list[Input]) -> list[Input]:

@@ -192,7 +192,9 @@ class Resolver(FromClause):
         for one in query.ctes:
             if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
                 self.scalars[one.name] = self.value(one.query.projections[0].value, scope)
+        scope.own_first = True
         columns = self.projections(query.projections, scope)
+        scope.own_first = False
         scope.set_mode(self.filtering)
         for condition in query.where:
             self.into(own, condition, scope)

@@ -39,6 +39,9 @@ class Scope:
     ) -> None:
         self.rows_by_name = rows_by_name
         self.using_first = False
+        self.own_first = False
+        """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
+        query around it would make no sense."""
         self.scalars: dict[str, Dependencies] = {}
         self.values: dict[str, dict[str, Dependencies]] = {}
         self.leaves = leaves
@@ -140,6 +143,8 @@ class Scope:
                     return hit, []
                 candidates.append(hit)
                 break
+            if self.own_first and len(candidates) == 1:
+                return candidates[0], []
             level = level.outer
         return None, candidates
 

@@ -7,12 +7,12 @@ import bisect
 import itertools
 import re
 
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns.script.batches import Batch
 from headwater.columns.script.boundary import STARTERS
+from headwater.columns.script.engine import engine as for_dialect
 from headwater.columns.script.piece import Piece, Scope
 from headwater.columns.script.procedure import Walk
 
@@ -84,10 +84,7 @@ INSIDE = re.compile(r"(?:\(|\b(?:UNION|ALL|EXCEPT|INTERSECT))\s*SELECT\b")
 
 def pieces(text: str, dialect: str) -> list[Piece]:
     """What to analyse, in the order it stands. An unknown dialect is read as plain SQL."""
-    try:
-        engine = Dialect.get_or_raise(dialect)
-    except ValueError:
-        engine = Dialect.get_or_raise("")
+    engine = for_dialect(dialect)
     family = FAMILIES.get(type(engine).__name__.lower(), "")
     if single(text) if family == "tsql" else not _terminal(text, family):
         try:
