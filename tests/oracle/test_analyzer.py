@@ -1,6 +1,5 @@
 """Spark's analyzer, asked again: the kept TPC edges are still what it says, and the engine agrees about fresh statements."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from tests.oracle import generated, tpc
 from tests.oracle.analyzer import Analyzer
 from tests.oracle.by_hand import BY_HAND
 from tests.oracle.generate import SCHEMAS
-from tests.oracle.session import start
 
 pytestmark = [
     pytest.mark.spark,
@@ -18,19 +16,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
 ]
 FIRST, COUNT = 1_000_000, 300
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()  # other tests' own, when they came first
-    spark = running.newSession() if running else start(tmp_path_factory.mktemp("oracle"))
-    yield spark
-    if running:
-        spark._jvm.SparkSession.setActiveSession(running._jsparkSession)
-    else:
-        spark.stop()
 
 
 @pytest.mark.parametrize("suite", tpc.SUITES)

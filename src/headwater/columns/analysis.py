@@ -35,6 +35,14 @@ _READ = frozenset({"statement", "query"})
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
+class _Holes(msgspec.Struct, frozen=True):
+    """What a template's names stand for (see `form.Lowered`), by name in lower case. `values` are variables."""
+
+    values: frozenset[str] = frozenset()
+    holes: dict[str, str] = {}
+    stands: dict[str, str] = {}
+
+
 def analyse(
     text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
 ) -> list[Statement]:
@@ -46,19 +54,26 @@ def analyse(
     catalog = catalog or Catalog(dialect=dialect)
     session = session or Session()
     refusals: tuple[Refusal, ...] = ()
+    holes = _Holes()
     if any(mark in text for mark in _TEMPLATE_MARKS):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
-        session.variables |= {name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES}
+        if templated.whole:
+            return [_macro(text, templated.whole)]
+        holes = _Holes(
+            frozenset(name.lower() for name, (kind, _) in templated.names.items() if kind in _VALUES),
+            templated.holes,
+            templated.stands,
+        )
     parser = engine(rule.parser)
     found: list[Statement] = []
     values: dict[str, form.Told] = {}
     for piece in _pieces(text, rule, parser):
         if piece.role in _READ:
             with _no_collection():
-                found.append(_statement(len(found), piece, parser, rule, catalog, session, values))
+                found.append(_statement(len(found), piece, parser, rule, catalog, session, values, holes))
         elif piece.role == "unreadable":
-            found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session))
+            found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
             found.append(_said(len(found), piece))
     if refusals:
@@ -66,12 +81,35 @@ def analyse(
     return found
 
 
+def _macro(text: str, name: str) -> Statement:
+    """A text that is one call of a macro."""
+    start = len(text) - len(text.lstrip())
+    return Statement(
+        index=0,
+        start=start,
+        end=len(text.rstrip()),
+        line=1 + text.count("\n", 0, start),
+        kind="TEMPLATE",
+        level=Level.NOTHING,
+        name=name,
+        warnings=(f"the model is the macro {name}: what it says is known only when it runs",),
+    )
+
+
 def _cut_off(
-    index: int, piece: Piece, text: str, parser: Any, rule: Rules, catalog: Catalog, session: Session
+    index: int,
+    piece: Piece,
+    text: str,
+    parser: Any,
+    rule: Rules,
+    catalog: Catalog,
+    session: Session,
+    holes: _Holes,
 ) -> Statement:
     """A piece with a quote or comment that never ends: the tables its words name up to there."""
     tokens, problem = recovery.beginning(text[piece.start : piece.end], parser)
     lowered, level = recovery.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
+    _put_holes(lowered, tokens, holes)
     told = outcome(lowered, catalog, session)
     return _put_together(
         told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
@@ -144,12 +182,20 @@ def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: s
 
 
 def _statement(
-    index: int, piece: Piece, parser: Any, rule: Rules, catalog: Catalog, session: Session, values: dict[str, form.Told]
+    index: int,
+    piece: Piece,
+    parser: Any,
+    rule: Rules,
+    catalog: Catalog,
+    session: Session,
+    values: dict[str, form.Told],
+    holes: _Holes,
 ) -> Statement:
     lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
         lowered.values = {name: values[name] for name in lowered.variables if name in values}
+    _put_holes(lowered, piece.tokens, holes)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
         level = Level.PARTIAL if level is Level.FULL else level
@@ -182,6 +228,16 @@ def _both(some: form.Told, others: form.Told) -> form.Told:
         known = merged.setdefault(name, [])
         known += [one for one in inputs if one not in known]
     return list(merged.items())
+
+
+def _put_holes(lowered: form.Lowered, tokens: list[Any], holes: _Holes) -> None:
+    """What the template's names in a statement stand for."""
+    if not (holes.values or holes.holes or holes.stands):
+        return
+    words = sorted({token.text.lower() for token in tokens})
+    lowered.variables = sorted({*lowered.variables, *(word for word in words if word in holes.values)})
+    lowered.holes = {word: holes.holes[word] for word in words if word in holes.holes}
+    lowered.stands = {word: holes.stands[word] for word in words if word in holes.stands}
 
 
 def _defect(error: Exception) -> str:

@@ -257,6 +257,8 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables.
 
     `values`: what those of them hold that queries before it gave a value.
+    `holes`: names (in lower case) a template's macros and variables stand behind, and the words that say so. `stands`: CTEs that a macro
+    makes of a table, and that table; empty where nobody knows it.
     """
 
     kind: str
@@ -266,6 +268,8 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     warnings: list[str] = []
     variables: list[str] = []
     values: dict[str, Told] = {}
+    holes: dict[str, str] = {}
+    stands: dict[str, str] = {}
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -47,6 +47,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     for name, told in lowered.values.items():
         held = {column: _held(resolver.leaves, inputs) for column, inputs in told}
         resolver.values[name] = {"": next(iter(held.values()), {}), **held}
+    resolver.holes, resolver.stands = lowered.holes, lowered.stands
     if lowered.form is None:
         return result
     teller = _Teller(resolver, result)
@@ -59,6 +60,8 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         result.level = Level.PARTIAL
         result.warnings.append("the statement nests too deep: some of it is left out")
     teller.close()
+    if resolver.unknown and result.level is Level.FULL:
+        result.level = Level.PARTIAL
     return result
 
 

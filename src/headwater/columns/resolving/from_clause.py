@@ -4,10 +4,11 @@ from abc import ABC, abstractmethod
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
-from headwater.columns.dialect import Rules
+from headwater.columns.dialect import Rules, fold
 from headwater.columns.kinds import FILTER, GROUP_BY, JOIN
 from headwater.columns.resolving.relation import (
     NOTHING,
+    Behind,
     Column,
     Dependencies,
     Leaves,
@@ -42,6 +43,11 @@ class FromClause(ABC):
         self.values: dict[str, dict[str, Dependencies]] = {}
         """What variables hold, by column; a plain variable's one column is called ""."""
         self._tables: dict[TableName, tuple[Relation, TableName]] = {}
+        self.holes: dict[str, str] = {}
+        self.stands: dict[str, str] = {}
+        """Those of `form.Lowered`."""
+        self.unknown = False
+        """A relation or a list of outputs stands behind a macro."""
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         self.lateral = AFTER if rule.lateral_aliases else NEVER
@@ -72,6 +78,7 @@ class FromClause(ABC):
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
         found.scalars = self.scalars
         found.values = self.values
+        found.holes = self.holes
         found.using_first = self.rule.parser in {"spark", "databricks"}
         return found
 
@@ -153,6 +160,16 @@ class FromClause(ABC):
 
     def table(self, source: form.TableSource, ctes: dict[str, Relation]) -> tuple[Relation, TableName]:
         parts = source.name
+        if parts and (self.stands or self.holes) and not source.is_path:
+            reason = ""
+            if len(parts) == 1 and parts[0].lower() in self.stands:
+                table = self.stands[parts[0].lower()]
+                parts = (fold(table, False, self.rule),)
+                reason = "" if table else f"behind the macro {source.name[0].lower()}"
+            elif parts[-1].lower() in self.holes and not (len(parts) == 1 and parts[0] in ctes):
+                reason = self.holes[parts[-1].lower()]
+            if reason:
+                return Relation([("*", self.behind(reason))]), source.name
         if not source.is_path:
             found = ctes.get(parts[0].lower() if self.rule.insensitive else parts[0]) if len(parts) == 1 else None
             if found is not None:
@@ -166,6 +183,10 @@ class FromClause(ABC):
         elif known[1] not in self.reads:
             self.reads[known[1]] = None
         return known
+
+    def behind(self, reason: str) -> Behind:
+        self.unknown = True
+        return Behind(self.leaves, reason)
 
     def _table(self, parts: TableName) -> tuple[Relation, TableName]:
         schema = self.session.find(parts)

@@ -55,15 +55,17 @@ class Leaves:
     ) -> Dependencies:
         """The dependencies of a name that may be any of `candidates`."""
         leaves: dict[int, None] = {}
+        hidden = 0
         for candidate in candidates:
             for leaf in candidate:
                 entry = self.entries[leaf]
+                hidden += isinstance(entry, Guess) and not entry.candidates
                 leaves.update(dict.fromkeys(entry.candidates if isinstance(entry, Guess) else (leaf,)))
         key = (name, tuple(leaves), reason)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = len(self.entries)
-            share = confidence or (round(1 / len(leaves), 2) if leaves else 0.0)
+            share = confidence or (round(1 / (len(leaves) + hidden), 2) if leaves else 0.0)
             self.entries.append(Guess(name, tuple(leaves), reason, share))
         return {found: IDENTITY}
 
@@ -177,6 +179,25 @@ class OpenValue(Open):
 
     def without(self, names: Iterable[str], renamed: dict[str, str]) -> Open:
         return OpenValue(self.leaves, self.value, self.within, self.excluded | frozenset(names))
+
+
+class Behind(Open):
+    """Columns that a template's macro makes: nobody knows them before it runs. `reason` says so."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, leaves: Leaves, reason: str, excluded: frozenset[str] = frozenset()) -> None:
+        super().__init__(leaves, (), excluded)
+        self.reason = reason
+
+    def field(self, name: str) -> Dependencies | None:
+        return None if name in self.excluded else self.leaves.guess(name, [], self.reason)
+
+    def star(self) -> Dependencies:
+        return self.leaves.guess("*", [], self.reason)
+
+    def without(self, names: Iterable[str], renamed: dict[str, str]) -> Open:
+        return Behind(self.leaves, self.reason, (self.excluded | frozenset(names)) - frozenset(renamed))
 
 
 class OpenUnion(Open):

@@ -237,6 +237,9 @@ class Resolver(FromClause):
         columns: list[Column] = []
         for one in projections:
             if one.star is None:
+                if self.holes and (hole := self._hole(one)):  # Any number of outputs.
+                    columns.append(("*", self.behind(hole)))
+                    continue
                 value = self.value(one.value, scope)
                 if one.fields:
                     value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
@@ -256,6 +259,13 @@ class Resolver(FromClause):
                     if not isinstance(output, Open):
                         scope.define(name, output)
         return columns
+
+    def _hole(self, one: form.Projection) -> str:
+        """Why the outputs that stand in the place of `one` are not known, if that is so."""
+        found = one.value.references
+        if len(found) != 1 or one.value.subqueries or found[0][0] != (one.name,) or found[0][1]:
+            return ""
+        return self.holes.get(one.name.lower(), "")
 
     def _star(self, star: form.Star, scope: Scope) -> list[Column]:
         found = scope.star(star.qualifier)

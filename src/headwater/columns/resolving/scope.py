@@ -44,6 +44,7 @@ class Scope:
         query around it would make no sense."""
         self.scalars: dict[str, Dependencies] = {}
         self.values: dict[str, dict[str, Dependencies]] = {}
+        self.holes: dict[str, str] = {}
         self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
@@ -94,6 +95,8 @@ class Scope:
         return self.leaves.deeper(found, path) if path else found
 
     def _find(self, parts: form.Parts) -> Dependencies:
+        if self.holes and parts[-1].lower() in self.holes:
+            return NOTHING
         if len(parts) > 1:
             return self._qualified(parts)
         name = parts[0]

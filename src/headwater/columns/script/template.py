@@ -10,6 +10,9 @@ import re
 
 import msgspec
 
+from headwater.columns.script import places
+from headwater.columns.script.places import Call
+
 
 class Refusal(msgspec.Struct, frozen=True):
     """What could not be put into SQL, and why."""
@@ -23,13 +26,17 @@ class Templated(msgspec.Struct, frozen=True):
     """SQL as long as the template, line by line. `names`: names in it, as written, that stand for something else:
     `("ref", "package.model")`, `("source", "schema.table")`, `("this", "")`, `("var", "name")`, `("expression", "…")`; a name that a
     tag is only a part of is `("template", "…")` with all of its text.
-    `config`: what `config(…)` says in literals.
+    `config`: what `config(…)` says in literals. `holes`: of those names (in lower case) the ones that nobody can say anything about, and
+    why. `stands`: names of CTEs that a macro makes, and the table each is made of. `whole`: the macro that is all of the text.
     """
 
     text: str
     names: dict[str, tuple[str, str]]
     refusals: tuple[Refusal, ...]
     config: dict[str, str]
+    holes: dict[str, str] = {}
+    stands: dict[str, str] = {}
+    whole: str = ""
 
 
 TAG = re.compile(r"\{\{|\{%|\{#|\$\{|\$\(|%\(|\{(?=[A-Za-z_][\w.]*\})")
@@ -47,6 +54,8 @@ MARKS = {"{{": "}}", "{%": "%}", "{#": "#}", "${": "}", "$(": ")", "%(": ")", "{
 FORMATS = ("s", "d", "f")
 SCAN = re.compile(r"'|\"|`|--|/\*|\*/|\n")
 WORD = re.compile(r"\w+")
+MARK = re.compile(r"\{\{|\{%|\{#")
+MARK_END = re.compile(r"\}\}|%\}|#\}")
 TURN = re.compile(r"not\s+loop\s*\.\s*(?:first|last)")
 
 
@@ -64,6 +73,9 @@ class _Hole(msgspec.Struct):
     start: int
     end: int
     meaning: tuple[str, str]
+    tag: tuple[int, int]
+    macro: str = ""
+    arguments: str = ""
 
 
 def plain(text: str) -> Templated:
@@ -86,6 +98,11 @@ class _Rendering:
         self.raw = False
         self.endless: set[str] = set()
         self.holes: list[_Hole] = []
+        self.unknown: dict[str, str] = {}
+        self.stands: dict[str, str] = {}
+        self.said: frozenset[str] | None = None
+        self.chosen: dict[str, bool] = {"is_incremental()": True}
+        """Conditions, and whether they hold."""
         self.size = 0
 
     def result(self) -> Templated:
@@ -111,7 +128,15 @@ class _Rendering:
         self.refusals += [Refusal(block.line, block.kind, "it is never ended") for block in self.open]
         written = "".join(self.parts)
         self.settle(written)
-        return Templated(written, self.names, tuple(sorted(self.refusals, key=_line)), self.config)
+        calls = [Call(one.start, one.end, *one.tag, one.macro, one.arguments) for one in self.holes if one.macro]
+        placed = places.placed(written, calls) if calls else places.Placed(written)
+        for name, (kind, value, table) in placed.stands.items():
+            made = self.unique(re.sub(r"\W", "_", table, flags=re.ASCII), (kind, value), 100) if table else ""
+            if made:
+                self.names[made] = (kind, value)
+            self.stands[name.lower()] = made
+        refusals = tuple(sorted(self.refusals, key=_line))
+        return Templated(placed.text, self.names, refusals, self.config, self.unknown, self.stands, placed.whole)
 
     def closing(self, at: int, mark: str, closer: str) -> int:
         """After the closing mark; strings may hold one too."""
@@ -189,7 +214,7 @@ class _Rendering:
         elif word in BLOCKS:
             if word == "raw":
                 self.raw = True
-            hidden = word in BLANKED or (word == "if" and TURN.match(rest.strip()) is not None)
+            hidden = word in BLANKED or (word == "if" and not self.hiding and not self.holds(" ".join(rest.split())))
             self.open.append(_Open(word, hidden, self.line, not hidden))
             self.hiding += hidden
         elif word not in ("do", "import", "from", "include", "extends", "break", "continue", "return", ""):
@@ -197,6 +222,17 @@ class _Rendering:
         elif word in ("include", "extends") and not self.hiding:
             self.refuse(tag, "text of another file")
         self.blank(tag)
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition is taken to be true: the first time it is, and as it was from then on."""
+        if TURN.match(condition):
+            return False
+        positive = True
+        while condition.startswith("not "):
+            condition, positive = condition[4:].lstrip(), not positive
+        if not positive and re.match(r"is_incremental\(\) and (?!.* or )", condition):
+            return False
+        return self.chosen.setdefault(condition, positive) == positive
 
     def close(self, kind: str, tag: str) -> None:
         if kind == "raw":
@@ -237,7 +273,8 @@ class _Rendering:
             self.named(tag, name, ".".join(path[:2]) + "".join(f".v{v}" for v in version[:1]), end, path[-1])
         elif name in ("ref", "source"):
             self.refuse(tag, "its name is known only when it runs")
-            self.named(tag, "expression", inner, end, "x")
+            why = f"behind {' '.join(inner.split())[:80]}, known only when it runs"
+            self.named(tag, "expression", inner, end, "x", why)
         elif name == "this" or name.startswith("this."):
             self.named(tag, "this", name[5:], end, "this")
         elif name == "var" and literals:
@@ -245,7 +282,8 @@ class _Rendering:
         elif name in ("log", "return", "exceptions.warn", "print", "do"):
             self.put(tag, "")
         elif match is None and SIMPLE.fullmatch(name.rpartition(".")[2]):
-            self.named(tag, "expression", inner, end, name.rpartition(".")[2])
+            own = name.rpartition(".")[2]
+            self.named(tag, "expression", inner, end, own, f"behind the variable {name}")
         else:
             if match and not self.quote:
                 self.refuse(tag, "a macro or expression whose text is known only when it runs")
@@ -255,6 +293,9 @@ class _Rendering:
                 inner,
                 end,
                 name.rpartition(".")[2] if SIMPLE.fullmatch(name.rpartition(".")[2]) else "x",
+                f"behind the macro {name.rpartition('.')[2]}" if match else "behind an expression of the template",
+                name if match else "",
+                arguments,
             )
 
     def other_than_literals(self, arguments: str) -> bool:
@@ -271,7 +312,10 @@ class _Rendering:
         elif len(literals) > 1 and SIMPLE.fullmatch(literals[1]):
             self.named(tag, "var", literals[0], end, literals[1])
         else:
-            self.named(tag, "var", literals[0], end, "".join(PART.findall(literals[0])))
+            why = f"behind the variable {literals[0]}"
+            self.named(
+                tag, "var", literals[0], end, "".join(PART.findall(literals[0])), why if len(literals) == 1 else ""
+            )
 
     def variable(self, mark: str, tag: str, end: int) -> None:
         """`${x}`, `${x:default}`, `$(x)`, `{x}`, `%(x)s`."""
@@ -291,12 +335,30 @@ class _Rendering:
             if mark == "${"
             else PART.findall(inner)
         )
-        self.named(tag, "var", inner, end, core[-1] if core else "x")
+        self.named(tag, "var", inner, end, core[-1] if core else "x", f"behind the variable {inner}")
 
     # Names
 
-    def named(self, tag: str, kind: str, value: str, end: int, wish: str) -> None:
-        """A name in a tag's place. Beside other letters or in quotes it has to fill the tag, or it would fall into two words."""
+    def words(self) -> frozenset[str]:
+        """The words outside of tags, in lower case: names that holes must not get."""
+        if self.said is None:
+            between = (MARK.split(part, maxsplit=1)[0] for part in MARK_END.split(self.text))
+            self.said = frozenset(word.lower() for part in between for word in WORD.findall(part))
+        return self.said
+
+    def named(
+        self,
+        tag: str,
+        kind: str,
+        value: str,
+        end: int,
+        wish: str,
+        why: str = "",
+        macro: str = "",
+        arguments: str = "",
+    ) -> None:
+        """A name in a tag's place, a hole if `why` says so. Beside other letters or in quotes it has to fill the tag, or it would fall
+        into two words."""
         if self.quote in ("'", "--", "/*"):
             self.put(tag, "")
             return
@@ -321,10 +383,19 @@ class _Rendering:
                 self.refuse(tag, "a part of a name that runs over several lines")
             word = word[:room].ljust(room, "_")
         else:
+            if why and kind == "expression":
+                word, count = word[:room], 1
+                while word.lower() in self.words() and count < 50:
+                    count += 1
+                    word = f"{wish[: max(room - 4, 1)]}_{count}"
             word = self.unique(word if len(word) <= room else f"_{len(self.names)}"[:room], meaning, room)
             self.names[word] = meaning
         self.blank(tag[:lead])
-        self.holes.append(_Hole(self.size, self.size + len(word), meaning))
+        if why:
+            self.unknown[word.lower()] = why
+        outer = (self.size - lead, self.size - lead + len(tag))
+        macro = "" if joined or self.quote else macro
+        self.holes.append(_Hole(self.size, self.size + len(word), meaning, outer, macro, arguments))
         self.put(tag[lead:], word)
 
     def unique(self, word: str, meaning: tuple[str, str], room: int) -> str:
@@ -354,6 +425,7 @@ class _Rendering:
             name = written[low:high]
             if (low, high) != (hole.start, hole.end):
                 self.names[name] = ("template", self.text[low:high])
+                self.unknown.pop(written[hole.start : hole.end].lower(), None)
             else:
                 self.names[name] = hole.meaning
 
