@@ -12,7 +12,7 @@ from tests.oracle.engine import edges
 from tests.oracle.generate import SCHEMAS, Generator
 from tests.oracle.perturb import Land, missed
 
-STATEMENTS = 40
+STATEMENTS = 25
 
 
 @pytest.fixture(scope="module")

@@ -121,6 +121,7 @@ class FromClause(ABC):
         for alias, name, relation in inner.relations:
             scope.add(alias, name, relation)
         scope.merged = {**inner.merged, **scope.merged}
+        scope.merged_of = {**inner.merged_of, **scope.merged_of}
         if item.on is not None:
             scope.set_mode(NEVER)
             self.into(own, item.on, scope)

@@ -4,10 +4,10 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Mapping
 
 from headwater.columns import form
-from headwater.columns.kinds import AGGREGATED, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
+from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
 from headwater.columns.resolving.from_clause import FromClause
 from headwater.columns.resolving.relation import (
     NOTHING,
@@ -203,12 +203,7 @@ class Resolver(FromClause):
         if query.group_all:
             self._all_keys(query.projections, columns, scope, own)
         if query.having is not None:
-            grouped = {
-                key.references[0][0][-1]
-                for key in query.group
-                if isinstance(key, form.Expression) and len(key.references) == 1
-            }
-            self._deciding(query.having, scope, self.having, FILTER, own, grouped)
+            self._deciding(query.having, scope, self.having, FILTER, own, _grouped(query))
         if query.qualify is not None:
             scope.set_mode(AFTER)
             self.into(own, query.qualify, scope)
@@ -334,14 +329,16 @@ class Resolver(FromClause):
         mode: int,
         use: int,
         own: Dependencies,
-        grouped: Set[str] = frozenset(),
+        grouped: Mapping[str, form.Parts] | None = None,
     ) -> None:
         """HAVING and ORDER BY: outside aggregates a name may be an output's alias (`mode`), unless rows are `grouped` by a column of it; inside
         it is the input's."""
         for parts, inner, path in expression.references:
             is_aggregated = inner & _LOW == AGGREGATED
-            scope.set_mode(self.filtering if is_aggregated else AFTER if mode and parts[-1] in grouped else mode)
-            add(own, used(scope.column(parts, path), use | inner & MASKING_USE))
+            key = grouped.get(parts[-1]) if grouped and mode and not is_aggregated else None
+            scope.set_mode(self.filtering if is_aggregated else mode if key is None else AFTER)
+            meant = key if key is not None and len(parts) == 1 else parts
+            add(own, used(scope.column(meant, path), use | inner & MASKING_USE))
         scope.set_mode(mode)
         for query, _, standing in expression.subqueries:
             add(own, used(self._subquery(query, scope, standing), use))
@@ -396,6 +393,23 @@ def _same(some: list[Column], others: list[Column]) -> bool:
     return [one[1] for one in some if not isinstance(one[1], Open)] == [
         one[1] for one in others if not isinstance(one[1], Open)
     ]
+
+
+def _grouped(query: form.Select) -> dict[str, form.Parts]:
+    """The columns a query groups by, by their last name."""
+    keys = [key for key in query.group if isinstance(key, form.Expression)]
+    places = [key for key in query.group if isinstance(key, int)]
+    if (places or query.group_all) and not any(one.star for one in query.projections):
+        keys += [
+            one.value
+            for place, one in enumerate(query.projections, 1)
+            if place in places or (query.group_all and not one.aggregates)
+        ]
+    found: dict[str, form.Parts] = {}
+    for key in keys:
+        if len(key.references) == 1 and not key.subqueries and key.references[0][1] in {AS_IS, GROUP_BY}:
+            found.setdefault(key.references[0][0][-1], key.references[0][0])
+    return found
 
 
 def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]

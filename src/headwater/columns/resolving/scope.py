@@ -52,6 +52,8 @@ class Scope:
         self.relations: list[tuple[str, TableName, Relation]] = []
         self._by_alias: dict[str, Relation] = {}
         self.merged: dict[str, Dependencies] = {}
+        self.merged_of: dict[str, list[Relation]] = {}
+        """The relations whose column of the name went into the merged one: a third one's stays its own."""
         self.aliases: dict[str, Dependencies] = {}
         self.mode = NEVER
         self._caches: tuple[dict[form.Parts, Dependencies], ...] = ({}, {}, {})
@@ -297,7 +299,7 @@ class Scope:
                         return list(made.fields.items())
                     return [("*", relation.inside)]
                 if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
-                    places = {name: place for place, name in enumerate(self.merged)}
+                    places = {name: place for place, name in enumerate(self._merged_in(relation))}
                     return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
             struct = self.column(qualifier, "")
@@ -308,12 +310,17 @@ class Scope:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
         for _, _, relation in self.relations:
+            shown = self._merged_in(relation)
             for name, value in relation.columns():
                 if isinstance(value, Open):
-                    result.append((name, value.without(self.merged, {})))
-                elif name not in self.merged:
+                    result.append((name, value.without(shown, {})))
+                elif name not in shown:
                     result.append((name, value))
         return result
+
+    def _merged_in(self, relation: Relation) -> list[str]:
+        """The merged columns `relation` has a part in, in the order they are shown."""
+        return [name for name in self.merged if any(one is relation for one in self.merged_of[name])]
 
     def join_columns(self, names: list[str], relation: Relation, join: str) -> Dependencies:
         """USING: each name is one column from here on. Returns what decides: both sides of each."""
@@ -332,6 +339,11 @@ class Scope:
             else:
                 merged[name] = left
         if join not in {"semi", "anti"}:
+            for name in merged:
+                before = self.merged_of.get(name) or [
+                    one for _, _, one in self.relations if name in one.names or one.opens
+                ]
+                self.merged_of[name] = [*before, relation]
             self.merged = {**merged, **{name: value for name, value in self.merged.items() if name not in merged}}
             self._forget()
         return deciding
