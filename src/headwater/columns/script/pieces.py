@@ -129,6 +129,7 @@ def single(text: str) -> bool:
     if (
         "@" in upper
         or "\n:" in upper
+        or "XMLNAMESPACES" in upper
         or ";" in upper.rstrip()[:-1]
         or not upper.lstrip().startswith(("SELECT", "WITH"))
     ):
