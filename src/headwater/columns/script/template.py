@@ -2,8 +2,9 @@
 
 It renders nothing. `ref` and `source` become the names they stand for; any other value becomes a name or, inside quotes, blanks.
 Of `{% if %}` the first branch is kept and the others are blanked, also of `is_incremental()`: an incremental run says more about where
-rows come from than a first one. The same condition, or its `not`, chooses the same way later on. A loop's body stands once, as its first and last turn: `not loop.last` is false. A macro's text is
-blanked: it is not this statement. What has no room for its name or is not understood is a refusal, and the rest is still given.
+rows come from than a first one. The same condition, or its `not`, chooses the same way later on. A loop's body stands once, as its
+first and last turn: `not loop.last` is false. A macro's text is blanked: it is not this statement.
+What has no room for its name or is not understood is a refusal, and the rest is still given.
 """
 
 import re
