@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
-from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, SORT, TRANSFORMED
+from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, JOIN, SORT, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import children, lower
 from headwater.columns.lowering.functions import AGGREGATE_NAMES
@@ -139,6 +139,10 @@ def _select(context: Context, node: Any) -> form.Select:
         result.projections[0].name = "*"
         if type(args["expressions"][0]) is exp.Struct:
             result.projections[0].fields = struct_fields(context, args["expressions"][0])
+    for one in args["expressions"]:
+        made = one.args.get("this") if isinstance(one, (exp.Alias, exp.Aliases)) else one
+        if isinstance(made, _ROW_MAKERS):  # How many rows come of a row is the list's to decide, here as in FROM.
+            result.where.append(lower(context, made, JOIN))
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
@@ -241,6 +245,7 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
     return result
 
 
+_ROW_MAKERS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack, exp.Unnest)
 _TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
 
 
