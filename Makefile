@@ -24,7 +24,7 @@ web: $(STAMP) ## build the web page into the package
 demo: $(STAMP) web ## run the example on real data; ONCE=1 stops afterwards
 	@scripts/demo
 
-check: $(STAMP) ## lint, types, layering, fast tests (under a minute)
+check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -137,7 +137,7 @@ def _pieces(text: str, rule: Rules, parser: Any) -> list[Piece]:
     found = pieces(text, rule.parser)
     if not found and text.strip():
         tokens, _ = recovery.beginning(text, parser)
-        if tokens:
+        if any(token.text != ";" for token in tokens):
             found = [Piece("statement", tokens[0].start, tokens[-1].end + 1, tokens[0].line, text, tokens)]
     for place, piece in enumerate(found):
         if piece.role == "call" and piece.name.lower().endswith("sp_rename"):  # A call that says what it does.
