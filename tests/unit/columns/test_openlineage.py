@@ -41,7 +41,7 @@ def test_names(table: tuple[str, ...], dialect: str, namespace: str, expected: t
 
 
 def test_relative_paths_start_somewhere() -> None:
-    assert names(("in/x.csv",), "duckdb", base="/work") == DatasetName("file", "/work/in/x.csv")
+    assert names(("in/x.csv",), "duckdb", base="/data") == DatasetName("file", "/data/in/x.csv")
 
 
 def test_a_table_with_a_dot_in_its_only_part_is_no_path() -> None:
