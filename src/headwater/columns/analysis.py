@@ -77,7 +77,7 @@ def analyse(
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
-            found.append(_said(len(found), piece))
+            found.append(_said(len(found), piece, text, rule))
     if refusals:
         _put_refusals(found, refusals, text)
     return found
@@ -113,9 +113,7 @@ def _cut_off(
     lowered, level = recovery.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
     _put_holes(lowered, tokens, holes)
     told = outcome(lowered, catalog, session)
-    return _put_together(
-        told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
-    )
+    return _put_together(told, lowered, piece, index, level)
 
 
 @contextlib.contextmanager
@@ -146,7 +144,7 @@ def _pieces(text: str, rule: Rules, parser: Any) -> list[Piece]:
     return found
 
 
-def _said(index: int, piece: Piece) -> Statement:
+def _said(index: int, piece: Piece, text: str, rule: Rules) -> Statement:
     """A piece that is not parsed: a routine, a call, what cannot be read."""
     kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
     reason, level = piece.reason, Level.NOTHING if piece.reason else Level.FULL
@@ -162,6 +160,8 @@ def _said(index: int, piece: Piece) -> Statement:
         within=piece.within,
         name=piece.name,
         warnings=(reason,) if reason else (),
+        text=text[piece.start : piece.end],
+        dialect=rule.parser,
     )
 
 
@@ -193,7 +193,7 @@ def _statement(
     values: dict[str, form.Told],
     holes: _Holes,
 ) -> Statement:
-    lowered, level = _lowered(piece.text, piece.tokens, parser, rule)
+    lowered, level = recovery.read(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
         lowered.values = {name: values[name] for name in lowered.variables if name in values}
@@ -207,9 +207,7 @@ def _statement(
         told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
     if piece.assigns and told.flows:
         _assign(values, piece.assigns, told.flows[-1])
-    return _put_together(
-        told, lowered, index=index, start=piece.start, end=piece.end, line=piece.line, level=level, within=piece.within
-    )
+    return _put_together(told, lowered, piece, index, level)
 
 
 def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) -> None:
@@ -246,43 +244,41 @@ def _defect(error: Exception) -> str:
     return f"a defect of the engine, please report it with the statement: {type(error).__name__}: {error}"
 
 
-def _lowered(text: str, tokens: list[Any], parser: Any, rule: Rules) -> tuple[form.Lowered, Level]:
-    return recovery.read(text, tokens, parser, rule)
+def _put_together(told: Outcome, lowered: form.Lowered, piece: Piece, index: int, level: Level) -> Statement:
+    tokens = piece.tokens
+    written = piece.text[tokens[0].start : tokens[-1].end + 1] if tokens else piece.text[piece.start : piece.end]
+    return _with(
+        Statement(
+            index=index,
+            start=piece.start,
+            end=piece.end,
+            line=piece.line,
+            kind=lowered.kind,
+            level=level,
+            within=piece.within,
+            text=written,
+            dialect=lowered.dialect,
+            form=lowered,
+        ),
+        told,
+    )
 
 
-def _put_together(
-    told: Outcome, lowered: form.Lowered, *, index: int, start: int, end: int, line: int, level: Level, within: str
-) -> Statement:
-    worst = told.level if told.level != Level.FULL else level
-    return Statement(
-        index=index,
-        start=start,
-        end=end,
-        line=line,
-        kind=lowered.kind,
-        level=worst,
+def _with(statement: Statement, told: Outcome) -> Statement:
+    return msgspec.structs.replace(
+        statement,
+        level=statement.level if told.level is Level.FULL else told.level,
         reads=tuple(told.reads),
         writes=tuple(told.writes),
         flows=tuple(told.flows),
         changes=tuple(told.changes),
         unresolved=tuple(told.unresolved),
         warnings=tuple(told.warnings),
-        within=within,
-        form=lowered,
     )
 
 
 def resolve(statement: Statement, catalog: Catalog, session: Session | None = None) -> Statement:
-    """The statement with what `catalog` knows now; nothing is parsed. Its level stays what parsing made it."""
+    """The statement with what `catalog` knows now; nothing is parsed. `session` moves on by it, as it did at first."""
     if not isinstance(statement.form, form.Lowered) or statement.form.form is None:
         return statement
-    told = outcome(statement.form, catalog, session or Session())
-    return msgspec.structs.replace(
-        statement,
-        reads=tuple(told.reads),
-        writes=tuple(told.writes),
-        flows=tuple(told.flows),
-        changes=tuple(told.changes),
-        unresolved=tuple(told.unresolved),
-        warnings=tuple(told.warnings),
-    )
+    return _with(statement, outcome(statement.form, catalog, session or Session()))

@@ -13,10 +13,9 @@ from typing import TypeVar
 import msgspec
 
 from headwater.columns import form
-from headwater.columns.analysis import analyse
+from headwater.columns.analysis import analyse, resolve
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import rules
-from headwater.columns.resolving.flows import outcome
 from headwater.columns.result import Level, Statement, TableName
 from headwater.columns.script.pieces import FAMILIES
 from headwater.columns.script.terminal import server
@@ -111,11 +110,11 @@ class Cache:
         statement = entry.statement if pure else None
         if statement is None:
             before = _state(session)
-            statement = _resolved(entry.statement, catalog, session)
+            statement = resolve(entry.statement, catalog, session)
             pure = _state(session) == before
             if pure and where is not None:
                 entry.statement, entry.where = statement, where
-        return [_moved(statement, place)], pure
+        return [_moved(statement, text, place)], pure
 
     def _first(
         self, text: str, dialect: str, catalog: Catalog, session: Session, where: _Where | None,
@@ -127,7 +126,7 @@ class Cache:
         pure = _state(session) == before
         if len(found) == 1 and _plain(found[0], place):
             replayed = _session(before)
-            if pure or (_resolved(found[0], catalog, replayed) == found[0] and _state(replayed) == _state(session)):
+            if pure or (resolve(found[0], catalog, replayed) == found[0] and _state(replayed) == _state(session)):
                 _put(self._shapes, shape, _Known(found[0], where if pure else None), self.size)
         return found, pure
 
@@ -173,7 +172,7 @@ def _plain(statement: Statement, place: tuple[int, int, int]) -> bool:
         and isinstance(lowered, form.Lowered)
         and lowered.form is not None
         and not lowered.warnings
-        and not (statement.within or statement.name or statement.fingerprint or statement.normalised)
+        and not (statement.within or statement.name)
     )
 
 
@@ -194,27 +193,10 @@ def _end(pieces: Cut, body: str, known: Lexis) -> int:
     return at
 
 
-def _resolved(statement: Statement, catalog: Catalog, session: Session) -> Statement:
-    """A fully understood statement with what is known now; `session` moves on by it."""
-    lowered = statement.form
-    assert isinstance(lowered, form.Lowered)
-    told = outcome(lowered, catalog, session)
-    return msgspec.structs.replace(
-        statement,
-        level=told.level,
-        reads=tuple(told.reads),
-        writes=tuple(told.writes),
-        flows=tuple(told.flows),
-        changes=tuple(told.changes),
-        unresolved=tuple(told.unresolved),
-        warnings=tuple(told.warnings),
-    )
-
-
-def _moved(statement: Statement, place: tuple[int, int, int]) -> Statement:
-    if (statement.start, statement.end, statement.line) == place:
-        return statement
-    return msgspec.structs.replace(statement, start=place[0], end=place[1], line=place[2])
+def _moved(statement: Statement, text: str, place: tuple[int, int, int]) -> Statement:
+    """The statement at its place in this text."""
+    start, end, line = place
+    return msgspec.structs.replace(statement, start=start, end=end, line=line, text=text[start:end])
 
 
 def _state(session: Session) -> _State:

@@ -8,6 +8,7 @@ import enum
 import msgspec
 
 from headwater.columns import kinds
+from headwater.columns.shape.fingerprint import fingerprint, normalised
 from headwater.model.lineage import Transformation
 
 TableName = tuple[str, ...]
@@ -93,6 +94,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One statement. `start`, `end`: characters of the text; `line` counts from 1. `kind`: SELECT, INSERT, CREATE TABLE, MERGE, …
 
     `within`: the procedure or function the statement stands in, or empty. `name`: the routine it makes or calls, or empty.
+    `text`: the statement as it was written, of `dialect`; of SQL held in a string, the string.
     `form`: the internal form, which `resolve` reads again when more schemas are known, without parsing; None when there is none.
     """
 
@@ -110,6 +112,16 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     within: str = ""
     name: str = ""
-    fingerprint: str = ""
-    normalised: str = ""
+    text: str = ""
+    dialect: str = ""
     form: object | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits that statements of one shape share, whatever their literals (`shape.fingerprint`). Computed when asked for."""
+        return fingerprint(self.text, self.dialect)
+
+    @property
+    def normalised(self) -> str:
+        """The text of that shape: literals as `?`, comments gone. Computed when asked for."""
+        return normalised(self.text, self.dialect)

@@ -81,7 +81,7 @@ def test_what_the_corpus_says_with_other_literals(dialect: str, seed: int) -> No
             assert told(cache.analyse(sent, dialect, catalog)) == right, sent
             assert told(cache.analyse(sent, dialect, catalog)) == right, sent
             plain = [
-                msgspec.structs.replace(each, start=0, end=0, line=0, warnings=())
+                msgspec.structs.replace(each, start=0, end=0, line=0, text="", warnings=())
                 for each in told(analyse(one, dialect, catalog))
             ]
             assert by_key.setdefault((cache_key(one, dialect), id(catalog)), plain) == plain, one
