@@ -41,6 +41,8 @@ _VALUES = re.compile(r"\bvalues(?=\s?\()", re.IGNORECASE)
 _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
+_MAY_BE_KEPT = re.compile(r"\?(?<=[sSoO]\s\?)")
+_BEFORE_KEPT = re.compile(r"\b(?:[aA][sS]|[dD][oO])\s++\Z")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
@@ -138,6 +140,11 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     masked = seen(pieces, known.seen)
     if doubtful(masked):
         return None
+    if _MAY_BE_KEPT.search(masked) is not None:
+        kept = _with_kept(pieces, known, fenced)
+        if kept is None:
+            return None
+        masked = kept
     if fenced:
         masked = masked.replace(_FENCE, "")
     if parameters:
@@ -151,6 +158,21 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     if has_ordinals(code):
         return None if fenced or _FENCE in text else _plain(_SIMPLE_LIST.sub(_fenced, text), known, parameters, True)
     return masked, code, words
+
+
+def _with_kept(pieces: list[str], known: Lexis, fenced: bool) -> str | None:
+    """The masked text of pieces, strings right after AS or DO as names; None if a fence stands in one."""
+    strings, signs = known.rules.strings, known.seen
+    shown = pieces.copy()
+    for at in range(1, len(pieces), 2):
+        piece, before = pieces[at], pieces[at - 1]
+        if piece[0] in strings and before[-1:].isspace() and _BEFORE_KEPT.search(before[-8:]):
+            if fenced and _FENCE in piece:
+                return None
+            shown[at] = _hidden(piece)
+        else:
+            shown[at] = signs.get(piece[0]) or _hidden(piece)
+    return "".join(shown)
 
 
 def _fenced(found: re.Match[str]) -> str:
