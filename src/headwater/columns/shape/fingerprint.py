@@ -62,7 +62,7 @@ _CLAUSE = re.compile(
 )
 """What ends a list of GROUP BY or ORDER BY."""
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
-_SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
+_SIMPLE_LIST = re.compile(r"[bB](?<![\w:@$%#][bB])[yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""

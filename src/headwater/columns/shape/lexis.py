@@ -189,6 +189,6 @@ def lexis(dialect: str) -> Lexis:
     if rules.dollar:
         odd.append(r"\$(?:[^\W\d]\w*+)?\$")
     if rules.triple:
-        odd.append("'''|\"\"\"")
+        odd.append("['\"](?:(?<=')''|(?<=\")\"\")")
     found = re.compile("|".join(odd)) if odd else None
     return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), found, seen)
