@@ -115,6 +115,8 @@ def split(text: str, known: Lexis) -> list[str] | None:
     """The text in pieces, every second one a literal, a quoted name or a comment; None where that cannot be trusted. See `doubtful`."""
     if known.odd is not None and known.odd.search(text):
         return None
+    if known.rules.triple and ("'''" in text or '"""' in text):
+        return None
     return known.split.split(text)
 
 
