@@ -41,6 +41,8 @@ _VALUES = re.compile(r"\bvalues(?=\s?\()", re.IGNORECASE)
 _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
+_MAY_BE_KEPT = re.compile(r"\?(?<=[sSoO]\s\?)")
+_BEFORE_KEPT = re.compile(r"\b(?:[aA][sS]|[dD][oO])\s++\Z")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
@@ -60,7 +62,7 @@ _CLAUSE = re.compile(
 )
 """What ends a list of GROUP BY or ORDER BY."""
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
-_SIMPLE_LIST = re.compile(r"(?<![\w:@$%#])[bB][yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
+_SIMPLE_LIST = re.compile(r"[bB](?<![\w:@$%#][bB])[yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
 _FENCE = "\x01"
 """Before an ordinal it keeps it from being a literal."""
@@ -113,6 +115,8 @@ def split(text: str, known: Lexis) -> list[str] | None:
     """The text in pieces, every second one a literal, a quoted name or a comment; None where that cannot be trusted. See `doubtful`."""
     if known.odd is not None and known.odd.search(text):
         return None
+    if known.rules.triple and ("'''" in text or '"""' in text):
+        return None
     return known.split.split(text)
 
 
@@ -138,6 +142,11 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     masked = seen(pieces, known.seen)
     if doubtful(masked):
         return None
+    if _MAY_BE_KEPT.search(masked) is not None:
+        kept = _with_kept(pieces, known, fenced)
+        if kept is None:
+            return None
+        masked = kept
     if fenced:
         masked = masked.replace(_FENCE, "")
     if parameters:
@@ -151,6 +160,21 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     if has_ordinals(code):
         return None if fenced or _FENCE in text else _plain(_SIMPLE_LIST.sub(_fenced, text), known, parameters, True)
     return masked, code, words
+
+
+def _with_kept(pieces: list[str], known: Lexis, fenced: bool) -> str | None:
+    """The masked text of pieces, strings right after AS or DO as names; None if a fence stands in one."""
+    strings, signs = known.rules.strings, known.seen
+    shown = pieces.copy()
+    for at in range(1, len(pieces), 2):
+        piece, before = pieces[at], pieces[at - 1]
+        if piece[0] in strings and before[-1:].isspace() and _BEFORE_KEPT.search(before[-8:]):
+            if fenced and _FENCE in piece:
+                return None
+            shown[at] = _hidden(piece)
+        else:
+            shown[at] = signs.get(piece[0]) or _hidden(piece)
+    return "".join(shown)
 
 
 def _fenced(found: re.Match[str]) -> str:

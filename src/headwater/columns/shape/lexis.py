@@ -88,7 +88,7 @@ class Lexis(NamedTuple):
     `scan`: every token of any text with the blanks after it, its kind the name of the group. "words": some that tell nothing, with commas;
     "word": one of `_TELLING`, or one before a quote; "open": a comment begins that holds others; "mark": anything else.
     `parameter`: parameters, in a text whose strings and names are out of the way; `signs`: characters of which one stands in each of them.
-    `odd`: what a text may hold that `split` does not see.
+    `odd`: what a text may hold that `split` does not see, beside quotes of three.
     """
 
     rules: Rules
@@ -185,10 +185,5 @@ def lexis(dialect: str) -> Lexis:
         rf"|(?P<name>{names})|(?P<parameter>{parameter})|(?P<word>[^\W0-9]\w*+)"
         rf"|(?P<number>(?<![\w$@#.\x01])[0-9]{number}|(?<!{_OPERAND})\.[0-9]{number})|(?P<mark>\w++|[\s\S]))\s*+"
     )
-    odd = []
-    if rules.dollar:
-        odd.append(r"\$(?:[^\W\d]\w*+)?\$")
-    if rules.triple:
-        odd.append("'''|\"\"\"")
-    found = re.compile("|".join(odd)) if odd else None
-    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), found, seen)
+    odd = re.compile(r"\$(?:[^\W\d]\w*+)?\$") if rules.dollar else None
+    return Lexis(rules, re.compile(split), re.compile(scan), re.compile(parameter), _signs(rules), odd, seen)

@@ -23,7 +23,7 @@ _FIRST_WORDS = frozenset(
 )
 _ALL_WORDS = frozenset(
     b"pivot unpivot execute exec immediate sp_executesql prepare copy load unload export import identifier procedure function trigger macro "
-    b"openrowset openquery opendatasource external_query dblink remote remotesecure cluster clusterallreplicas file url s3 s3cluster gcs hdfs "
+    b"openrowset openquery opendatasource external_query dblink remote remotesecure cluster clusterallreplicas file url s3cluster "
     b"azureblobstorage jdbc odbc mysql postgresql mongodb sqlite input executable query query_table stack inline columns output returning "
     b"directory location external options path external_location infer_schema match_recognize declare call begin language transform "
     b"script engine stage format file_format iceberg deltalake hudi glob generator result_scan".split()
@@ -34,7 +34,11 @@ _STRING_WORDS = frozenset(
     b"dictget dictgetordefault dictgetornull dicthas joinget joingetornull xpath xmltable xmlquery xmlget extractvalue xml from_csv "
     b"schema_of_csv parse_url nextval currval ilike try_element_at variant_get try_variant_get value nodes hstore extract_path_text".split()
 )
-_ALL_PARTS = (b"read_", b"_scan", b"scan_", b"openjson")
+_ALL_PARTS = (
+    *(b"read_", b"_scan", b"scan_", b"openjson"),
+    *(word + sign for word in (b"s3", b"gcs", b"hdfs") for sign in (b"(", b"?", b"=")),
+)
+"""Some are the names of columns too: `s3` tells nothing where nothing is given to it."""
 _STRING_PARTS = (b"json", b"struct", b"dictget")
 _AFTER = (
     *(
@@ -60,15 +64,28 @@ _CALLS = tuple(
 )
 _FROM_LIST = re.compile(r"from\b([\w.\s\",]*+)\(")
 _LAST_CALL = re.compile(r",\s?[\w.\"]+\s?\Z")
+_UNION = re.compile(r"(?<!\.)\sunion\s(?:all\s|distinct\s)?select\s(?:(?!\bfrom\b)[\w.\s\",])*+\Z")
+"""A list after FROM came to its end, and what stands here is selected."""
 _SELECT = re.compile(r"select\b(?<=\bselect)")
 _FROM = re.compile(r"from\b(?<=\bfrom)(?<!\.from)(?<!distinct from)")
 _EVENT = re.compile("[(),?\x02\x03]")
 _NO_NAME = (
     r"end|null|isnull|notnull|desc|asc|years?|quarters?|months?|weeks?|days?|hours?|minutes?|seconds?|\w*seconds?"
 )
-_NAMED = re.compile(
-    rf"(?:\bas\s?|(?:\)\s?|\bend\s)(?!(?:{_NO_NAME})\b))(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z|\bas\s?\?\s?\Z"
+_NO_ALIAS = (
+    rf"{_NO_NAME}|union|except|intersect|minus|all|distinct|rows?|only|percent|else|then|when|go|as|is|and|or|not|in|like|between|on|using"
+    r"|where|group|order|by|having|limit|offset|fetch|top|first|next|with|without|for|into|qualify|window|sample|at|collate|over|within|option"
+    r"|update|delete|insert|merge|set|values|lateral|cross|inner|outer|left|right|full|natural|join|div|mod|escape|similar|rlike|regexp|ilike|glob"
 )
+_NAMED = re.compile(
+    rf"(?:\bas\s?|(?:\)\s?|\bend\s)(?!(?:{_NO_ALIAS})\b))(?:\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z|\bas\s?\?\s?\Z"
+)
+_NAMED_AFTER = re.compile(rf"[*/]\s?\?\s(?!(?:{_NO_ALIAS})\b)(\"x[0-9a-f]*\"|[^\W0-9]\w*)\s?\Z")
+"""`a * 100 share`."""
+_NO_TERMS = re.compile(
+    r"^\s?[*/+]|\b(?:interval|with|case)\b|[^\w\s.,()*/+?-]|\w\s[\w?(]|\w\?|[?)]\s?[\w?(]|[*/+-]\s?[*/+-]"
+)
+"""What is not in an item made of names, literals, calls and arithmetic: above all, two words in a row."""
 _PATH = re.compile(r"(?:\[|->|>>|#>)\s?-?\s?\?")
 _PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300
@@ -98,7 +115,11 @@ def _calls_table(lower: str) -> bool:
     """Whether a function with arguments may stand where a table does."""
     if any(word in lower and call.search(lower) for word, call in _CALLS):
         return True
-    return any(_LAST_CALL.search(found[1][-_NAME_AT_MOST:]) for found in _FROM_LIST.finditer(lower))
+    return any(
+        _LAST_CALL.search(listed) and not _UNION.search(listed)
+        for found in _FROM_LIST.finditer(lower)
+        for listed in (found[1][-_NAME_AT_MOST:],)
+    )
 
 
 def _may_name(lower: str) -> bool:
@@ -140,6 +161,17 @@ def may_hold_path(text: str) -> bool:
     return any(start in text for start in _PATH_STARTS)
 
 
+def _has_name(item: str) -> bool:
+    """Whether an item of a select list says what it is called."""
+    if _NAMED.search(item[-_NAME_AT_MOST:]):
+        return True
+    named = _NAMED_AFTER.search(item[-_NAME_AT_MOST:])
+    return (
+        named is not None
+        and _NO_TERMS.search(item[: len(item) - len(named[0]) + named.start(1) - named.start()].rstrip()) is None
+    )
+
+
 def _in_nameless(masked: str) -> set[int]:
     """Which literals, counted from 0, stand in an item of a select list that has no `AS name`."""
     places: set[int] = set()
@@ -150,7 +182,7 @@ def _in_nameless(masked: str) -> set[int]:
 
     def close(at: int) -> None:
         item = frames[-1]
-        if item is not None and item[1] < count and not _NAMED.search(text[max(item[0], at - _NAME_AT_MOST) : at]):
+        if item is not None and item[1] < count and not _has_name(text[item[0] : at]):
             places.update(range(item[1], count))
 
     text = _FROM.sub("\x03", _SELECT.sub("\x02", masked.lower()))
