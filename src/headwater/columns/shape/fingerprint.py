@@ -42,7 +42,8 @@ _DOUBTFUL = re.compile(r"\?(?<=[\w.:&]\?)")
 """A literal after a character that may be part of it, or that may make it none."""
 _KEPT = re.compile(rb"\?(?:(?<=as\?)|(?<=do\?))")
 _MAY_BE_KEPT = re.compile(r"\?(?<=[sSoO]\s\?)")
-_BEFORE_KEPT = re.compile(r"\b(?:[aA][sS]|[dD][oO])\s++\Z")
+_AS_OR_DO = frozenset({"as", "As", "aS", "AS", "do", "Do", "dO", "DO"})
+_WHOLE_WORD = re.compile(r"\b\w\w\Z")
 _NAME = re.compile(r'"x([0-9a-f]*)"')
 _NESTED = rb"\([^()]*+\)"
 for _ in range(9):
@@ -166,14 +167,13 @@ def _with_kept(pieces: list[str], known: Lexis, fenced: bool) -> str | None:
     """The masked text of pieces, strings right after AS or DO as names; None if a fence stands in one."""
     strings, signs = known.rules.strings, known.seen
     shown = pieces.copy()
+    shown[1::2] = [signs.get(piece[0]) or _hidden(piece) for piece in pieces[1::2]]
     for at in range(1, len(pieces), 2):
-        piece, before = pieces[at], pieces[at - 1]
-        if piece[0] in strings and before[-1:].isspace() and _BEFORE_KEPT.search(before[-8:]):
-            if fenced and _FENCE in piece:
+        before = pieces[at - 1].rstrip()
+        if before[-2:] in _AS_OR_DO and pieces[at][0] in strings and _WHOLE_WORD.search(before[-3:]):
+            if fenced and _FENCE in pieces[at]:
                 return None
-            shown[at] = _hidden(piece)
-        else:
-            shown[at] = signs.get(piece[0]) or _hidden(piece)
+            shown[at] = _hidden(pieces[at])
     return "".join(shown)
 
 
