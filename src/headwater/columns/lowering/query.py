@@ -140,8 +140,8 @@ def _select(context: Context, node: Any) -> form.Select:
         if type(args["expressions"][0]) is exp.Struct:
             result.projections[0].fields = struct_fields(context, args["expressions"][0])
     for one in args["expressions"]:
-        made = one.args.get("this") if isinstance(one, (exp.Alias, exp.Aliases)) else one
-        if isinstance(made, _ROW_MAKERS):  # How many rows come of a row is the list's to decide, here as in FROM.
+        made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
+        if made.__class__ in _ROW_MAKERS:  # How many rows come of a row is the list's to decide, here as in FROM.
             result.where.append(lower(context, made, JOIN))
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
@@ -245,7 +245,9 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
     return result
 
 
-_ROW_MAKERS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack, exp.Unnest)
+_ROW_MAKERS = frozenset(
+    {exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack, exp.Unnest}
+)
 _TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
 
 
