@@ -29,8 +29,8 @@ from headwater.columns.resolving.flows import outcome
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / ".tools" / "corpus"
-DIALECT = "spark"
-PARSER = Dialect.get_or_raise(DIALECT)
+DIALECT = os.environ.get("COLUMNS_DIALECT", "spark")
+PARSER = Dialect.get_or_raise(DIALECT or None)
 
 
 def texts(suite: str) -> list[str]:

@@ -1,9 +1,8 @@
 """Statements a second that get a fingerprint, a key or a readable shape, on one core.
 
-    python benchmarks/micro/fingerprint.py --tpcds tpc-ds.sql [--dialect postgres] [--runs 30]
+    python benchmarks/micro/fingerprint.py [--dialect postgres] [--runs 30]
 
-The file holds statements separated by `;`. `--every 2` takes every second one: sqlglot's own file of TPC-DS has each query twice, as it was written
-and optimised. Lines of comments are left out. Figures are CPU time, the best of all runs. The tokenizer of sqlglot is the measure: what a
+The texts are those of TPC-DS that `scripts/corpus` sets up. Figures are CPU time, the best of all runs. The tokenizer of sqlglot is the measure: what a
 fingerprint costs that is made from its tokens without folding anything.
 """
 
@@ -22,12 +21,11 @@ from headwater.columns.shape.key import cache_key
 LITERALS = {TokenType.STRING, TokenType.NUMBER}
 
 
-def texts(path: Path, every: int) -> list[str]:
-    found = (
-        "\n".join(line for line in text.splitlines() if not line.startswith(("--", "# "))).strip()
-        for text in path.read_text(encoding="utf-8").split(";")
-    )
-    return [text for text in found if text][::every]
+CORPUS = Path(__file__).parents[2] / ".tools/corpus/tpc-ds"
+
+
+def texts() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(CORPUS.glob("*.sql"))]
 
 
 def by_tokens(text: str, dialect: str) -> str:
@@ -49,12 +47,10 @@ def best(call: Callable[[str, str], object], statements: list[str], dialect: str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tpcds", type=Path, required=True)
-    parser.add_argument("--every", type=int, default=2)
     parser.add_argument("--dialect", default="")
     parser.add_argument("--runs", type=int, default=30)
     asked = parser.parse_args()
-    statements = texts(asked.tpcds, asked.every)
+    statements = texts()
     size = sum(map(len, statements))
     print(f"{len(statements)} statements, {size / 1e3:.0f} KB, dialect {asked.dialect or 'of sqlglot'}")
     measure = best(by_tokens, statements, asked.dialect, asked.runs)
