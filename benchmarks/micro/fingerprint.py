@@ -2,8 +2,8 @@
 
     python benchmarks/micro/fingerprint.py [--dialect postgres] [--runs 30]
 
-The texts are those of TPC-DS that `scripts/corpus` sets up. Figures are CPU time, the best of all runs. The tokenizer of sqlglot is the measure: what a
-fingerprint costs that is made from its tokens without folding anything.
+The texts are those of TPC-DS that `scripts/corpus` sets up. Figures are CPU time, the best of all runs. The tokenizer of
+sqlglot is the measure: what a fingerprint costs that is made from its tokens without folding anything.
 """
 
 import argparse
