@@ -87,11 +87,12 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
     if isinstance(node, exp.Export):
         return "EXPORT", export(context, node)
     if isinstance(node, exp.Cache):
-        return "CACHE TABLE", create_as(context, node, "TABLE", temporary=True)
+        query = node.args.get("expression")
+        return "CACHE TABLE", create_as(context, node, query, temporary=True) if query is not None else None
     if isinstance(node, exp.Alter):
         actions = node.args.get("actions") or []
         if actions and isinstance(actions[0], exp.Query):
-            return f"ALTER {node.args.get('kind') or 'VIEW'}", create_as(context, node, "VIEW", query=actions[0])
+            return f"ALTER {node.args.get('kind') or 'VIEW'}", create_as(context, node, actions[0])
         return f"ALTER {node.args.get('kind') or ''}".strip(), alter(context, node)
     if isinstance(node, exp.Drop):
         return f"DROP {node.args.get('kind') or ''}".strip(), drop(context, node)
@@ -125,6 +126,6 @@ def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
     if what in {"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"}:
         query = args.get("expression")
         if isinstance(query, (exp.Query, exp.Values, exp.Table)):
-            return kind, create_as(context, node, what, temporary=temporary)
+            return kind, create_as(context, node, query, temporary=temporary)
         return kind, create_bare(context, node, temporary=temporary)
     return kind, None

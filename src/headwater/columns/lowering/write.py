@@ -14,10 +14,6 @@ from headwater.columns.lowering.target import partition, target
 from headwater.columns.lowering.update import conflict
 
 
-def _query(context: Context, node: Any) -> form.Query:
-    return lower_query(context, node)
-
-
 def _with(query: form.Query, own: list[form.Cte]) -> form.Query:
     if own:
         query.ctes = [*own, *query.ctes]
@@ -30,10 +26,10 @@ def select_into(context: Context, node: Any) -> form.Form:
     bare.set("into", None)
     where = target(context, into.this) if into.this is not None else form.Target(())
     temporary = bool(into.args.get("temporary")) or bool(where.name and where.name[-1].startswith("#"))
-    return form.WriteForm(where, "CREATE", _query(context, bare), temporary=temporary, creates=True)
+    return form.WriteForm(where, "CREATE", lower_query(context, bare), temporary=temporary, creates=True)
 
 
-def create_as(context: Context, node: Any, what: str, *, temporary: bool = False, query: Any = None) -> form.Form:
+def create_as(context: Context, node: Any, query: Any, *, temporary: bool = False) -> form.Form:
     """CREATE TABLE/VIEW … AS query, CACHE TABLE, ALTER VIEW."""
     where = target(context, node.this)
     own = ctes(context, node)
@@ -41,13 +37,8 @@ def create_as(context: Context, node: Any, what: str, *, temporary: bool = False
     for one in properties.expressions if properties is not None else ():
         if type(one).__name__ == "ToTableProperty":  # ClickHouse: a materialised view writes another table
             where = target(context, one.this)
-    # Columns a table declares beside its partition columns are not those of the query, in order, unless no type is given.
-    write = form.WriteForm(
-        where, "CREATE", _with(_query(context, query if query is not None else node.args["expression"]), own),
-        temporary=temporary or bool(where.name and where.name[-1].startswith("#")), creates=True,
-    )  # fmt: skip
-    del what
-    return write
+    temporary = temporary or bool(where.name and where.name[-1].startswith("#"))
+    return form.WriteForm(where, "CREATE", _with(lower_query(context, query), own), temporary=temporary, creates=True)
 
 
 def insert(context: Context, node: Any) -> form.Form:
@@ -58,7 +49,7 @@ def insert(context: Context, node: Any) -> form.Form:
     body = args.get("expression")
     own = ctes(context, node)
     if isinstance(body, (exp.Query, exp.Values, exp.Table)):
-        query = _with(_query(context, body), own)
+        query = _with(lower_query(context, body), own)
     elif args.get("source"):
         query = everything(sources(context, args["source"]))
     else:

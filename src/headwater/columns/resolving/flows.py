@@ -202,7 +202,6 @@ class _Teller:
         target_reads = [name for name in resolver.reads if name not in known_reads]
         for name in target_reads:
             del resolver.reads[name]
-        target_relation = scope.relations[0][2] if scope.relations else Relation([])
         for item in what.items:
             resolver.item(item, scope, own, below)
         name = target_reads[0] if target_reads else self.target(what.target)
@@ -236,7 +235,6 @@ class _Teller:
         if used_itself and name not in reads:
             reads.append(name)
             resolver.reads[name] = None
-        del target_relation
         self.flow(name, what.action, list(columns.items()), Rows(own, below), reads)
 
     def _assigned(
@@ -442,6 +440,3 @@ def _folded(found: list[Input]) -> list[Input]:
             one = Input(one.table, one.field, one.kinds | known.kinds, one.path if one.path == known.path else "")  # noqa: PLW2901
         by_column[one.table, one.field] = one
     return list(by_column.values())
-
-
-__all__ = ["Leaves", "Outcome", "outcome"]
