@@ -63,7 +63,7 @@ def _restore(
 class Catalog:
     """Tables to their columns in order. Keys are names: `"db.schema.table"` (quotes keep a dot) or tuples of parts.
 
-    A table with no columns given is as good as unknown.
+    A table with no columns given is as good as unknown. `dialect`: the one it is most often asked in; `of` gives it for another.
     """
 
     def __init__(self, tables: Mapping[str | TableName, Iterable[str]] | None = None, dialect: str = "") -> None:
@@ -72,6 +72,7 @@ class Catalog:
         self._by_last: dict[str, list[Schema]] = {}
         self._found: dict[TableName, Schema | None] = {}
         self._version = b""
+        self._others: dict[str, Catalog] = {}
         for name, columns in (tables or {}).items():
             parts = split_name(name) if isinstance(name, str) else tuple(name)
             listed = tuple(columns)
@@ -80,6 +81,16 @@ class Catalog:
             schema = Schema(parts, listed, dialect)
             self._exact[_key(parts)] = schema
             self._by_last.setdefault(parts[-1].lower(), []).append(schema)
+
+    def of(self, dialect: str) -> "Catalog":
+        """The same tables, their columns folded as `dialect` folds them."""
+        if rules(dialect) is rules(self.dialect):
+            return self
+        found = self._others.get(dialect)
+        if found is None:
+            tables: dict[str | TableName, Iterable[str]] = {one.name: one.columns for one in self._exact.values()}
+            found = self._others[dialect] = Catalog(tables, dialect)
+        return found
 
     def __len__(self) -> int:
         return len(self._exact)

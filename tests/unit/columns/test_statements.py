@@ -72,6 +72,15 @@ def test_no_statement_is_a_defect() -> None:
     assert not [warning for warning in warnings if "defect" in warning]
 
 
+def test_a_catalog_serves_every_dialect() -> None:
+    known = Catalog({"db.t": ["a", "b"]})
+    for dialect in ("snowflake", "postgres", "clickhouse", "spark"):
+        (one,) = analyse("select * from db.t", dialect, known)
+        assert [column.inputs[0].field for column in one.flows[0].columns] == ["a", "b"]
+        (other,) = analyse("select u.k, b from db.t join u on u.k = t.a", dialect, known)
+        assert not other.unresolved
+
+
 if __name__ == "__main__":
     for written in CASES:
         written["statements"] = _statements(written)

@@ -43,7 +43,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     result = Outcome(warnings=list(lowered.warnings))
     rule = rules(lowered.dialect)
     variables = session.variables | frozenset(lowered.variables)
-    resolver = Resolver(rule, catalog, session, lowered.spelling, variables)
+    resolver = Resolver(rule, catalog.of(lowered.dialect), session, lowered.spelling, variables)
     for name, told in lowered.values.items():
         held = {column: _held(resolver.leaves, inputs) for column, inputs in told}
         resolver.values[name] = {"": next(iter(held.values()), {}), **held}
