@@ -23,15 +23,19 @@ from headwater.columns.script.pieces import Piece, pieces
 from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
 
-# The parser says on its logger what it could not read; here that is a warning of the statement.
 _TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
 _VALUES = frozenset({"var", "expression"})
 """Holes of a template that stand for values, not for tables."""
 _BUILT_IN = re.compile(
-    r"(?:sys\.|master\.+|dbo\.)?(?:dbms_|utl_|ctx_|owa_|htp\.|htf\.|sp_|xp_|raise_application_error)", re.IGNORECASE
+    r"(?:sys\.|master\.+|dbo\.)?(?:dbms_|utl_|ctx_|owa_|htp\.|htf\.|xp_|raise_application_error|sp_(?:"
+    r"(?:add|update|drop)extendedproperty|configure|(?:add|drop)rolemember|addrole|addlogin|adduser|grantdbaccess|addmessage|addtype|"
+    r"bindefault|bindrule|dboption|tableoption|settriggerorder|fulltext_\w+|serveroption|recompile|help\w*|spaceused|who2?|lock|"
+    r"getapplock|releaseapplock|refreshview|refreshsqlmodule|set_session_context)$)",
+    re.IGNORECASE,
 )
-"""Routines that come with a product, and touch no table of a user's."""
+"""Routines that come with a product, and touch no rows of a user's. Not all of `sp_`: people call their own so."""
 _READ = frozenset({"statement", "query"})
+# The parser says on its logger what it could not read; here that is a warning of the statement.
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
