@@ -15,7 +15,7 @@ import msgspec
 from headwater.columns import form
 from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
-from headwater.columns.recovery import ladder as recovery
+from headwater.columns.recovery import ladder
 from headwater.columns.resolving.flows import Outcome, outcome
 from headwater.columns.result import Flow, Level, Statement
 from headwater.columns.script.engine import engine
@@ -113,8 +113,8 @@ def _cut_off(
     holes: _Holes,
 ) -> Statement:
     """A piece with a quote or comment that never ends: the tables its words name up to there."""
-    tokens, problem = recovery.beginning(text[piece.start : piece.end], parser)
-    lowered, level = recovery.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
+    tokens, problem = ladder.beginning(text[piece.start : piece.end], parser)
+    lowered, level = ladder.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
     _put_holes(lowered, tokens, holes)
     told = outcome(lowered, catalog, session)
     return _put_together(told, lowered, piece, index, level)
@@ -138,7 +138,7 @@ def _pieces(text: str, rule: Rules, parser: Any) -> list[Piece]:
     """The pieces of the text; where the splitter sees none, all of it is one."""
     found = pieces(text, rule.parser)
     if not found and text.strip():
-        tokens, _ = recovery.beginning(text, parser)
+        tokens, _ = ladder.beginning(text, parser)
         if any(token.text != ";" for token in tokens):
             found = [Piece("statement", tokens[0].start, tokens[-1].end + 1, tokens[0].line, text, tokens)]
     for place, piece in enumerate(found):
@@ -197,7 +197,7 @@ def _statement(
     values: dict[str, form.Told],
     holes: _Holes,
 ) -> Statement:
-    lowered, level = recovery.read(piece.text, piece.tokens, parser, rule)
+    lowered, level = ladder.read(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
         lowered.values = {name: values[name] for name in lowered.variables if name in values}

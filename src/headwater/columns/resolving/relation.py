@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from headwater.columns import kinds
 from headwater.columns.catalog import Schema
-from headwater.columns.kinds import IDENTITY, MASKED, STEPS, TRANSFORMED
+from headwater.columns.kinds import IDENTITY, MASKED, STEPS
 from headwater.columns.result import TableName
 
 Dependencies = dict[int, int]
@@ -308,7 +308,3 @@ class TableRelation(Relation):
         if not self._columns:
             self._columns = [(key, self.get(key) or NOTHING) for key in self.schema.keys]
         return self._columns
-
-
-def transformed(dependencies: Dependencies) -> Dependencies:
-    return used(dependencies, TRANSFORMED)

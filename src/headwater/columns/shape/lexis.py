@@ -33,22 +33,20 @@ class Rules(NamedTuple):
     """`@x` is a parameter or a variable."""
     binds: str = ""
     """After `$`: what makes it a parameter, as a pattern."""
-    case_sensitive: bool = False
-    """Unquoted names that differ in case may be different things."""
 
 
 _TELLING = ("as", "by", "cube", "do", "on", "rollup", "sets")
 
 _SPARK = Rules("'\"", "`", True, raw="plain", digit_names=True, suffixes=True)
-_MYSQL = Rules("'\"", "`", True, line="#", nested=False, digit_names=True, at=True, case_sensitive=True)
+_MYSQL = Rules("'\"", "`", True, line="#", nested=False, digit_names=True, at=True)
 _POSTGRES = Rules(dollar="tag", binds="[0-9]++")
 _TRINO = Rules(nested=False)
 _TSQL = Rules(names='["', at=True)
 RULES: dict[str, Rules] = {
     "": Rules(binds="[0-9]++"),
     "athena": Rules(names='"`', nested=False),
-    "bigquery": Rules("'\"", "`", True, True, "kept", True, line="#", nested=False, at=True, case_sensitive=True),
-    "clickhouse": Rules("'", '"`', True, True, dollar="tag", line="#", digit_names=True, case_sensitive=True),
+    "bigquery": Rules("'\"", "`", True, True, "kept", True, line="#", nested=False, at=True),
+    "clickhouse": Rules("'", '"`', True, True, dollar="tag", line="#", digit_names=True),
     "databricks": _SPARK,
     "dax": Rules('"', "'[", line="/"),
     "doris": _MYSQL,
@@ -58,7 +56,7 @@ RULES: dict[str, Rules] = {
     "duckdb": Rules(dollar="tag", binds=r"\w++"),
     "dune": _TRINO,
     "exasol": Rules(names='"['),
-    "fabric": _TSQL._replace(case_sensitive=True),
+    "fabric": _TSQL,
     "hive": _SPARK._replace(raw=""),
     "materialize": _POSTGRES,
     "mysql": _MYSQL,
