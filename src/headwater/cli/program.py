@@ -6,6 +6,7 @@ import typer
 
 from headwater.cli import datasets, lineage, local, maintenance, runs, sql
 from headwater.cli.run import run as run_package
+from headwater.cli.watch import watch
 
 program = typer.Typer(
     name="headwater",
@@ -43,6 +44,7 @@ program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)
 program.command("doctor")(maintenance.doctor)
+program.command("watch")(watch)
 
 
 def _version(value: bool) -> None:
