@@ -134,14 +134,14 @@ class Watch:
         slot.recent.append((scene, ledger))
         for delivery in scene.deliveries:
             self._deliver(scene, delivery, ledger)
-        self._verify(scene)
+        self._verify(scene, self._patience)
         self._deliver_again(scene, ledger)
         self.tally.add(scenes=1, acknowledged=len(ledger.acknowledged))
 
     def _read_back(self, slot: _Slot) -> None:
-        """The latest scene's answers, and that every event of the latest scenes is still known."""
+        """The latest scene's answers, and that every event of the latest scenes is still known. All this was right once: at once or wrong."""
         if slot.recent:
-            self._verify(slot.recent[-1][0])
+            self._verify(slot.recent[-1][0], patience=0.0)
         for scene, ledger in slot.recent:
             self._deliver_again(scene, ledger)
 
@@ -167,9 +167,9 @@ class Watch:
         self.tally.took(send=time.monotonic() - began)
         self._found(scene, "receipts", ledger.settle(delivery, reply))
 
-    def _verify(self, scene: Scene) -> None:
+    def _verify(self, scene: Scene, patience: float) -> None:
         """Ask every question; those with a wrong answer again, until patience ends."""
-        waiting, ends = list(scene.questions), time.monotonic() + self._patience
+        waiting, ends = list(scene.questions), time.monotonic() + patience
         late = False
         while True:
             outages = self._outages
@@ -183,7 +183,7 @@ class Watch:
             if not wrong:
                 return
             if outages != self._outages:  # time without a server is not the server's slowness
-                ends = time.monotonic() + self._patience
+                ends = time.monotonic() + patience
             elif time.monotonic() >= ends:
                 for question, findings in wrong:
                     self._found(
@@ -193,7 +193,7 @@ class Watch:
             else:
                 late = True
             waiting = [question for question, _ in wrong]
-            time.sleep(min(0.1, self._patience))
+            time.sleep(min(0.1, patience))
 
     def _answer(self, question: Question) -> list[Finding]:
         began = time.monotonic()
