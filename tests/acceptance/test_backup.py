@@ -207,7 +207,7 @@ def test_half_a_backup_changes_nothing(machine: Machine, tmp_path: Path) -> None
 def test_a_database_that_refuses_says_why(machine: Machine, tmp_path: Path) -> None:
     file = tmp_path / "kept.dump"
     assert machine.run("backup", str(file)).returncode == 0
-    with pytest.raises(DatabaseRefused, match='psql did not succeed.*"nowhere" does not exist'):
+    with pytest.raises(DatabaseRefused, match=r'psql did not succeed.*"nowhere" does not exist'):
         load(url_of(machine).replace("/postgres?", "/nowhere?"), file)
 
 

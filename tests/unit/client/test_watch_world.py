@@ -3,11 +3,12 @@
 import datetime as dt
 import json
 import random
+from pathlib import Path
 
 import pytest
 
 from headwater.client.watch.expected import Draft
-from headwater.client.watch.scene import CHECKS, Scene
+from headwater.client.watch.scene import CHECKS, KINDS, Scene
 from headwater.client.watch.stories import STORIES
 from headwater.client.watch.world import World, deliveries
 
@@ -101,6 +102,14 @@ def test_every_check_has_questions_and_what_is_not_asked_is_not_told() -> None:
     assert {question.check for scene in rounds(few, 1) for question in scene.questions} == {"aliases"}
     assert world(checks=("receipts",)).stories == list(STORIES)
     assert "partitions" not in world(checks=set(CHECKS) - {"partitions", "runs"}).stories
+
+
+def test_every_check_mismatch_and_story_is_described() -> None:
+    page = (Path(__file__).parents[3] / "docs/howto/watch.md").read_text(encoding="utf-8")
+    for word in (*CHECKS, *KINDS):
+        assert f"`{word}`" in page
+    for word in STORIES:
+        assert f"| {word} |" in page
 
 
 @pytest.mark.parametrize(
