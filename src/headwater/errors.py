@@ -12,6 +12,8 @@
     ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
+    │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
+    ├── Overloaded                 overloaded           retryable: more is waiting to be written than this server takes on
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
 
 `permanent` decides everything downstream: 4xx or 503, dead letter or retry, exit 1 or "try again".
@@ -75,6 +77,15 @@ class DatabaseRefused(HeadwaterError):
 
 class DatabaseUnavailable(HeadwaterError):
     code = "database_unavailable"
+    permanent = False
+
+
+class StaleGeneration(DatabaseUnavailable):
+    code = "stale_generation"
+
+
+class Overloaded(HeadwaterError):
+    code = "overloaded"
     permanent = False
 
 

@@ -28,6 +28,10 @@ class MigrationApplied(LogEvent, frozen=True):
     name: str
 
 
+class RebuildStarted(LogEvent, frozen=True):
+    """A migration emptied the projections; they are made again from the log before the server answers."""
+
+
 class RequestFailed(LogEvent, frozen=True):
     level = logging.ERROR
     path: str

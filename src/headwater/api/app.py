@@ -14,6 +14,7 @@ from headwater import __version__, telemetry
 from headwater.api import openapi, page, problems
 from headwater.api.raw_path import RawPath
 from headwater.api.routes import v1, v2
+from headwater.intake import rebuild
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
 from headwater.store.database import Database
@@ -38,6 +39,9 @@ def create_app(settings: Settings) -> Any:
         try:
             for name in await migrate(database):
                 telemetry.say(telemetry.MigrationApplied(name))
+            if await rebuild.needed(database):
+                telemetry.say(telemetry.RebuildStarted())
+                await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
             telemetry.say(
                 telemetry.ServerReady(
                     f"http://{settings.server.host}:{settings.server.port}",
@@ -53,7 +57,9 @@ def create_app(settings: Settings) -> Any:
             [v1.router, v2.router, page.page],
             lifespan=[lifespan],
             exception_handlers=problems.HANDLERS,
-            state=State({"database": database, "intake": Intake(database), "settings": settings}),
+            state=State(
+                {"database": database, "intake": Intake(database, settings.lineage.live_runs), "settings": settings}
+            ),
             openapi_config=OpenAPIConfig("Headwater", __version__, path="/schema"),
             plugins=[openapi.VerbatimJson()],
             request_max_body_size=None,

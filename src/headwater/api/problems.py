@@ -19,6 +19,8 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.Ambiguous: 409,
     errors.TooLarge: 413,
     errors.DatabaseUnavailable: 503,
+    errors.StaleGeneration: 503,
+    errors.Overloaded: 503,
     # The bytes will not do better next time: a client must not retry them.
     errors.DatabaseRefused: 422,
 }

@@ -79,7 +79,8 @@ def restore(
 
 async def _restore(url: str, file: Path) -> dict[str, Any]:
     from headwater.errors import RestoreRefused
-    from headwater.intake.rebuild import rebuild
+    from headwater.intake import rebuild
+    from headwater.settings import Settings
     from headwater.store import backup as store
     from headwater.store.database import Database
     from headwater.store.migrate import migrate
@@ -99,8 +100,8 @@ async def _restore(url: str, file: Path) -> dict[str, Any]:
         await migrate(database)
         async with database.connection() as connection:
             events, projected = await store.logged(connection), await store.projected(connection)
-        if rebuilt := bool(events and not projected):
-            await rebuild(database)
+        if rebuilt := bool(events and not projected) or await rebuild.needed(database):
+            await rebuild.rebuild(database, live_runs=Settings().lineage.live_runs)
         return {"events": events, "rebuilt": rebuilt}
     finally:
         await database.close()
