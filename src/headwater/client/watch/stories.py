@@ -73,7 +73,7 @@ def pipeline(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
         Question(
             "marquez",
             "/api/v1/lineage",
-            {"nodeId": dataset_id(layers[-1][0]), "depth": DEPTH},
+            {"nodeId": dataset_id(layers[-1][0]), "depth": 20},
             judges.marquez(component),
         )
     )
