@@ -9,6 +9,7 @@
     ├── PortInUse                  port_in_use          something else listens where Headwater should
     ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
+    ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
@@ -64,6 +65,10 @@ class NotInstalled(HeadwaterError):
 
 class TooLarge(HeadwaterError):
     code = "too_large"
+
+
+class RestoreRefused(HeadwaterError):
+    code = "restore_refused"
 
 
 class DatabaseRefused(HeadwaterError):

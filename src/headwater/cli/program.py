@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, runs, sql
+from headwater.cli import backup, datasets, lineage, local, maintenance, runs, sql
 from headwater.cli.run import run as run_package
+from headwater.cli.watch import watch
 
 program = typer.Typer(
     name="headwater",
@@ -42,7 +43,10 @@ program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)
+program.command("backup")(backup.backup)
+program.command("restore")(backup.restore)
 program.command("doctor")(maintenance.doctor)
+program.command("watch")(watch)
 
 
 def _version(value: bool) -> None:
