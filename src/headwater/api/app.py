@@ -1,5 +1,6 @@
 """The composition root: settings to a running ASGI application."""
 
+import gc
 import os
 import time
 from collections.abc import AsyncIterator
@@ -71,7 +72,12 @@ def create_app(settings: Settings) -> Any:
 def from_environment() -> Any:
     """What the server's worker process loads."""
     telemetry.set_up()
-    return create_app(Settings())
+    app = create_app(Settings())
+    # What is loaded now stays; looking through it again and again for cycles costs a tenth of the time under load.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    return app
 
 
 def serve(settings: Settings) -> None:

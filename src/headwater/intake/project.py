@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from headwater.intake.column_sets import ColumnSet, column_set
-from headwater.intake.understood import Told, Understood
+from headwater.intake.understood import Told, Understood, is_deleted
 from headwater.model import facets as known
 from headwater.model import version
 from headwater.model.event import DatasetReport, Event, Facets, Warning
@@ -304,7 +304,7 @@ class _Projection:
         if raw is None:
             return None
         body = bytes(raw)
-        if self.understood.content(body)[1]:
+        if is_deleted(body):
             return None
         found, wrong = self.understood.decoded(kind, body)
         if wrong is not None:
