@@ -9,6 +9,14 @@
     ├── PortInUse                  port_in_use          something else listens where Headwater should
     ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
+    ├── Unauthenticated            unauthenticated      nobody is known by what was sent: a key, a token or signing in is needed
+    ├── Forbidden                  forbidden            who asks is known and may not do this
+    ├── NotSecured                 not_secured          the server would be open to a network and nobody asked for that by name
+    ├── SignInFailed               sign_in_failed       the identity provider, or what came back from it, is not to be trusted
+    ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
+    ├── TooSlow                    too_slow             retryable: the body did not arrive in time
+    ├── Overloaded                 overloaded           retryable: as many requests are being answered as may be
+    ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
@@ -62,6 +70,42 @@ class NotInstalled(HeadwaterError):
 
 class TooLarge(HeadwaterError):
     code = "too_large"
+
+
+class Unauthenticated(HeadwaterError):
+    code = "unauthenticated"
+
+
+class Forbidden(HeadwaterError):
+    code = "forbidden"
+
+
+class NotSecured(HeadwaterError):
+    code = "not_secured"
+
+
+class SignInFailed(HeadwaterError):
+    code = "sign_in_failed"
+
+
+class ProviderUnavailable(HeadwaterError):
+    code = "provider_unavailable"
+    permanent = False
+
+
+class TooSlow(HeadwaterError):
+    code = "too_slow"
+    permanent = False
+
+
+class Overloaded(HeadwaterError):
+    code = "overloaded"
+    permanent = False
+
+
+class TimedOut(HeadwaterError):
+    code = "timed_out"
+    permanent = False
 
 
 class DatabaseRefused(HeadwaterError):

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, runs, sql
+from headwater.cli import audit, datasets, lineage, local, maintenance, runs, sql
+from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 
 program = typer.Typer(
@@ -42,6 +43,8 @@ program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)
+program.add_typer(keys, name="keys")
+program.command("audit")(audit.audit)
 program.command("doctor")(maintenance.doctor)
 
 

@@ -5,11 +5,13 @@ created. The same event again is known by its digest and changes nothing.
 """
 
 import datetime as dt
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from headwater import telemetry
 from headwater.errors import InvalidEvent
 from headwater.intake.project import Changes, project
 from headwater.model import version
@@ -51,7 +53,13 @@ class Intake:
 
     async def one(self, body: bytes) -> Receipt:
         """Accept one event. Raises InvalidEvent when it has no identity."""
-        accepted = await self._accept([(0, read(body), body)])
+        try:
+            event = read(body)
+        except InvalidEvent:
+            telemetry.measure(telemetry.EventsTaken(1, 0, 0, 1))
+            raise
+        accepted = await self._accept([(0, event, body)])
+        _measure(accepted, 0)
         return accepted[0]
 
     async def batch(self, body: bytes) -> Accepted:
@@ -68,7 +76,9 @@ class Intake:
                 good.append((index, read(raw), raw))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
-        return Accepted(await self._accept(good) if good else [], refused)
+        receipts = await self._accept(good) if good else []
+        _measure(receipts, len(refused))
+        return Accepted(receipts, refused)
 
     async def _accept(self, items: Sequence[tuple[int, Event, bytes]]) -> list[Receipt]:
         digests = [version.event_digest(body) for _, _, body in items]
@@ -80,8 +90,15 @@ class Intake:
                 first = await events.times_of(connection, timeless)
             times = [event.time or first.get(digest, now) for (_, event, _), digest in zip(items, digests, strict=True)]
         await self._partitions.ensure(self._database, times)
-        async with self._database.transaction() as connection:
-            return await _write(connection, items, digests, times)
+        with telemetry.span("intake.transaction", events=len(items)):
+            async with self._database.transaction() as connection:
+                return await _write(connection, items, digests, times)
+
+
+def _measure(receipts: list[Receipt], refused: int) -> None:
+    duplicate = sum(receipt.duplicate for receipt in receipts)
+    taken = telemetry.EventsTaken(len(receipts) + refused, len(receipts) - duplicate, duplicate, refused)
+    telemetry.measure(taken)
 
 
 async def _write(
@@ -96,7 +113,9 @@ async def _write(
     new = await events.append(connection, [log[digest] for digest in sorted(log)])
     told = [project(event, at, digest) for (_, event, _), digest, at in zip(items, digests, times, strict=True)]
     fresh = [changes for changes, digest in zip(told, digests, strict=True) if digest in new]
+    began = time.perf_counter()
     created = await projections.write(connection, merged(fresh))
+    telemetry.measure(telemetry.Projected(len(fresh), time.perf_counter() - began))
     await events.append_warnings(
         connection,
         [
