@@ -109,8 +109,9 @@ def role_of(claims: Claims, settings: OidcSettings) -> str | None:
         domain = email.rpartition("@")[2].lower() if isinstance(email, str) and "@" in email else None
         if domain not in domains or claims.get("email_verified") is False:
             return None
-    wanted = dict(part.rpartition("=")[::2] for part in listed(settings.roles))
-    found = [wanted[group].strip() for group in groups_of(claims, settings.role_claim) if group in wanted]
+    pairs = (part.rpartition("=") for part in listed(settings.roles))
+    wanted = {group.strip(): role.strip() for group, _, role in pairs}
+    found = [wanted[group] for group in groups_of(claims, settings.role_claim) if group in wanted]
     if ranked := sorted((role for role in found if RANK.get(role, -1) > 0), key=lambda role: RANK[role]):
         return ranked[-1]
     default = settings.default_role or ("read" if domains else "none")
