@@ -10,14 +10,7 @@ from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Sc
 _LEAST = 1024
 _IN_A_THREAD = 128 * 1024  # packing this much takes over a millisecond
 _LEVEL = 5
-_TEXT = (
-    "text/",
-    "application/json",
-    "application/javascript",
-    "application/xml",
-    "application/x-ndjson",
-    "image/svg+xml",
-)
+_TEXT = {"application/json", "application/javascript", "application/xml", "application/x-ndjson"}
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -99,4 +92,5 @@ def _packable(start: HTTPResponseStartEvent) -> bool:
     headers = {name.lower(): value for name, value in start.get("headers", [])}
     if start["status"] in {204, 206, 304} or b"content-encoding" in headers:
         return False
-    return headers.get(b"content-type", b"").decode("latin-1").startswith(_TEXT)
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    return kind.startswith("text/") or kind.endswith(("+json", "+xml")) or kind in _TEXT
