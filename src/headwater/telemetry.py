@@ -138,4 +138,8 @@ def heard(level: int) -> bool:
 
 def set_up(level: int = logging.INFO) -> None:
     """Send Headwater's log lines to standard error. Called once, by the entry point of a server process."""
-    logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # What libraries say below INFO is not ours to show.
+    logging.basicConfig(
+        stream=sys.stderr, level=max(level, logging.INFO), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    logging.getLogger("headwater").setLevel(level)

@@ -204,6 +204,9 @@ def test_an_open_server_takes_everybody_and_knows_who_sends_a_key(served: Any, k
         ({"sec-fetch-site": "same-origin"}, 200),
         ({"sec-fetch-site": "none"}, 200),
         ({"origin": "http://headwater"}, 200),
+        ({"origin": "https://data.example", "x-forwarded-host": "data.example"}, 200),
+        ({"origin": "https://public.example"}, 200),
+        ({"origin": "https://public.example.evil"}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"origin": "https://evil.example"}, 403),
@@ -211,7 +214,7 @@ def test_an_open_server_takes_everybody_and_knows_who_sends_a_key(served: Any, k
     ],
 )
 def test_another_site_changes_nothing_with_this_browser(served: Any, headers: dict[str, str], status: int) -> None:
-    server = served(ROUTES, access={"mode": "open"})
+    server = served(ROUTES, access={"mode": "open"}, server={"public_url": "https://public.example/lineage"})
     assert server.ask("PUT", "/api/v2/things/a", headers=headers).status_code == status
     assert server.get("/api/v2/status", headers=headers).status_code == 200
 

@@ -107,6 +107,10 @@ def test_only_paths_of_this_server_are_gone_back_to(server: Any, identity: Ident
     assert sign_in(server, identity, to=to).headers["location"] == "/"
 
 
+def test_names_in_any_script_are_gone_back_to(server: Any, identity: IdentityProvider) -> None:
+    assert sign_in(server, identity, to="/?q=漢é").headers["location"] == "/?q=%E6%BC%A2%C3%A9"
+
+
 def test_another_browsers_sign_in_is_refused(server: Any, identity: IdentityProvider) -> None:
     assert sign_in(server, identity, state="somebody-elses").status_code == 403
     back = identity.authorize(server.get("/auth/login").headers["location"])

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from litestar.connection import ASGIConnection, Request
@@ -19,7 +20,7 @@ from litestar.handlers import BaseRouteHandler
 
 from headwater import telemetry
 from headwater.answer import keys as known_keys
-from headwater.errors import Forbidden, NotSecured, Unauthenticated
+from headwater.errors import Forbidden, HeadwaterError, NotSecured, Unauthenticated
 from headwater.intake import keys as key_writes
 from headwater.settings import Settings
 
@@ -62,11 +63,18 @@ class Access:
     """Knows people and programs by what they send."""
 
     def __init__(
-        self, database: Any, *, closed: bool, admin_key: str | None = None, sign_in: SignIn | None = None
+        self,
+        database: Any,
+        *,
+        closed: bool,
+        admin_key: str | None = None,
+        public_url: str | None = None,
+        sign_in: SignIn | None = None,
     ) -> None:
         self.closed = closed
         self.sign_in = sign_in
         self._database = database
+        self._public_host = urlsplit(public_url or "").netloc or None
         self._admin_key = key_writes.digest_of(admin_key) if admin_key else None
         self._keys: OrderedDict[bytes, tuple[float, known_keys.Held | None]] = OrderedDict()
 
@@ -76,17 +84,18 @@ class Access:
         if header:
             try:
                 return await self._bearer(header)
-            except Unauthenticated:
+            except HeadwaterError:
                 # Producers are often configured with some key for every server; an open one does not turn them away for it.
                 if self.closed:
                     raise
-        _same_site(connection)
+        self._same_site(connection)
         if self.sign_in and (actor := self.sign_in.of_session(connection.cookies)):
             return actor
         if not self.closed:
             return ANONYMOUS
         raise Unauthenticated(
-            "send an API key as `Authorization: Bearer hw_…`" + (", or sign in" if self.sign_in else "")
+            "send an API key as `Authorization: Bearer hw_…` (commands: HEADWATER_API_KEY)"
+            + (", or sign in" if self.sign_in else "")
         )
 
     async def _bearer(self, header: str) -> Actor:
@@ -124,23 +133,23 @@ class Access:
             raise Unauthenticated(f"the key {key.name!r} has expired", error="invalid_token")
         return Actor(key.name, key.role, "key")
 
+    def _same_site(self, connection: Request[Any, Any, Any]) -> None:
+        """Refuse a change that a browser says another site makes; programs send neither header."""
+        if connection.method in SAFE:
+            return
+        site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
+        if site is not None:
+            foreign = site not in {"same-origin", "none"}
+        else:
+            # No page of another site can set these headers; a proxy that has a host of its own tells the first one's.
+            own = {connection.headers.get("host"), connection.headers.get("x-forwarded-host"), self._public_host}
+            foreign = origin is not None and origin.partition("://")[2] not in own
+        if foreign:
+            raise Forbidden("another site may not change things here with this browser", origin=origin)
+
 
 def _long_ago(time: dt.datetime | None) -> bool:
     return time is None or dt.datetime.now(dt.UTC) - time > dt.timedelta(minutes=1)
-
-
-def _same_site(connection: Request[Any, Any, Any]) -> None:
-    """Refuse a change that a browser says another site makes; programs send neither header."""
-    if connection.method in SAFE:
-        return
-    site = connection.headers.get("sec-fetch-site")
-    origin = connection.headers.get("origin")
-    if site is not None:
-        foreign = site not in {"same-origin", "none"}
-    else:
-        foreign = origin is not None and origin.partition("://")[2] != connection.headers.get("host")
-    if foreign:
-        raise Forbidden("another site may not change things here with this browser", origin=origin)
 
 
 def needed(method: str, template: str, opt: Mapping[str, Any]) -> str:
@@ -157,9 +166,15 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if role == "anyone":
         return
     access: Access = request.app.state.access
-    actor = request.state.actor = await access.actor(request)
-    if not actor.may(role):
-        raise Forbidden(f"{actor.name!r} has the role {actor.role}; this needs {role}", role=actor.role, needed=role)
+    try:
+        actor = request.state.actor = await access.actor(request)
+        if not actor.may(role):
+            raise Forbidden(
+                f"{actor.name!r} has the role {actor.role}; this needs {role}", role=actor.role, needed=role
+            )
+    except (Unauthenticated, Forbidden) as error:
+        telemetry.measure(telemetry.AccessRefused(error.code))
+        raise
 
 
 async def closed(settings: Settings, database: Any) -> bool:

@@ -96,7 +96,13 @@ async def _access(settings: Settings, database: Database) -> access.Access:
     if settings.access.oidc.issuer:
         async with database.connection() as connection:
             sign_in = Sessions(settings.access, await secrets.shared(connection, "sessions"))
-    return access.Access(database, closed=closed, admin_key=settings.access.admin_key, sign_in=sign_in)
+    return access.Access(
+        database,
+        closed=closed,
+        admin_key=settings.access.admin_key,
+        public_url=settings.server.public_url,
+        sign_in=sign_in,
+    )
 
 
 def from_environment() -> Any:
@@ -139,8 +145,8 @@ def serve(settings: Settings) -> None:
             interface=Interfaces.ASGI,
             workers=server.workers,
             websockets=False,
-            # More than we answer at once must still be told so.
-            backpressure=server.max_concurrent * 2 + 64,
+            # More than we answer at once must still be told so; connections that are merely open count here, too.
+            backpressure=max(1024, server.max_concurrent * 2),
             http1_settings=HTTP1Settings(header_read_timeout=int(server.header_seconds * 1000)),
             log_level=LogLevels.warning,
             respawn_failed_workers=False,

@@ -4,6 +4,7 @@ Not the intake of events: the event log has those. A handler may say more with `
 `{"action": "add_tag", "target": "dataset:…", "detail": {…}}`; without it the action is the handler's name and the target what its path names.
 """
 
+import asyncio
 import time
 from typing import Any
 from urllib.parse import unquote
@@ -39,7 +40,8 @@ class Audit:
 
             async def sending(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    await self._write(scope, message["status"])
+                    # Shielded: a change that was made is written down even when its answer comes too late.
+                    await asyncio.shield(self._write(scope, message["status"]))
                 await send(message)
 
             await app(scope, receive, sending)

@@ -76,10 +76,10 @@ def headwater_error(request: Request[Any, Any, Any], error: errors.HeadwaterErro
 
 
 def note(request: Request[Any, Any, Any], error: errors.HeadwaterError, status: int) -> None:
-    """What of an error is for the log and the metrics."""
+    """What of an error is for the log and the metrics; the guard counts whom it does not let in."""
     if status >= 500 or isinstance(error, errors.DatabaseRefused):
         telemetry.say(telemetry.RequestFailed(request.url.path, error.message))
-    if isinstance(error, errors.Unauthenticated | errors.Forbidden | errors.SignInFailed):
+    if isinstance(error, errors.SignInFailed):
         telemetry.measure(telemetry.AccessRefused(error.code))
 
 
