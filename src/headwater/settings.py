@@ -85,7 +85,9 @@ class LineageSettings(BaseModel):
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`)."""
 
-    model_config = SettingsConfigDict(env_prefix="HEADWATER_", env_nested_delimiter="__", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="HEADWATER_", env_nested_delimiter="__", extra="ignore", hide_input_in_errors=True
+    )
 
     home: Path = Field(Path("~/.headwater"), description="Data of the embedded database, logs and the process file.")
     database: DatabaseSettings = Field(default_factory=lambda: DatabaseSettings())

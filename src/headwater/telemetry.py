@@ -126,9 +126,9 @@ def trace(start: Callable[[str, dict[str, int]], AbstractContextManager[object]]
     return lambda: _spans.remove(start)
 
 
-def say(event: LogEvent) -> None:
-    """Log the event at its level, under the logger `headwater`."""
-    logging.getLogger("headwater").log(event.level, "%s", event)
+def say(event: LogEvent, cause: BaseException | None = None) -> None:
+    """Log the event at its level, under the logger `headwater`; `cause` with its traceback."""
+    logging.getLogger("headwater").log(event.level, "%s", event, exc_info=cause)
 
 
 def heard(level: int) -> bool:

@@ -159,4 +159,4 @@ def test_below_a_path_everything_works(serve: Any) -> None:
         assert server.get(path)[0] == 200, path
     described = json.loads(server.get("/lineage/schema/openapi.json")[1])
     assert described["servers"] == [{"url": "/lineage"}]
-    assert server.get("/lineagex/api/v2/status")[1] == server.get("/")[1]
+    assert server.get("/lineageapi/v2/status")[1] == server.get("/")[1]

@@ -200,11 +200,18 @@ def test_new_keys_of_the_provider_are_found_and_old_answers_are_kept(
     assert server.get("/api/v2/status", token).status_code == 200
 
 
-def test_a_provider_that_is_away_is_said_as_such(server: Any, identity: IdentityProvider) -> None:
+def test_a_provider_that_is_away_is_said_as_such_and_left_alone(
+    server: Any, identity: IdentityProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     identity.broken.add("openid-configuration")
     for reply in (server.get("/auth/login"), server.get("/api/v2/status", identity.token())):
         assert (reply.status_code, reply.json()["code"]) == (503, "provider_unavailable")
         assert reply.headers["retry-after"]
+    # Those who come meanwhile are told so at once, and soon somebody looks again.
+    assert identity.asked.count("openid-configuration") == 1
+    identity.broken.clear()
+    monkeypatch.setattr(oidc, "_QUIET", 0)
+    assert server.get("/api/v2/status", identity.token()).status_code == 200
 
 
 def test_a_provider_that_says_it_is_another_is_not_believed(served: Any, identity: IdentityProvider) -> None:

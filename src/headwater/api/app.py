@@ -12,7 +12,7 @@ from typing import Any
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.spec import Server
+from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
 from headwater.api import access, compression, openapi, page, problems, tracing
@@ -79,7 +79,12 @@ def create_app(settings: Settings) -> Any:
         exception_handlers=problems.HANDLERS,
         state=State({"database": database, "intake": Intake(database), "settings": settings, "metrics": metrics}),
         openapi_config=OpenAPIConfig(
-            "Headwater", __version__, path="/schema", servers=[Server(url=server.root_path or "/")]
+            "Headwater",
+            __version__,
+            path="/schema",
+            servers=[Server(url=server.root_path or "/")],
+            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
+            security=[{"key": []}],
         ),
         plugins=[openapi.VerbatimJson()],
         request_max_body_size=None,

@@ -9,20 +9,23 @@ import asyncio
 import base64
 import hashlib
 import json
+import math
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import jwt
 
-from headwater.errors import ProviderUnavailable, SignInFailed, Unauthenticated
+from headwater.errors import HeadwaterError, ProviderUnavailable, SignInFailed, Unauthenticated
 from headwater.settings import OidcSettings
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _KEPT = 600.0
 _AT_MOST_EVERY = 10.0  # a token with an unknown key makes us look again, but not for every such token
+_QUIET = 2.0  # a provider that is away is left alone that long: those who wait for it would hold up the rest
 _TIMEOUT = 5.0
 _LARGEST = 1 << 20
 _LEEWAY = 30
@@ -36,15 +39,12 @@ class Provider:
         self._settings = settings
         self._issuer = (settings.issuer or "").rstrip("/")
         self._audiences = [settings.client_id, *listed(settings.audiences)]
-        self._about: dict[str, Any] = {}
-        self._about_at = 0.0
-        self._keys: dict[str | None, jwt.PyJWK] = {}
-        self._keys_at = 0.0
-        self._turn = asyncio.Lock()
+        self._about = _Remembered(self._fetch_about)
+        self._keys = _Remembered(self._fetch_keys)
 
     async def login_address(self, *, redirect: str, state: str, nonce: str, verifier: str) -> str:
         """Where the browser goes to sign in."""
-        about = await self._discover()
+        about = await self._about.get()
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         query = urlencode(
             {
@@ -63,7 +63,7 @@ class Provider:
 
     async def claims_of_code(self, code: str, *, redirect: str, nonce: str, verifier: str) -> Claims:
         """Exchange the code and verify the id token that comes back. Raises SignInFailed, ProviderUnavailable."""
-        about = await self._discover()
+        about = await self._about.get()
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
         headers = {}
         secret, client = self._settings.client_secret, self._settings.client_id
@@ -100,7 +100,7 @@ class Provider:
         if header.get("alg") not in _ALGORITHMS:
             raise jwt.InvalidAlgorithmError(f"its algorithm is {str(header.get('alg'))[:20]}")
         key = await self._key(header.get("kid"))
-        about = await self._discover()
+        about = await self._about.get()
         claims: Claims = jwt.decode(
             token,
             key.key,
@@ -113,22 +113,17 @@ class Provider:
         return claims
 
     async def _key(self, kid: str | None) -> jwt.PyJWK:
-        async with self._turn:
-            age = time.monotonic() - self._keys_at
-            if not self._keys_at or age > _KEPT or (kid not in self._keys and age > _AT_MOST_EVERY):
-                try:
-                    await self._fetch_keys()
-                except ProviderUnavailable:
-                    if not self._keys:  # what is known stays good while the provider is away
-                        raise
-        if kid is None and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        if kid not in self._keys:
+        keys: dict[str | None, jwt.PyJWK] = await self._keys.get()
+        if kid is None and len(keys) == 1:
+            return next(iter(keys.values()))
+        if kid not in keys:
+            keys = await self._keys.get(again=True)
+        if kid not in keys:
             raise jwt.InvalidKeyError("the provider publishes no such key")
-        return self._keys[kid]
+        return keys[kid]
 
-    async def _fetch_keys(self) -> None:
-        reply = await self._fetch(_web((await self._discover()).get("jwks_uri")))
+    async def _fetch_keys(self) -> dict[str | None, jwt.PyJWK]:
+        reply = await self._fetch(_web((await self._about.get()).get("jwks_uri")))
         keys: dict[str | None, jwt.PyJWK] = {}
         for item in reply.get("keys") or []:
             if item.get("use", "sig") != "sig" or item.get("kty") == "oct":
@@ -137,27 +132,43 @@ class Provider:
                 keys[item.get("kid")] = jwt.PyJWK(item)
             except jwt.PyJWTError:
                 continue  # of a kind this library does not know; a token signed with it will be refused by name
-        self._keys, self._keys_at = keys, time.monotonic()
+        return keys
 
-    async def _discover(self) -> dict[str, Any]:
-        if not self._about or time.monotonic() - self._about_at > _KEPT:
-            try:
-                about = await self._fetch(f"{_web(self._issuer)}/.well-known/openid-configuration")
-            except ProviderUnavailable:
-                if not self._about:
-                    raise
-                return self._about
-            if str(about.get("issuer", "")).rstrip("/") != self._issuer:
-                raise SignInFailed(
-                    "the identity provider says it is another issuer than HEADWATER_ACCESS__OIDC__ISSUER"
-                )
-            self._about, self._about_at = about, time.monotonic()
-        return self._about
+    async def _fetch_about(self) -> dict[str, Any]:
+        about = await self._fetch(f"{_web(self._issuer)}/.well-known/openid-configuration")
+        if str(about.get("issuer", "")).rstrip("/") != self._issuer:
+            raise SignInFailed("the identity provider says it is another issuer than HEADWATER_ACCESS__OIDC__ISSUER")
+        return about
 
     async def _fetch(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> dict[str, Any]:
         return await asyncio.to_thread(_fetch, address, body, headers or {})
+
+
+class _Remembered:
+    """One document of the provider, fetched when it is needed and too old; what is known stays good while the provider is away."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[Any]]) -> None:
+        self._fetch = fetch
+        self._value: Any = None
+        self._error: HeadwaterError | None = None
+        self._at = self._failed_at = -math.inf
+        self._turn = asyncio.Lock()
+
+    async def get(self, *, again: bool = False) -> Any:
+        """The document; `again`: not one that was fetched long ago. Raises when it was never fetched and cannot be."""
+        async with self._turn:
+            now = time.monotonic()
+            due = now - self._at > (_AT_MOST_EVERY if again else _KEPT)
+            if due and now - self._failed_at > (_QUIET if self._value is None else _AT_MOST_EVERY * 3):
+                try:
+                    self._value, self._at, self._error = await self._fetch(), time.monotonic(), None
+                except HeadwaterError as error:
+                    self._error, self._failed_at = error, time.monotonic()
+            if self._value is None and self._error is not None:
+                raise type(self._error)(self._error.message, **self._error.detail) from self._error
+            return self._value
 
 
 def listed(text: str) -> list[str]:

@@ -97,7 +97,7 @@ def http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Res
 
 
 def unforeseen(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)))
+    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)), error)
     return Response(Problem("internal", 500, _INTERNAL, {}), status_code=500)
 
 
