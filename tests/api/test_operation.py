@@ -8,14 +8,16 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import psycopg
 import pytest
-from litestar import Request, get, post
+from litestar import Request, Response, Router, get, post
 from litestar.response import Stream
 from tests.events import encoded, run_event
 
 from headwater import telemetry
+from headwater.api import problems
 from headwater.api.app import create_app
-from headwater.errors import DatabaseRefused, DatabaseUnavailable, NotFound
+from headwater.errors import DatabaseRefused, DatabaseUnavailable, HeadwaterError, NotFound
 from headwater.intake import accept
 from headwater.settings import DatabaseSettings, Settings
 
@@ -139,6 +141,47 @@ def test_an_answer_that_takes_too_long_is_a_503(served: Any) -> None:
     reply = served([slow], server={"request_seconds": 0.1}).get("/api/v2/slow")
     assert (reply.status_code, reply.json()["code"]) == (503, "timed_out")
     assert reply.headers["retry-after"]
+
+
+def test_events_given_up_on_leave_nothing_and_the_connection_is_good(served: Any, postgres: Any) -> None:
+    server = served(server={"request_seconds": 0.5})
+    with psycopg.connect(postgres.url) as other:
+        other.execute("lock table events in access exclusive mode")
+        for _ in range(3):  # one more than the pool holds
+            reply = server.post("/api/v1/lineage", content=EVENT)
+            assert (reply.status_code, reply.json()["code"]) == (503, "timed_out")
+        other.rollback()
+    assert server.get("/api/v2/status").json()["events"]["total"] == 0
+    assert server.post("/api/v1/lineage", content=EVENT).json()["duplicate"] is False
+    assert samples(server)["headwater_pool_waiting"] == 0
+
+
+def _own_shape(_request: Any, error: HeadwaterError) -> Response[Any]:
+    status = problems.problem(error).status
+    return Response({"error": {"code": status}}, status_code=status, headers=problems.headers(error))
+
+
+@post("/events", status_code=201)
+async def take(request: Request[Any, Any, Any]) -> None:
+    await request.body()
+
+
+def test_routes_with_a_shape_of_their_own_keep_it_for_every_refusal(served: Any) -> None:
+    """As /api/v1 may: the guard and the limits speak through the handlers of the route."""
+    router = Router("/api/other", route_handlers=[take, slow], exception_handlers={HeadwaterError: _own_shape})
+    server = served(
+        [router],
+        access={"mode": "keys", "admin_key": "k" * 20},
+        server={"max_body_bytes": 1024, "request_seconds": 0.1, "max_concurrent": 1},
+    )
+    refused = [
+        server.post("/api/other/events"),
+        server.post("/api/other/events", "k" * 20, content=b"x" * 2000),
+        server.get("/api/other/api/v2/slow", "k" * 20),
+    ]
+    assert [reply.json() for reply in refused] == [{"error": {"code": code}} for code in (401, 413, 503)]
+    assert "www-authenticate" in refused[0].headers
+    assert "retry-after" in refused[2].headers
 
 
 def test_an_answer_that_has_begun_may_take_its_time(served: Any) -> None:
