@@ -15,10 +15,11 @@
     ├── SignInFailed               sign_in_failed       the identity provider, or what came back from it, is not to be trusted
     ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
     ├── TooSlow                    too_slow             retryable: the body did not arrive in time
-    ├── Overloaded                 overloaded           retryable: as many requests are being answered as may be
     ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
+    │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
+    ├── Overloaded                 overloaded           retryable: more is being answered, or waits to be written, than this server takes on
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
 
 `permanent` decides everything downstream: 4xx or 503, dead letter or retry, exit 1 or "try again".
@@ -98,11 +99,6 @@ class TooSlow(HeadwaterError):
     permanent = False
 
 
-class Overloaded(HeadwaterError):
-    code = "overloaded"
-    permanent = False
-
-
 class TimedOut(HeadwaterError):
     code = "timed_out"
     permanent = False
@@ -114,6 +110,15 @@ class DatabaseRefused(HeadwaterError):
 
 class DatabaseUnavailable(HeadwaterError):
     code = "database_unavailable"
+    permanent = False
+
+
+class StaleGeneration(DatabaseUnavailable):
+    code = "stale_generation"
+
+
+class Overloaded(HeadwaterError):
+    code = "overloaded"
     permanent = False
 
 

@@ -33,6 +33,10 @@ class MigrationApplied(LogEvent, frozen=True):
     name: str
 
 
+class RebuildStarted(LogEvent, frozen=True):
+    """A migration emptied the projections; they are made again from the log before the server answers."""
+
+
 class RequestFailed(LogEvent, frozen=True):
     level = logging.ERROR
     path: str
@@ -87,7 +91,7 @@ class EventsTaken(Measured, frozen=True):
 
 
 class Projected(Measured, frozen=True):
-    """How long the tables took to follow `events` new events."""
+    """How long one transaction took to append `events` new events and make the tables follow."""
 
     events: int
     seconds: float

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.postgres import empty
@@ -72,7 +72,12 @@ def events(draw: Any) -> dict[str, Any]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(told=st.lists(events(), min_size=1, max_size=8), data=st.data())
 def test_order_repetition_and_batching_change_nothing(database: Database, run: Any, told: list[Any], data: Any) -> None:
     run(empty(database))

@@ -7,9 +7,8 @@ import msgspec
 from headwater.answer import node
 from headwater.answer.find import node_row
 from headwater.answer.lineage import Question, lineage
-from headwater.answer.runs import Run, runs, statistics
+from headwater.answer.runs import Run, runs
 from headwater.errors import NotFound
-from headwater.model import version
 from headwater.store import datasets as dataset_store
 from headwater.store import edges as edge_store
 from headwater.store import facets as facet_store
@@ -108,17 +107,9 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
     async with database.snapshot() as connection:
         row = await node_row(connection, f"dataset:{namespace}:{name}")
         shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
-        facets = (await facet_store.of_owners(connection, [row.id])).get(row.id, {})
+        facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
         rows = await dataset_store.versions(connection, row.id, moment.as_of, _VERSIONS + 1)
-        version_facets = await facet_store.of_owners(
-            connection, [v.id for v in rows], ("schema", "lifecycleStateChange")
-        )
-        outputs = {
-            v.id: version.run_dataset_key(v.run_id, v.job_id, row.id, "out")
-            for v in rows
-            if v.run_id is not None and v.job_id is not None
-        }
-        told = await facet_store.of_owners(connection, outputs.values(), ("outputStatistics",))
+        schemas = await facet_store.bodies(connection, {v.schema_id for v in rows if v.schema_id})
         written = await edge_store.at_datasets(connection, [row.id], "out", moment)
         readers = await edge_store.at_datasets(connection, [row.id], "in", moment)
         names = await node_store.by_ids(
@@ -126,12 +117,9 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
         )
     versions = []
     for index, found in enumerate(rows[:_VERSIONS]):
-        mine = version_facets.get(found.id, {})
-        before = version_facets.get(rows[index + 1].id, {}).get("schema") if index + 1 < len(rows) else None
-        counts = statistics(told.get(outputs[found.id], {})) if found.id in outputs else (None, None, None)
-        fields = node.fields_of(mine.get("schema"), {})
+        before = schemas.get(rows[index + 1].schema_id) if index + 1 < len(rows) and rows[index + 1].schema_id else None  # type: ignore[arg-type]
+        fields = node.fields_of(schemas.get(found.schema_id) if found.schema_id else None, {})
         earlier = node.fields_of(before, {})
-        lifecycle = node.plain(mine.get("lifecycleStateChange")).get("lifecycleStateChange")
         versions.append(
             Version(
                 str(found.id),
@@ -141,8 +129,10 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
                 found.external_version or None,
                 found.declared,
                 found.state.name,
-                lifecycle if isinstance(lifecycle, str) else None,
-                *counts,
+                found.lifecycle,
+                found.rows,
+                found.bytes,
+                found.files,
                 fields,
                 before is not None and [(f.name, f.type) for f in fields] != [(f.name, f.type) for f in earlier],
             )
@@ -178,7 +168,7 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         if row.type != "JOB":
             raise NotFound(f"job {name!r} is not known in namespace {namespace!r}")
         shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
-        facets = (await facet_store.of_owners(connection, [row.id])).get(row.id, {})
+        facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
         inputs = await edge_store.at_jobs(connection, [row.id], "in", moment)
         outputs = await edge_store.at_jobs(connection, [row.id], "out", moment)
         children = (await edge_store.children(connection, [row.id])).get(row.id, [])

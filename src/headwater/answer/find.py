@@ -6,10 +6,15 @@ import msgspec
 
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
-from headwater.model.names import DatasetName, JobName, node_id_readings, normalised, short, suffixes_match
+from headwater.model.identity import Identity
+from headwater.model.names import DatasetName, JobName, node_id_readings, short, suffixes_match
+from headwater.store import names, server_state
 from headwater.store import nodes as node_store
 from headwater.store.database import Connection, Database
 from headwater.store.nodes import Hit, NodeRow
+
+# What holds whatever rules people set.
+_SPELLINGS = Identity()
 
 
 class Found(msgspec.Struct):
@@ -40,18 +45,23 @@ def _found(hit: Hit) -> Found:
 
 
 async def node_row(connection: Connection, node_id: str) -> NodeRow:
-    """The dataset or job with this node id, whichever way its colons are read. Raises NotFound."""
-    ids = {_id(reading): reading for reading in node_id_readings(node_id)}
-    rows = await node_store.by_ids(connection, ids.keys())
+    """The dataset or job with this node id, whichever way its colons are read, by any of its names. Raises NotFound."""
+    readings = node_id_readings(node_id)
+    rows = await node_store.by_ids(connection, {_id(reading, _SPELLINGS) for reading in readings})
+    if not rows:
+        identity = Identity((await server_state.read(connection)).rules)
+        rows = await node_store.by_ids(connection, {_id(reading, identity) for reading in readings})
     if not rows:
         raise NotFound(f"{node_id!r} is not known", node=node_id)
     # Two readings of one id can both exist (namespace `a` name `b:c`, namespace `a:b` name `c`); the longer namespace is the likelier.
-    return max(rows.values(), key=lambda row: (len(row.namespace), row.name))
+    row = max(rows.values(), key=lambda row: (len(row.namespace), row.name))
+    canonical = await names.canonical(connection, [row.id]) if row.type == "DATASET" else {}
+    return (await node_store.by_ids(connection, [canonical[row.id]]))[canonical[row.id]] if canonical else row
 
 
-def _id(reading: DatasetName | JobName) -> uuid.UUID:
+def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:
     if isinstance(reading, DatasetName):
-        return version.dataset_id(normalised(reading.namespace, reading.name))
+        return version.dataset_id(identity.place(reading).name)
     return version.job_id(reading)
 
 

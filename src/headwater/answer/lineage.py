@@ -117,7 +117,9 @@ class Walk:
                     via.setdefault(edge.job, set()).add(edge.dataset)
                 from_jobs = dict(via)
             found = await edge_store.at_jobs(self.connection, from_jobs.keys(), far, self.moment)
-            allowed = await edge_store.explicit_pairs(self.connection, from_jobs.keys(), self.moment)
+            allowed = await edge_store.explicit_pairs(
+                self.connection, {e.job for e in found if e.explicit}, self.moment
+            )
             datasets = set()
             for edge in found:
                 if not _passes(allowed.get(edge.job), edge, from_jobs[edge.job], direction):
@@ -204,9 +206,9 @@ async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUI
 
 
 async def _columns(walk: Walk) -> list[ColumnEdge]:
-    jobs = {edge.job for edge in walk.edges.values()}
-    targets = {edge.dataset for edge in walk.edges.values() if edge.direction == "out"} | jobs
-    found = await edge_store.column_edges(walk.connection, jobs, targets, walk.moment)
+    pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
+    pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
+    found = await edge_store.column_edges(walk.connection, pairs, walk.moment)
     return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 

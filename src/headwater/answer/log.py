@@ -36,7 +36,7 @@ async def namespaces(database: Database, *, limit: int, offset: int) -> Namespac
     _page(limit, offset)
     async with database.connection() as connection:
         rows = await node_store.namespaces(connection, limit=limit, offset=offset)
-    return Namespaces([Namespace(name, first, last, None, None, False) for name, first, last in rows])
+    return Namespaces([Namespace(name, first, first, None, None, False) for name, first in rows])
 
 
 async def lineage_events(

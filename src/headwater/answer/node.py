@@ -87,7 +87,7 @@ async def from_rows(
     """Nodes for rows already read."""
     jobs = [id_ for id_, row in rows.items() if row.type == "JOB"]
     datasets = [id_ for id_, row in rows.items() if row.type == "DATASET"]
-    facets = await facet_store.of_owners(connection, rows.keys(), _SHOWN)
+    facets = await facet_store.of_owners(connection, rows.keys(), _SHOWN, as_of)
     past = await dataset_store.schemas_as_of(connection, datasets, as_of) if isinstance(as_of, dt.datetime) else {}
     latest = await run_store.latest_of_jobs(connection, jobs, as_of)
     below = await run_store.worst_below(connection, [run.run_id for run in latest.values()])

@@ -6,19 +6,16 @@ from typing import Any
 
 import msgspec
 
-from headwater.answer import node
+from headwater.answer import node, run_log
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.run import RunState
-from headwater.store import facets as facet_store
 from headwater.store import nodes as node_store
 from headwater.store import runs as run_store
 from headwater.store.database import Connection, Database
 from headwater.store.nodes import NodeRow
 from headwater.store.runs import RunRow
-
-_SHOWN = ("nominalTime", "errorMessage", "spark.exception")
 
 
 class RunRef(msgspec.Struct):
@@ -37,8 +34,8 @@ class Run(msgspec.Struct, kw_only=True):
     started_at: dt.datetime
     ended_at: dt.datetime | None
     duration_ms: int | None
-    nominal_start: str | None
-    nominal_end: str | None
+    nominal_start: dt.datetime | None
+    nominal_end: dt.datetime | None
     parent: RunRef | None
     error: str | None
 
@@ -50,6 +47,7 @@ class RunInput(msgspec.Struct):
     external_version: str | None
     written_by: RunRef | None
     facets: dict[str, msgspec.Raw]
+    parts: list[dict[str, str]]
 
 
 class RunOutput(msgspec.Struct):
@@ -61,6 +59,7 @@ class RunOutput(msgspec.Struct):
     bytes: int | None
     files: int | None
     facets: dict[str, msgspec.Raw]
+    parts: list[dict[str, str]]
 
 
 class Code(msgspec.Struct):
@@ -116,13 +115,22 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
         connection, {row.job_id for row in rows} | {row.parent_job_id for row in rows if row.parent_job_id}
     )
     below = await run_store.worst_below(connection, [row.run_id for row in rows])
-    keys = {row: version.run_key(row.run_id, row.job_id) for row in rows}
-    facets = await facet_store.of_owners(connection, keys.values(), _SHOWN)
-    return [Run(**_values(row, names, below.get(row.run_id, RunState.NEW), facets.get(keys[row], {}))) for row in rows]
+    # Only what went wrong is asked of the log here: most runs of a page went well.
+    wrong = await run_log.load(connection, [row for row in rows if row.state in {RunState.FAILED, RunState.ABORTED}])
+    return [
+        Run(
+            **_values(
+                row,
+                names,
+                below.get(row.run_id, RunState.NEW),
+                wrong.get((row.run_id, row.job_id), run_log.empty()).run,
+            )
+        )
+        for row in rows
+    ]
 
 
 def _values(row: RunRow, names: dict[uuid.UUID, NodeRow], worst: RunState, facets: dict[str, bytes]) -> dict[str, Any]:
-    nominal = node.plain(facets.get("nominalTime"))
     parent = names.get(row.parent_job_id) if row.parent_job_id else None
     return {
         "id": str(row.run_id),
@@ -133,8 +141,8 @@ def _values(row: RunRow, names: dict[uuid.UUID, NodeRow], worst: RunState, facet
         "started_at": row.began,
         "ended_at": row.ended_at,
         "duration_ms": node.duration_ms(row),
-        "nominal_start": _text(nominal.get("nominalStartTime")),
-        "nominal_end": _text(nominal.get("nominalEndTime")),
+        "nominal_start": row.nominal_start,
+        "nominal_end": row.nominal_end,
         "parent": RunRef(str(row.parent_run_id), parent.node_id) if parent else None,
         "error": _error(facets),
     }
@@ -169,27 +177,24 @@ async def run(database: Database, text: str) -> RunDetail:
 
 
 async def _detail(connection: Connection, row: RunRow) -> RunDetail:
-    key, job_key = version.run_key(row.run_id, row.job_id), version.run_job_key(row.run_id, row.job_id)
     told = await run_store.datasets(connection, row.run_id, row.job_id)
-    owners = {
-        (dataset, direction): version.run_dataset_key(row.run_id, row.job_id, dataset, direction)
-        for dataset, direction, _ in told
-    }
+    parts = await run_store.parts(connection, row.run_id, row.job_id)
+    facets = (await run_log.load(connection, [row]))[row.run_id, row.job_id]
     read = await run_store.read_versions(
-        connection, [d for d, direction, _ in told if direction == "in"], row.began, row.run_id
+        connection, [d for d, direction, _ in told if direction == "in"], row.began, row.run_id, row.job_id
     )
     written = await run_store.written_versions(connection, row.run_id, row.job_id)
-    facets = await facet_store.of_owners(connection, [key, job_key, *owners.values()])
     children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
     ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v.job_id)}
     names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
     below = await run_store.worst_below(connection, [row.run_id])
     inputs, outputs = [], []
     for dataset, direction, declared in told:
-        here = facets.get(owners[dataset, direction], {})
+        mine = (facets.inputs if direction == "in" else facets.outputs).get(dataset)
+        here = mine.here if mine else {}
         if direction == "in":
             found = read.get(dataset)
-            told_version = node.plain(here.get("version")).get("datasetVersion")
+            told_version = node.plain(mine.facets.get("version")).get("datasetVersion") if mine else None
             writer = (
                 RunRef(str(found.run_id), names[found.job_id].node_id)
                 if found and found.run_id and found.job_id in names
@@ -206,42 +211,34 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
                     external,
                     writer,
                     node.verbatim(here),
+                    parts.get((dataset, "in"), []),
                 )
             )
         else:
-            id_, external_version = written.get(dataset, (None, ""))
-            rows, size, files = statistics(here)
+            made = written.get(dataset)
             outputs.append(
                 RunOutput(
                     names[dataset].node_id,
                     declared,
-                    str(id_) if id_ else None,
-                    external_version or None,
-                    rows,
-                    size,
-                    files,
+                    str(made.id) if made else None,
+                    (made.external_version or None) if made else None,
+                    made.rows if made else None,
+                    made.bytes if made else None,
+                    made.files if made else None,
                     node.verbatim(here),
+                    parts.get((dataset, "out"), []),
                 )
             )
-    mine, job_facets = facets.get(key, {}), facets.get(job_key, {})
     return RunDetail(
-        **_values(row, names, below.get(row.run_id, RunState.NEW), mine),
-        facets=node.verbatim(mine),
-        job_facets=node.verbatim(job_facets),
+        **_values(row, names, below.get(row.run_id, RunState.NEW), facets.run),
+        facets=node.verbatim(facets.run),
+        job_facets=node.verbatim(facets.job),
         inputs=inputs,
         outputs=outputs,
         children=await _runs(connection, children),
-        parameters=_parameters(mine),
-        code=_code(mine, job_facets),
+        parameters=_parameters(facets.run),
+        code=_code(facets.run, facets.job),
     )
-
-
-def statistics(facets: dict[str, bytes]) -> tuple[int | None, int | None, int | None]:
-    """Rows, bytes and files of an output, as its run told them."""
-    told = node.plain(facets.get("outputStatistics"))
-    values = [told.get(key) for key in ("rowCount", "size", "fileCount")]
-    rows, size, files = (value if isinstance(value, int) else None for value in values)
-    return rows, size, files
 
 
 def _parameters(facets: dict[str, bytes]) -> dict[str, str]:

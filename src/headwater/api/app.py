@@ -23,6 +23,7 @@ from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.routes import admin, auth, health, v1, v2
 from headwater.api.sessions import Sessions
+from headwater.intake import rebuild
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
 from headwater.store import secrets
@@ -41,6 +42,7 @@ def create_app(settings: Settings) -> Any:
         statement_timeout_seconds=settings.database.statement_timeout_seconds,
     )
 
+    intake = Intake(database, settings.lineage.live_runs)
     metrics, traces = Metrics(), tracing.provider()
 
     @asynccontextmanager
@@ -51,8 +53,7 @@ def create_app(settings: Settings) -> Any:
         if traces:
             quiet.append(telemetry.trace(tracing.spans(traces)))
         try:
-            for name in await migrate(database):
-                telemetry.say(telemetry.MigrationApplied(name))
+            await _prepare(settings, database)
             app.state.access = await _access(settings, database)
             telemetry.say(
                 telemetry.ServerReady(
@@ -77,7 +78,7 @@ def create_app(settings: Settings) -> Any:
         guards=[access.guard],
         middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
         exception_handlers=problems.HANDLERS,
-        state=State({"database": database, "intake": Intake(database), "settings": settings, "metrics": metrics}),
+        state=State({"database": database, "intake": intake, "settings": settings, "metrics": metrics}),
         openapi_config=OpenAPIConfig(
             "Headwater",
             __version__,
@@ -93,6 +94,15 @@ def create_app(settings: Settings) -> Any:
     if traces:
         app = tracing.Traced(app, traces)
     return RawPath(Observed(app, metrics, database.pool), server.root_path)
+
+
+async def _prepare(settings: Settings, database: Database) -> None:
+    """The schema of this version, and tables that follow the log."""
+    for name in await migrate(database):
+        telemetry.say(telemetry.MigrationApplied(name))
+    if await rebuild.needed(database):
+        telemetry.say(telemetry.RebuildStarted())
+        await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
 
 
 async def _access(settings: Settings, database: Database) -> access.Access:
@@ -120,7 +130,7 @@ def from_environment() -> Any:
 async def _check(settings: Settings) -> None:
     """Say what stands in the way before a worker is started: the database, its schema, and access."""
     async with Database(settings.database.url or "", pool_size=2) as database:
-        await migrate(database)
+        await _prepare(settings, database)
         await access.closed(settings, database)
 
 
@@ -138,6 +148,7 @@ def serve(settings: Settings) -> None:
     os.environ["HEADWATER_DATABASE__URL"] = settings.database.url or ""
     os.environ["HEADWATER_SERVER__HOST"] = server.host
     os.environ["HEADWATER_SERVER__PORT"] = str(server.port)
+    telemetry.set_up(logging.getLevelNamesMapping()[server.log_level.upper()])
     asyncio.run(_check(settings))
     with tempfile.TemporaryDirectory(prefix="headwater-metrics-") as shared:
         if server.workers > 1:

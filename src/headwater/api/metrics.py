@@ -26,7 +26,7 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_access_refused_total": ("counter", ("code",), "Requests that were not let in."),
     "headwater_events_total": ("counter", ("outcome",), "Events that came in: accepted, duplicate or refused."),
     "headwater_batch_events": ("histogram", (), "Events in one request."),
-    "headwater_projection_seconds": ("histogram", (), "Time the tables took to follow one transaction's new events."),
+    "headwater_projection_seconds": ("histogram", (), "Time one transaction took to append its events and make the tables follow."),
     "headwater_pool_connections": ("gauge", ("state",), "Database connections: open, free, and the most there may be."),
     "headwater_pool_waiting": ("gauge", (), "Questions that wait for a database connection."),
     "headwater_log_bytes": ("gauge", (), "The event log on disk, with its indexes."),

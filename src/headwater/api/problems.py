@@ -22,10 +22,11 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.Forbidden: 403,
     errors.SignInFailed: 403,
     errors.TooSlow: 408,
-    errors.Overloaded: 503,
     errors.TimedOut: 503,
     errors.ProviderUnavailable: 503,
     errors.DatabaseUnavailable: 503,
+    errors.StaleGeneration: 503,
+    errors.Overloaded: 503,
     # The bytes will not do better next time: a client must not retry them.
     errors.DatabaseRefused: 422,
 }
@@ -53,8 +54,9 @@ def problem(error: errors.HeadwaterError) -> Problem:
     status = _STATUS.get(type(error), 500)
     if status == 500:
         return Problem("internal", status, _INTERNAL, {})
-    if type(error) in _OUTSIDE:
-        return Problem(error.code, status, _OUTSIDE[type(error)], {})
+    for kind, words in _OUTSIDE.items():
+        if isinstance(error, kind):
+            return Problem(error.code, status, words, {})
     return Problem(error.code, status, error.message, error.detail)
 
 

@@ -12,14 +12,19 @@ from typing import Any
 import msgspec
 
 from headwater import telemetry
-from headwater.errors import InvalidEvent
-from headwater.intake.project import Changes, project
+from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
+from headwater.intake.batcher import Batcher
+from headwater.intake.project import Changes, Projector
 from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
-from headwater.store import events, projections
-from headwater.store.database import Connection, Database
+from headwater.model.identity import Identity
+from headwater.store import events, projections, server_state
+from headwater.store.database import Database
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
+# A deadlock or a changed generation is nobody's fault: the transaction runs again.
+_ATTEMPTS = 5
+_AGAIN = frozenset({"40P01", "40001"})
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -44,23 +49,43 @@ class Accepted(msgspec.Struct, frozen=True):
     refused: list[Refused]
 
 
-class Intake:
-    """The write side over one database."""
+class Item(msgspec.Struct, frozen=True):
+    """An event that was read, with the bytes it came in."""
 
-    def __init__(self, database: Database) -> None:
+    event: Event
+    body: bytes
+    digest: bytes
+
+
+class _Remembered:
+    """What holds for one generation of the database."""
+
+    def __init__(self, state: server_state.ServerState) -> None:
+        self.generation = state.generation
+        self.projector = Projector(Identity(state.rules))
+        self.known = projections.Known()
+
+
+class Intake:
+    """The write side over one database. `live_runs`: how many of a job's last reporting runs keep an edge alive."""
+
+    def __init__(self, database: Database, live_runs: int = 10) -> None:
         self._database = database
+        self._live_runs = live_runs
         self._partitions = events.Partitions()
+        self._remembered: _Remembered | None = None
+        self._batcher = Batcher(self._write)
 
     async def one(self, body: bytes) -> Receipt:
-        """Accept one event. Raises InvalidEvent when it has no identity."""
+        """Accept one event; those that arrive together share a transaction. Raises InvalidEvent when it has no identity."""
         try:
-            event = read(body)
+            item = _item(body)
         except InvalidEvent:
             telemetry.measure(telemetry.EventsTaken(1, 0, 0, 1))
             raise
-        accepted = await self._accept([(0, event, body)])
-        _measure(accepted, 0)
-        return accepted[0]
+        receipt = await self._batcher.add(item, len(body))
+        _measure([receipt], 0)
+        return receipt
 
     async def batch(self, body: bytes) -> Accepted:
         """Accept a JSON array of events; each stands alone. Raises InvalidEvent only when the body is not an array."""
@@ -68,31 +93,73 @@ class Intake:
             items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
-        good: list[tuple[int, Event, bytes]] = []
+        good: list[Item] = []
         refused: list[Refused] = []
         for index, item in enumerate(items):
-            raw = bytes(item)
             try:
-                good.append((index, read(raw), raw))
+                good.append(_item(bytes(item)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
-        receipts = await self._accept(good) if good else []
+        receipts = await self._write(good) if good else []
         _measure(receipts, len(refused))
         return Accepted(receipts, refused)
 
-    async def _accept(self, items: Sequence[tuple[int, Event, bytes]]) -> list[Receipt]:
-        digests = [version.event_digest(body) for _, _, body in items]
+    async def _write(self, items: Sequence[Item]) -> list[Receipt]:
+        """Append and project, all or nothing; one receipt for each item, in order."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                return await self._attempt(items)
+            except StaleGeneration:
+                self._remembered = None
+            except DatabaseUnavailable as error:
+                if error.detail.get("sqlstate") not in _AGAIN or attempt == _ATTEMPTS - 1:
+                    raise
+            except DatabaseRefused:
+                # Nothing is remembered of a month that may have been dropped by retention meanwhile.
+                self._partitions = events.Partitions()
+                if attempt:
+                    raise
+        raise DatabaseUnavailable("the database changed under every attempt to write; try again")
+
+    async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
         now = dt.datetime.now(dt.UTC)
-        times = [event.time or now for _, event, _ in items]
-        if timeless := [digest for digest, (_, event, _) in zip(digests, items, strict=True) if event.time is None]:
+        times = [item.event.time or now for item in items]
+        if timeless := [item.digest for item in items if item.event.time is None]:
             # An event without a time keeps the time of its first arrival, or sending it again would be another event.
             async with self._database.connection() as connection:
                 first = await events.times_of(connection, timeless)
-            times = [event.time or first.get(digest, now) for (_, event, _), digest in zip(items, digests, strict=True)]
+            times = [item.event.time or first.get(item.digest, now) for item in items]
         await self._partitions.ensure(self._database, times)
-        with telemetry.span("intake.transaction", events=len(items)):
+        remembered = await self._current()
+        told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+        rows = remembered.known.news(merged(told))
+        log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
+        warnings = [
+            (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
+            for item, at, changes in zip(items, times, told, strict=True)
+            for position, w in enumerate(changes.warnings)
+        ]
+        began = time.perf_counter()
+        with telemetry.span("intake.transaction", events=len(log)):
             async with self._database.transaction() as connection:
-                return await _write(connection, items, digests, times)
+                async with connection.pipeline():
+                    await server_state.begin_writing(connection, remembered.generation)
+                    if rows.get("upsert_dataset_links"):
+                        await projections.lock_names(connection)
+                    # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
+                    appended = await events.append(connection, [log[digest] for digest in sorted(log)])
+                    await events.append_warnings(connection, warnings)
+                    written = await projections.write(connection, rows, self._live_runs)
+                new = {row[0] for row in await appended.fetchall()}
+        telemetry.measure(telemetry.Projected(len(new), time.perf_counter() - began))
+        remembered.known.learn(rows)
+        return _receipts(items, told, new, written.created)
+
+    async def _current(self) -> _Remembered:
+        if self._remembered is None:
+            async with self._database.connection() as connection:
+                self._remembered = _Remembered(await server_state.read(connection))
+        return self._remembered
 
 
 def _measure(receipts: list[Receipt], refused: int) -> None:
@@ -101,38 +168,27 @@ def _measure(receipts: list[Receipt], refused: int) -> None:
     telemetry.measure(taken)
 
 
-async def _write(
-    connection: Connection, items: Sequence[tuple[int, Event, bytes]], digests: list[bytes], times: list[dt.datetime]
-) -> list[Receipt]:
-    log: dict[bytes, events.LogEntry] = {}
-    for (_, event, body), digest, at in zip(items, digests, times, strict=True):
-        log.setdefault(
-            digest, events.LogEntry(at, digest, event.kind, event.event_type, event.run_id, event.producer, body)
-        )
-    # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
-    new = await events.append(connection, [log[digest] for digest in sorted(log)])
-    told = [project(event, at, digest) for (_, event, _), digest, at in zip(items, digests, times, strict=True)]
-    fresh = [changes for changes, digest in zip(told, digests, strict=True) if digest in new]
-    began = time.perf_counter()
-    created = await projections.write(connection, merged(fresh))
-    telemetry.measure(telemetry.Projected(len(fresh), time.perf_counter() - began))
-    await events.append_warnings(
-        connection,
-        [
-            (at, digest, position, event.producer, w.code, w.where, w.message)
-            for (_, event, _), digest, at, changes in zip(items, digests, times, told, strict=True)
-            if digest in new
-            for position, w in enumerate(changes.warnings)
-        ],
-    )
-    receipts, seen = [], set[bytes]()
-    for (_, event, _), digest, changes in zip(items, digests, told, strict=True):
-        duplicate = digest not in new or digest in seen
-        seen.add(digest)
-        nodes = changes.nodes()
-        mine = [] if duplicate else [node for key, node in nodes.items() if key in created]
-        created -= nodes.keys()
-        receipts.append(Receipt(digest.hex(), event.kind, duplicate, mine, changes.warnings))
+def _item(body: bytes) -> Item:
+    return Item(read(body), body, version.event_digest(body))
+
+
+def _entry(item: Item, at: dt.datetime) -> events.LogEntry:
+    event = item.event
+    return events.LogEntry(at, item.digest, event.kind, event.event_type, event.run_id, event.producer, item.body)
+
+
+def _receipts(items: Sequence[Item], told: Sequence[Changes], new: set[bytes], created: set[Any]) -> list[Receipt]:
+    """What each event was the first to speak of is its creation."""
+    receipts, seen, left = [], set[bytes](), set(created)
+    for item, changes in zip(items, told, strict=True):
+        duplicate = item.digest not in new or item.digest in seen
+        seen.add(item.digest)
+        mine = []
+        if not duplicate and left:
+            nodes = changes.nodes()
+            mine = [node for key, node in nodes.items() if key in left]
+            left -= nodes.keys()
+        receipts.append(Receipt(item.digest.hex(), item.event.kind, duplicate, mine, changes.warnings))
     return receipts
 
 

@@ -1,55 +1,45 @@
-"""Column evidence as content: the edges of one target become a set with an id, and equal sets are kept once."""
+"""Column evidence as content: the edges of one target become a set with an id, and equal sets are kept once. Pure."""
 
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from headwater.model import version
+from headwater.model.identity import Identity
 from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName
 
 _NO_WORDS = Transformation("", "", False, None)
 
 
-class ColumnSets:
-    """Turns column inputs into rows of `column_edges`."""
+class ColumnSet(msgspec.Struct, frozen=True):
+    """`edges` is JSON: [[target field, source id, source field, type, subtype, masking, description or null], …], in order.
 
-    def __init__(self, add: Callable[..., None], dataset: Callable[[DatasetName], uuid.UUID]) -> None:
-        self._add = add
-        self._dataset = dataset
+    `sources`: every dataset and job named, for they have to be known too.
+    """
 
-    def add(self, inputs: dict[str, list[ColumnInput]], job: Callable[[JobName], uuid.UUID]) -> uuid.UUID:
-        """Add the rows of these inputs and return the set's id. No inputs is a set too: "nothing feeds it"."""
-        ids: dict[DatasetName | JobName, uuid.UUID] = {}
-        rows: set[tuple[Any, ...]] = set()
-        for field, sources in _whole_dataset_once(inputs).items():
-            for item in sources:
-                if item.source not in ids:
-                    ids[item.source] = (
-                        self._dataset(item.source) if isinstance(item.source, DatasetName) else job(item.source)
-                    )
-                for t in item.transformations or (_NO_WORDS,):
-                    rows.add(
-                        (field, str(ids[item.source]), item.field, t.type, t.subtype, t.masking, t.description or "")
-                    )
-        ordered = sorted(rows)
-        made = version.content_id(msgspec.json.encode(ordered))
-        for position, (field, source, source_field, kind, subtype, masking, words) in enumerate(ordered):
-            self._add(
-                "insert_column_edges",
-                made,
-                position,
-                field,
-                uuid.UUID(source),
-                source_field,
-                kind,
-                subtype,
-                masking,
-                words or None,
-            )
-        return made
+    id: uuid.UUID
+    edges: bytes
+    sources: tuple[DatasetName | JobName, ...]
+
+
+def column_set(inputs: dict[str, list[ColumnInput]], identity: Identity) -> ColumnSet:
+    """The set of these inputs. No inputs is a set too: "nothing feeds it"."""
+    ids: dict[DatasetName | JobName, str] = {}
+    rows: set[tuple[str, str, str, str, str, bool, str]] = set()
+    for field, sources in _whole_dataset_once(inputs).items():
+        for item in sources:
+            source = item.source
+            if isinstance(source, DatasetName):
+                source = identity.place(source).name
+            if source not in ids:
+                ids[source] = str(
+                    version.dataset_id(source) if isinstance(source, DatasetName) else version.job_id(source)
+                )
+            for t in item.transformations or (_NO_WORDS,):
+                rows.add((field, ids[source], item.field, t.type, t.subtype, t.masking, t.description or ""))
+    edges = msgspec.json.encode([(*row[:6], row[6] or None) for row in sorted(rows)])
+    return ColumnSet(version.content_id(edges), edges, tuple(ids))
 
 
 def _whole_dataset_once(inputs: dict[str, list[ColumnInput]]) -> dict[str, list[ColumnInput]]:

@@ -3,6 +3,7 @@
 Every row is a fact that merges by itself: a union, an earliest or latest time, a highest rank, or "the latest event wins" with the
 event's digest as tie-break. So the projection needs no earlier state, and any order and any repetition of events ends in the same
 tables (`store/queries/projections.sql` holds the merge of each table; `tests/store/test_projection.py` shuffles, repeats and splits).
+Facets of runs make no rows: who asks for them reads the run's few events from the log.
 """
 
 import datetime as dt
@@ -12,17 +13,25 @@ from typing import Any
 
 import msgspec
 
-from headwater.intake.column_sets import ColumnSets
+from headwater.intake.column_sets import ColumnSet, column_set
+from headwater.intake.understood import Understood
 from headwater.model import facets as known
 from headwater.model import version
 from headwater.model.event import DatasetReport, Event, Facets, Warning
-from headwater.model.lineage import ColumnInput, Origin
+from headwater.model.identity import Identity
+from headwater.model.lineage import Origin
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
 
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
 DECLARED = "headwater_declared"
+# Facets that stay the same from run to run and are kept as one set. Any other name is a set of its own, so that what changes with every
+# run does not make a new set of the rest.
+_LASTING = frozenset({
+    "schema", "dataSource", "documentation", "ownership", "tags", "symlinks", "storage", "catalog", "datasetType", "hierarchy",
+    "columnLineage", "sql", "sourceCode", "sourceCodeLocation", "jobType", "lineage",
+})  # fmt: skip
 
 
 class Changes:
@@ -42,16 +51,22 @@ class Changes:
         return found | {row[0]: f"run:{row[0]}" for row in self.rows.get("upsert_runs", ())}
 
 
-def project(event: Event, at: dt.datetime, digest: bytes) -> Changes:
-    """The changes one event makes. `at` is its event time, or its time of arrival when it has none."""
-    return _Projection(event, at, digest).run()
+class Projector:
+    """Projects events under one set of identity rules."""
+
+    def __init__(self, identity: Identity | None = None) -> None:
+        self.understood = Understood(identity or Identity())
+
+    def __call__(self, event: Event, at: dt.datetime, digest: bytes) -> Changes:
+        """The changes one event makes. `at` is its event time, or its time of arrival when it has none."""
+        return _Projection(event, at, digest, self.understood).run()
 
 
 class _Projection:
-    def __init__(self, event: Event, at: dt.datetime, digest: bytes) -> None:
-        self.event, self.at, self.digest = event, at, digest
+    def __init__(self, event: Event, at: dt.datetime, digest: bytes, understood: Understood) -> None:
+        self.event, self.at, self.digest, self.understood = event, at, digest, understood
         self.changes = Changes()
-        self.sets = ColumnSets(self.changes.add, self.dataset)
+        self.add = self.changes.add
 
     def run(self) -> Changes:
         self.changes.warnings.extend(self.event.warnings)
@@ -68,87 +83,85 @@ class _Projection:
     def dataset_event(self) -> None:
         assert self.event.dataset is not None
         report = self.event.dataset
-        dataset = self.dataset(report.name)
-        self.facets(dataset, report.facets)
+        dataset, _ = self.dataset(report.name)
+        self.dataset_facets(dataset, report.facets)
         content = {key: report.facets[key] for key in ("schema", "version") if key in report.facets}
         if content:
             identity = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
-            self.version_row(
-                version.static_version_id(dataset, identity), dataset, None, None, report.facets, declared=False
-            )
-            self.facets(version.static_version_id(dataset, identity), report.facets)
-        entry = self.decoded("dataset.facets.lineage", report.facets.get("lineage"), known.dataset_lineage)
+            self.version_row(version.static_version_id(dataset, identity), dataset, None, None, report, declared=False)
+        entry = self.decoded("dataset.facets.lineage", report.facets.get("lineage"), "dataset_lineage")
         if entry is not None:
             # No job stands between: the dataset itself stands in the job's place, and the latest declaration replaces the earlier.
             told = version.declaration_id(self.digest)
-            self.changes.add("upsert_reports", dataset, told, True, self.at)
-            self.report_dataset(dataset, told, dataset, "out", declared=True)
-            for source in {
-                i.source for inputs in entry.inputs.values() for i in inputs if isinstance(i.source, DatasetName)
-            }:
-                self.report_dataset(dataset, told, self.dataset(source), "in", declared=True)
-            self.columns(dataset, told, dataset, Origin.EXPLICIT, entry.inputs)
+            self.add("upsert_reports", dataset, told, True, self.at)
+            self.report_dataset(dataset, told, dataset, "out", declared=True, by_event=True)
+            for source in sorted(
+                {i.source for inputs in entry.inputs.values() for i in inputs if isinstance(i.source, DatasetName)}
+            ):
+                self.report_dataset(dataset, told, self.dataset(source)[0], "in", declared=True, by_event=True)
+            self.columns(dataset, told, dataset, Origin.EXPLICIT, column_set(entry.inputs, self.understood.identity))
 
     def job_event(self) -> None:
         assert self.event.job is not None
-        job = self.job(self.event.job)
+        explicit = "lineage" in self.event.job_facets
+        declares = bool(self.event.inputs or self.event.outputs or explicit)
+        job = self.job(self.event.job, declared=declares, explicit=explicit)
         self.facets(job, self.event.job_facets)
         told = version.declaration_id(self.digest)
-        if self.event.inputs or self.event.outputs or "lineage" in self.event.job_facets:
-            self.changes.add("upsert_reports", job, told, True, self.at)
+        if declares:
+            self.add("upsert_reports", job, told, True, self.at)
         for direction, reports in (("in", self.event.inputs), ("out", self.event.outputs)):
             for report in reports:
-                dataset = self.dataset(report.name)
-                self.facets(dataset, report.facets)
-                self.report_dataset(job, told, dataset, direction, declared=True)
+                dataset, part = self.dataset(report.name)
+                self.dataset_facets(dataset, report.facets)
+                self.report_dataset(job, told, dataset, direction, declared=True, by_event=True)
+                self.parts(job, told, dataset, direction, part, report.here)
                 if direction == "out":
                     self.column_lineage(job, told, dataset, report)
-        self.explicit_lineage(job, told)
+        self.explicit_lineage(job, told, by_event=True)
 
     def run_event(self) -> None:
         event = self.event
         assert event.run_id is not None
         assert event.job is not None
         parent = self.parent()
-        job = self.job(event.job, parent=None if parent is None else version.job_id(parent.job))
+        explicit = "lineage" in event.job_facets
+        job = self.job(event.job, parent=None if parent is None else version.job_id(parent.job), explicit=explicit)
         state = state_of(event.event_type) or RunState.OTHER
         parent_run = None if parent is None else version.run_id(parent.run_id)[0]
-        self.changes.add(
+        nominal = self.decoded("run.facets.nominalTime", event.run_facets.get("nominalTime"), "nominal_time") or (
+            None,
+            None,
+        )
+        self.add(
             "upsert_runs", event.run_id, job, event.external_run_id, int(state), self.at, self.digest,
             self.at if event.event_type == "START" else None, self.at if state.terminal else None,
-            parent_run, None if parent is None else version.job_id(parent.job),
+            parent_run, None if parent is None else version.job_id(parent.job), *nominal,
         )  # fmt: skip
-        self.facets(version.run_key(event.run_id, job), event.run_facets)
         self.facets(job, event.job_facets)
-        self.facets(version.run_job_key(event.run_id, job), event.job_facets)
-        if event.inputs or event.outputs or "lineage" in event.job_facets:
-            self.changes.add("upsert_reports", job, event.run_id, False, self.at)
+        if event.inputs or event.outputs or explicit:
+            self.add("upsert_reports", job, event.run_id, False, self.at)
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
                 self.run_dataset(job, event.run_id, direction, report)
-        self.explicit_lineage(job, event.run_id)
+        self.explicit_lineage(job, event.run_id, by_event=False)
 
     # -- parts --
 
     def run_dataset(self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport) -> None:
-        dataset = self.dataset(report.name)
+        dataset, part = self.dataset(report.name)
         declared = DECLARED in report.facets
-        self.facets(dataset, report.facets)
-        self.facets(version.run_dataset_key(run, job, dataset, direction), report.here)
-        self.report_dataset(job, run, dataset, direction, declared=declared)
+        self.dataset_facets(dataset, report.facets)
+        self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
+        self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            external = self.external_version(report.facets)
-            made = version.dataset_version_id(dataset, run, job, external)
-            self.version_row(made, dataset, run, job, report.facets, declared=declared)
-            self.facets(made, report.facets)
+            made = version.dataset_version_id(dataset, run, job, self.external_version(report.facets))
+            self.version_row(made, dataset, run, job, report, declared=declared)
             self.column_lineage(job, run, dataset, report)
-        elif "version" in report.facets:
-            # Which version was read is the input's own fact in this run.
-            self.facets(version.run_dataset_key(run, job, dataset, direction), {"version": report.facets["version"]})
 
     def parent(self) -> known.Parent | None:
         """The parent run, with rows that stand for it (and for the root) until its own events arrive."""
-        told = self.decoded("run.facets.parent", self.event.run_facets.get("parent"), known.parent)
+        told = self.decoded("run.facets.parent", self.event.run_facets.get("parent"), "parent")
         if told is None:
             return None
         parent: known.Parent = told[0]
@@ -156,8 +169,9 @@ class _Projection:
         for relative in (parent, root):
             if relative is not None and (relative is parent or relative.run_id != parent.run_id):
                 run, _ = version.run_id(relative.run_id)
-                self.changes.add(
-                    "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest, None, None, None, None
+                self.add(
+                    "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest,
+                    None, None, None, None, None, None,
                 )  # fmt: skip
         assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
@@ -165,23 +179,40 @@ class _Projection:
             return None
         return parent
 
-    def dataset(self, name: DatasetName) -> uuid.UUID:
-        made = version.dataset_id(name)
-        self.changes.add("upsert_datasets", made, name.namespace, name.name, self.at)
-        return made
+    def dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
+        """The dataset a told name means, and which part of it the name says."""
+        placed = self.understood.identity.place(name)
+        made = version.dataset_id(placed.name)
+        self.add("upsert_datasets", made, placed.name.namespace, placed.name.name, self.at)
+        self.add("upsert_namespaces", placed.name.namespace, self.at)
+        return made, dict(placed.part)
 
-    def job(self, name: JobName, parent: uuid.UUID | None = None) -> uuid.UUID:
+    def job(
+        self, name: JobName, parent: uuid.UUID | None = None, *, declared: bool = False, explicit: bool = False
+    ) -> uuid.UUID:
         made = version.job_id(name)
-        self.changes.add(
-            "upsert_jobs", made, name.namespace, name.name, self.at, self.digest, parent if parent != made else None
-        )
+        self.add(
+            "upsert_jobs", made, name.namespace, name.name, self.at, self.digest, parent if parent != made else None,
+            self.at if declared else None, self.at if explicit else None,
+        )  # fmt: skip
+        self.add("upsert_namespaces", name.namespace, self.at)
         return made
 
     def report_dataset(
-        self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool
+        self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, by_event: bool
     ) -> None:
-        self.changes.add("upsert_report_datasets", job, report, dataset, direction, declared, self.at)
-        self.changes.add("upsert_edges", dataset, job, direction, self.at)
+        self.add("upsert_report_datasets", job, report, dataset, direction, declared, self.at)
+        self.add("upsert_edges", dataset, job, direction, self.at, declared, by_event)
+
+    def parts(
+        self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, direction: str, part: dict[str, str], here: Facets
+    ) -> None:
+        """Which part of the dataset: what was folded out of its name, and what a subset facet says."""
+        told = [part] if part else []
+        told += self.decoded("subset", here.get("subset"), "subset") or []
+        for one in told:
+            text = msgspec.json.encode(one, order="deterministic").decode()
+            self.add("upsert_report_subsets", job, report, dataset, direction, text, self.at)
 
     def version_row(
         self,
@@ -189,44 +220,76 @@ class _Projection:
         dataset: uuid.UUID,
         run: uuid.UUID | None,
         job: uuid.UUID | None,
-        facets: Facets,
+        report: DatasetReport,
         *,
         declared: bool,
     ) -> None:
-        self.changes.add(
-            "upsert_dataset_versions", made, dataset, run, job, self.external_version(facets), declared, self.at
-        )
+        facets = report.facets
+        schema = facets.get("schema")
+        schema_id, deleted = self.understood.content(bytes(schema)) if schema is not None else (None, False)
+        lifecycle = self.decoded("facets.lifecycleStateChange", facets.get("lifecycleStateChange"), "lifecycle")
+        counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
+        self.add(
+            "upsert_dataset_versions", made, dataset, run, job, self.external_version(facets), declared, self.at, self.digest,
+            None if deleted else schema_id, lifecycle, *(counts or (None, None, None)),
+        )  # fmt: skip
 
     def external_version(self, facets: Facets) -> str:
-        return self.decoded("facets.version", facets.get("version"), known.external_version) or ""
+        return self.decoded("facets.version", facets.get("version"), "external_version") or ""
+
+    def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> None:
+        self.facets(dataset, facets)
+        self.decoded("facets.schema", facets.get("schema"), "schema")
+        for link in self.decoded("facets.symlinks", facets.get("symlinks"), "symlinks") or ():
+            alias, _ = self.dataset(link.name)
+            if alias != dataset:
+                self.add("upsert_dataset_links", dataset, alias, link.kind, self.at)
+        source = self.decoded("facets.dataSource", facets.get("dataSource"), "data_source")
+        if source:
+            self.add("upsert_sources", *source, self.at)
 
     def facets(self, owner: uuid.UUID, facets: Facets) -> None:
+        """Facets of a dataset or a job: the lasting ones together, any other by itself."""
+        if not facets:
+            return
+        lasting: list[tuple[str, uuid.UUID, bool]] = []
+        own: list[tuple[str, uuid.UUID, bool]] = []
         for name, raw in facets.items():
             body = bytes(raw)
-            made = version.content_id(body)
-            self.changes.add("insert_facet_bodies", made, body)
-            self.changes.add("upsert_facets", owner, name, self.at, self.digest, made, _is_deleted(body))
-            if name == "schema":
-                for position, field in enumerate(self.decoded("facets.schema", raw, known.schema) or []):
-                    self.changes.add("insert_schema_fields", made, position, field.name, field.type, field.description)
+            made, deleted = self.understood.content(body)
+            self.add("insert_facet_bodies", made, body)
+            (lasting if name in _LASTING else own).append((name, made, deleted))
+        for members in ([sorted(lasting)] if lasting else []) + [[one] for one in own]:
+            identity = b"".join(
+                b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members
+            )
+            set_id = version.content_id(identity)
+            for name, made, deleted in members:
+                self.add("insert_facet_sets", set_id, name, made, deleted)
+            self.add("upsert_owner_facets", owner, set_id, self.at, self.digest)
 
     def column_lineage(self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, told: DatasetReport) -> None:
-        lineage = self.decoded("facets.columnLineage", told.facets.get("columnLineage"), known.column_lineage)
-        if lineage is not None:
-            self.columns(job, report, dataset, Origin.COLUMN_LINEAGE, lineage, slot=_ZERO)
+        raw = told.facets.get("columnLineage")
+        if raw is None or self.understood.content(bytes(raw))[1]:
+            return
+        found, wrong = self.understood.columns(bytes(raw))
+        if wrong is not None:
+            self.not_understood("facets.columnLineage", wrong)
+        if found is not None:
+            self.columns(job, report, dataset, Origin.COLUMN_LINEAGE, found, slot=_ZERO)
 
-    def explicit_lineage(self, job: uuid.UUID, report: uuid.UUID) -> None:
-        for entry in self.decoded("job.facets.lineage", self.event.job_facets.get("lineage"), known.job_lineage) or []:
+    def explicit_lineage(self, job: uuid.UUID, report: uuid.UUID, *, by_event: bool) -> None:
+        for entry in self.decoded("job.facets.lineage", self.event.job_facets.get("lineage"), "job_lineage") or []:
             if isinstance(entry.target, DatasetName):
-                target = self.dataset(entry.target)
-                self.report_dataset(job, report, target, "out", declared=False)
+                target, _ = self.dataset(entry.target)
+                self.report_dataset(job, report, target, "out", declared=by_event, by_event=by_event)
             else:
                 target = job if entry.target is None else self.job(entry.target)
-            for source in {
-                i.source for inputs in entry.inputs.values() for i in inputs if isinstance(i.source, DatasetName)
-            }:
-                self.report_dataset(job, report, self.dataset(source), "in", declared=False)
-            self.columns(job, report, target, Origin.EXPLICIT, entry.inputs)
+            for source in sorted(
+                {i.source for inputs in entry.inputs.values() for i in inputs if isinstance(i.source, DatasetName)}
+            ):
+                self.report_dataset(job, report, self.dataset(source)[0], "in", declared=by_event, by_event=by_event)
+            self.columns(job, report, target, Origin.EXPLICIT, column_set(entry.inputs, self.understood.identity))
 
     def columns(
         self,
@@ -234,44 +297,35 @@ class _Projection:
         report: uuid.UUID,
         target: uuid.UUID,
         origin: Origin,
-        inputs: dict[str, list[ColumnInput]],
+        told: ColumnSet,
         slot: uuid.UUID | None = None,
     ) -> None:
-        made = self.sets.add(inputs, self.job)
-        self.changes.add(
-            "upsert_report_columns", job, report, target, int(origin), slot or made, self.at, self.digest, made
+        for source in told.sources:
+            if isinstance(source, DatasetName):
+                self.dataset(source)
+            else:
+                self.job(source)
+        self.add("insert_column_sets", told.id, told.edges)
+        self.add(
+            "upsert_report_columns", job, report, target, int(origin), slot or told.id, self.at, self.digest, told.id
         )
 
-    def decoded(self, where: str, raw: msgspec.Raw | None, decode: Any) -> Any:
+    def decoded(self, where: str, raw: msgspec.Raw | None, kind: str) -> Any:
         """The facet's values, or None when it is absent, deleted or not of its shape (with a warning)."""
-        if raw is None or _is_deleted(bytes(raw)):
+        if raw is None:
             return None
-        try:
-            return decode(bytes(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self.warn(
-                "facet_not_understood", where, f"{where}: {str(error)[:300]}; kept, but nothing was derived from it"
-            )
+        body = bytes(raw)
+        if self.understood.content(body)[1]:
             return None
+        found, wrong = self.understood.decoded(kind, body)
+        if wrong is not None:
+            self.not_understood(where, wrong)
+        return found
+
+    def not_understood(self, where: str, wrong: str) -> None:
+        self.warn("facet_not_understood", where, f"{where}: {wrong}; kept, but nothing was derived from it")
 
     def warn(self, code: str, where: str, message: str) -> None:
         found = Warning(code, where, message)
         if found not in self.changes.warnings:
             self.changes.warnings.append(found)
-
-
-class _Tombstone(msgspec.Struct):
-    deleted: Any = msgspec.field(name="_deleted", default=False)
-
-
-_tombstone = msgspec.json.Decoder(_Tombstone)
-
-
-def _is_deleted(body: bytes) -> bool:
-    """`_deleted: true` removes the facet (jobs and datasets; OpenLineage §1.1)."""
-    if b"_deleted" not in body:
-        return False
-    try:
-        return _tombstone.decode(body).deleted is True
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False

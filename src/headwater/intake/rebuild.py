@@ -1,37 +1,47 @@
-"""Make every projection again from the log. The log is never touched.
+"""Make every projection again from the log, under the rules that hold now. The log is never touched.
 
-Runs in one transaction: readers see the old tables until the new ones are whole, and a rebuild that stops changes nothing.
+Runs in one transaction: readers see the old tables until the new ones are whole, writers wait, and a rebuild that stops changes nothing.
 """
 
-import datetime as dt
 import hashlib
 from collections.abc import Callable
 
 from headwater.intake.accept import merged
-from headwater.intake.project import Changes, project
+from headwater.intake.project import Projector
 from headwater.model.event import read
-from headwater.store import events, projections
+from headwater.model.identity import Identity
+from headwater.store import events, projections, server_state
 from headwater.store.database import Database
 
-_PAGE = 500
+_PAGE = 1000
 
 
-async def rebuild(database: Database, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+async def rebuild(
+    database: Database, progress: Callable[[int, int], None] = lambda done, total: None, *, live_runs: int = 10
+) -> int:
     """Replay the whole log; the number of events. `progress(done, total)` is called after each page."""
     done = 0
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
+        await server_state.begin_rebuild(connection)
+        state = await server_state.read(connection)
+        projector, known = Projector(Identity(state.rules)), projections.Known()
         total, _ = await events.totals(connection)
         await projections.empty(connection)
         async for page in events.pages(connection, _PAGE):
-            await projections.write(connection, merged([_projected(at, digest, body) for at, digest, body in page]))
+            rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
+            await projections.write(connection, rows, live_runs)
+            known.learn(rows)
             done += len(page)
             progress(done, total)
+        await server_state.rebuilt(connection)
     return done
 
 
-def _projected(at: dt.datetime, digest: bytes, body: bytes) -> Changes:
-    return project(read(body), at, digest)
+async def needed(database: Database) -> bool:
+    """Whether a migration emptied the projections."""
+    async with database.connection() as connection:
+        return (await server_state.read(connection)).rebuild_needed
 
 
 async def fingerprints(database: Database) -> dict[str, str]:

@@ -4,6 +4,8 @@ Parsed by key and never by version (OpenLineage §1.4: the same key arrives in a
 returns plain values, or raises `msgspec.ValidationError`; the caller turns that into a warning. Nothing unknown is an error.
 """
 
+import datetime as dt
+
 import msgspec
 
 from headwater.model.lineage import ColumnInput, Transformation
@@ -108,6 +110,59 @@ class _Lineage(msgspec.Struct):
     entries: list[_LineageEntry] | None = None
 
 
+class _Identifier(msgspec.Struct):
+    namespace: str
+    name: str
+    type: str | None = None
+
+
+class _Symlinks(msgspec.Struct):
+    identifiers: list[_Identifier] | None = None
+
+
+class Symlink(msgspec.Struct, frozen=True):
+    """Another name of the dataset; `kind` is TABLE, LOCATION, VIEW or what the producer says."""
+
+    name: DatasetName
+    kind: str
+
+
+class _Nominal(msgspec.Struct, rename="camel"):
+    nominal_start_time: str | None = None
+    nominal_end_time: str | None = None
+
+
+class _DataSource(msgspec.Struct):
+    name: str | None = None
+    uri: str | None = None
+
+
+class _Lifecycle(msgspec.Struct, rename="camel"):
+    lifecycle_state_change: str | None = None
+
+
+class _Statistics(msgspec.Struct, rename="camel"):
+    row_count: int | None = None
+    size: int | None = None
+    file_count: int | None = None
+
+
+class _Partition(msgspec.Struct):
+    identifier: str | None = None
+    dimensions: dict[str, str | int | float | bool | None] | None = None
+
+
+class _Condition(msgspec.Struct):
+    type: str | None = None
+    locations: list[str] | None = None
+    partitions: list[_Partition] | None = None
+
+
+class _Subset(msgspec.Struct, rename="camel"):
+    input_condition: _Condition | None = None
+    output_condition: _Condition | None = None
+
+
 class LineageEntry(msgspec.Struct, frozen=True):
     """One target of an explicit lineage facet. `target` None is the event's own job; `inputs` maps a target field ("" = whole) to what feeds it."""
 
@@ -120,6 +175,12 @@ _parent = msgspec.json.Decoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
 _column_lineage = msgspec.json.Decoder(_ColumnLineage)
 _lineage = msgspec.json.Decoder(_Lineage)
+_symlinks = msgspec.json.Decoder(_Symlinks)
+_nominal = msgspec.json.Decoder(_Nominal)
+_data_source = msgspec.json.Decoder(_DataSource)
+_lifecycle = msgspec.json.Decoder(_Lifecycle)
+_statistics = msgspec.json.Decoder(_Statistics)
+_subset = msgspec.json.Decoder(_Subset)
 _dataset_lineage = msgspec.json.Decoder(_LineageEntry)
 
 
@@ -229,6 +290,72 @@ def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
             source = normalised(clean(item.namespace), clean(item.name))
         made = tuple(_transformation(t) for t in item.transformations or [])
         found.append(ColumnInput(source, clean(item.field or ""), made))
+    return found
+
+
+def symlinks(body: bytes) -> list[Symlink]:
+    """Other names of the dataset that carries the facet."""
+    return [
+        Symlink(normalised(clean(one.namespace), clean(one.name)), clean(one.type or "").upper())
+        for one in _symlinks.decode(body).identifiers or []
+        if one.namespace.strip() and one.name.strip()
+    ]
+
+
+def nominal_time(body: bytes) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """The span the run is for. Raises msgspec.ValidationError for a text that is no time; one without a zone is UTC."""
+    read = _nominal.decode(body)
+    return _time(read.nominal_start_time), _time(read.nominal_end_time)
+
+
+def _time(text: str | None) -> dt.datetime | None:
+    if not text:
+        return None
+    try:
+        time = dt.datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:
+        raise msgspec.ValidationError(f"{text[:40]!r} is not an ISO 8601 time") from error
+
+
+def data_source(body: bytes) -> tuple[str, str] | None:
+    """Name and address of the source a dataset is in."""
+    read = _data_source.decode(body)
+    return (clean(read.name), clean(read.uri or "")) if read.name else None
+
+
+def lifecycle(body: bytes) -> str | None:
+    """What happened to the dataset as a whole: CREATE, DROP, OVERWRITE, …"""
+    told = _lifecycle.decode(body).lifecycle_state_change
+    return clean(told).upper() if told else None
+
+
+def statistics(body: bytes) -> tuple[int | None, int | None, int | None]:
+    """Rows, bytes and files that were written. What does not fit 63 bits is nobody's count and is None."""
+    read = _statistics.decode(body)
+    rows, size, files = (
+        value if value is not None and 0 <= value < 2**63 else None
+        for value in (read.row_count, read.size, read.file_count)
+    )
+    return rows, size, files
+
+
+def subset(body: bytes) -> list[dict[str, str]]:
+    """The parts of a dataset an input or output is about: partitions as their dimensions, locations as `{"location": …}`.
+
+    Conditions that compare are kept in the log only: they name no part.
+    """
+    read = _subset.decode(body)
+    found: list[dict[str, str]] = []
+    for condition in (read.input_condition, read.output_condition):
+        if condition is None:
+            continue
+        found += [{"location": clean(one)} for one in condition.locations or []]
+        for partition in condition.partitions or []:
+            if partition.dimensions:
+                found.append({clean(k): clean(str(v)) for k, v in partition.dimensions.items()})
+            elif partition.identifier:
+                found.append({"partition": clean(partition.identifier)})
     return found
 
 

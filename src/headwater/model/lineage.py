@@ -14,6 +14,8 @@ class Origin(enum.IntEnum):
 
     EXPLICIT = 1
     COLUMN_LINEAGE = 2
+    PARSED_SQL = 3
+    MANUAL = 4
 
 
 class Transformation(msgspec.Struct, frozen=True, order=True):
@@ -34,7 +36,10 @@ class ColumnInput(msgspec.Struct, frozen=True):
 
 
 class Edge(msgspec.Struct, frozen=True):
-    """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`."""
+    """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`; a dataset's is that of its canonical name.
+
+    `explicit`: the job told explicit lineage. `manual`: a person drew the edge.
+    """
 
     dataset: uuid.UUID
     job: uuid.UUID
@@ -42,6 +47,8 @@ class Edge(msgspec.Struct, frozen=True):
     declared: bool
     first_seen: dt.datetime
     last_seen: dt.datetime
+    explicit: bool = False
+    manual: bool = False
 
     @property
     def source(self) -> uuid.UUID:

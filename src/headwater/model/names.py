@@ -61,14 +61,15 @@ def normalised(namespace: str, name: str) -> DatasetName:
         namespace = f"{scheme}://{rest}" if rest else (scheme if scheme == "file" else f"{scheme}://")
     elif namespace.rstrip(":/") == "file":
         namespace = "file"
-    if len(name) > 1 and _is_path(namespace):
+    if len(name) > 1 and is_path(namespace):
         name = name.rstrip("/") or "/"
         if scheme in _OBJECT_STORES:
             name = name.lstrip("/") or "/"
     return DatasetName(namespace, name)
 
 
-def _is_path(namespace: str) -> bool:
+def is_path(namespace: str) -> bool:
+    """Whether names of this namespace are paths."""
     return namespace == "file" or namespace.split("://", 1)[0] in {
         "file", "s3", "gs", "hdfs", "abfss", "wasbs", "dbfs",
     }  # fmt: skip

@@ -11,12 +11,15 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from headwater.errors import DatabaseRefused, DatabaseUnavailable
+from headwater.errors import DatabaseRefused, DatabaseUnavailable, StaleGeneration
 
 Connection = AsyncConnection[Any]
 
 # SQLSTATE classes that say "later": connection, resources, operator intervention, serialization and deadlock, lock and statement timeouts.
 _RETRYABLE_CLASSES = frozenset({"08", "40", "53", "55", "57", "58"})
+
+# What begin_writing() raises (migration 0002).
+_STALE = "HW001"
 
 
 class Database:
@@ -32,6 +35,7 @@ class Database:
             timeout=10.0,
             kwargs={
                 "autocommit": True,
+                "prepare_threshold": 2,
                 "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC",
             },
         )
@@ -94,6 +98,8 @@ class translated:  # noqa: N801 - reads as a statement: `with translated():`
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
             if state is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
                 raise DatabaseUnavailable(f"PostgreSQL connection failed: {text}") from error
+            if state == _STALE:
+                raise StaleGeneration("what this process remembers is out of date") from error
             if state is not None and state[:2] in _RETRYABLE_CLASSES:
                 raise DatabaseUnavailable(f"PostgreSQL cannot answer now: {text}", sqlstate=state) from error
             raise DatabaseRefused(f"PostgreSQL refused: {text}", sqlstate=state) from error

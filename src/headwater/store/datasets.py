@@ -22,14 +22,31 @@ class VersionRow(msgspec.Struct, frozen=True):
     first_at: dt.datetime
     written_at: dt.datetime
     state: RunState
+    dataset_id: uuid.UUID
+    schema_id: uuid.UUID | None
+    lifecycle: str | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
+
+
+def _row(row: sqlfile.Row) -> VersionRow:
+    return VersionRow(*(*row[:7], RunState(row[7]), *row[8:]))
 
 
 async def versions(
-    connection: Connection, dataset: uuid.UUID, as_of: dt.datetime | str, limit: int
+    connection: Connection, dataset: uuid.UUID, as_of: dt.datetime | str, limit: int, offset: int = 0
 ) -> list[VersionRow]:
     """The latest first."""
-    rows = await sqlfile.load("datasets")["versions"].many(connection, dataset_id=dataset, as_of=as_of, limit=limit)
-    return [VersionRow(*(*row[:7], RunState(row[7]))) for row in rows]
+    rows = await sqlfile.load("datasets")["versions"].many(
+        connection, dataset_id=dataset, as_of=as_of, limit=limit, offset=offset
+    )
+    return [_row(row) for row in rows]
+
+
+async def version(connection: Connection, id_: uuid.UUID) -> VersionRow | None:
+    rows = await sqlfile.load("datasets")["version"].many(connection, id=id_)
+    return _row(rows[0]) if rows else None
 
 
 async def version_counts(

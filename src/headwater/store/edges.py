@@ -1,41 +1,49 @@
-"""Edges between datasets and jobs, live at a time, and the column evidence behind them."""
+"""Edges between datasets and jobs, live at a time, and the column evidence behind them. Datasets go by their canonical ids."""
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 
-from headwater.model.lineage import ColumnEdge, Edge, Origin, Transformation
-from headwater.store import sqlfile
+from headwater.model.lineage import ColumnEdge, Edge, Origin
+from headwater.store import column_sets, names, sqlfile
 from headwater.store.database import Connection
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """When a question looks at the graph, and how many of a job's runs keep an edge alive."""
+    """When a question looks at the graph, and how many of a job's runs keep an edge alive (now, the write side has settled that)."""
 
     as_of: dt.datetime | str = "infinity"
     live_runs: int = 10
 
+    @property
+    def past(self) -> bool:
+        return self.as_of != "infinity"
+
 
 async def at_datasets(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
     """Live edges of these datasets; direction `in` = jobs that read them, `out` = jobs that write them."""
-    return await _edges(connection, "live_at_datasets", ids, direction, moment)
+    return await _edges(connection, "at_datasets", ids, direction, moment)
 
 
 async def at_jobs(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
     """Live edges of these jobs; direction `in` = what they read, `out` = what they write."""
-    return await _edges(connection, "live_at_jobs", ids, direction, moment)
+    return await _edges(connection, "at_jobs", ids, direction, moment)
 
 
 async def _edges(
-    connection: Connection, query: str, ids: Collection[uuid.UUID], direction: str, moment: Moment
+    connection: Connection, where: str, ids: Collection[uuid.UUID], direction: str, moment: Moment
 ) -> list[Edge]:
     if not ids:
         return []
-    rows = await sqlfile.load("edges")[query].many(
-        connection, ids=list(ids), direction=direction, as_of=moment.as_of, live_runs=moment.live_runs
-    )
+    queries = sqlfile.load("edges")
+    if moment.past:
+        rows = await queries[f"past_{where}"].many(
+            connection, ids=list(ids), direction=direction, as_of=moment.as_of, live_runs=moment.live_runs
+        )
+    else:
+        rows = await queries[f"live_{where}"].many(connection, ids=list(ids), direction=direction)
     return [Edge(*row) for row in rows]
 
 
@@ -45,37 +53,50 @@ async def explicit_pairs(
     """job → target → sources, for jobs with explicit lineage. An empty set of sources says that nothing feeds the target."""
     found: dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]] = {}
     if jobs:
-        rows = await sqlfile.load("edges")["explicit_pairs"].many(
+        rows = await sqlfile.load("edges")["explicit_sets"].many(
             connection, ids=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
         )
-        for job, target, source in rows:
-            sources = found.setdefault(job, {}).setdefault(target, set())
-            if source is not None:
-                sources.add(source)
+        sets = await column_sets.load(connection, {row[2] for row in rows})
+        settled = await _settled(
+            connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows)
+        )
+        for job, target, set_id in rows:
+            sources = found.setdefault(job, {}).setdefault(settled.get(target) or target, set())
+            sources.update(settled.get(edge.source, edge.source) for edge in sets[set_id])
     return found
 
 
 async def column_edges(
-    connection: Connection, jobs: Collection[uuid.UUID], targets: Collection[uuid.UUID], moment: Moment
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
 ) -> list[ColumnEdge]:
-    """Column edges of these jobs into these targets (datasets, or the jobs themselves)."""
-    if not jobs or not targets:
+    """Column edges by (job, target); targets are datasets or the jobs themselves."""
+    if not pairs:
         return []
-    rows = await sqlfile.load("edges")["column_edges"].many(
-        connection, jobs=list(jobs), targets=list(targets), as_of=moment.as_of, live_runs=moment.live_runs
+    others = await names.members(connection, {target for _, target in pairs})
+    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
+    given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
+    if moment.past:
+        given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
+    rows = await sqlfile.load("edges")["past_column_sets" if moment.past else "live_column_sets"].many(
+        connection, **given
     )
-    return [
-        ColumnEdge(
-            job,
-            target,
-            target_field,
-            source,
-            source_field,
-            Origin(origin),
-            Transformation(kind, subtype, masking, words) if kind else None,
-        )
-        for job, target, target_field, source, source_field, origin, kind, subtype, masking, words in rows
-    ]
+    sets = await column_sets.load(connection, {row[2] for row in rows})
+    settled = await _settled(connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows))
+    found: dict[tuple[object, ...], ColumnEdge] = {}
+    for job, told_target, set_id, origin in rows:
+        target = settled.get(told_target) or told_target
+        for edge in sets[set_id]:
+            source = settled.get(edge.source, edge.source)
+            key = (job, target, edge.target_field, source, edge.source_field, edge.transformation)
+            if key not in found or found[key].origin > origin:
+                found[key] = ColumnEdge(
+                    job, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
+                )
+    return list(found.values())
+
+
+async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
+    return await names.canonical(connection, {id_ for some in ids for id_ in some})
 
 
 async def children(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:

@@ -2,10 +2,11 @@
 
 import datetime as dt
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 
 import msgspec
+from psycopg import AsyncCursor
 
 from headwater.store import sqlfile
 from headwater.store.database import Connection, Database
@@ -47,10 +48,10 @@ class Partitions:
             self._known.add((year, month))
 
 
-async def append(connection: Connection, entries: Sequence[LogEntry]) -> set[bytes]:
-    """Append; the digests of the entries that were new."""
+async def append(connection: Connection, entries: Sequence[LogEntry]) -> AsyncCursor[Any]:
+    """Append, inside a pipeline; the cursor's rows begin with the digests of the entries that were new."""
     arrays = {field: [getattr(entry, field) for entry in entries] for field in LogEntry.__struct_fields__}
-    return {row[0] for row in await sqlfile.load("events")["append"].many(connection, **arrays)}
+    return await sqlfile.load("events")["append"].send(connection, **arrays)
 
 
 async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -58,7 +59,7 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
     if rows:
         names = ("event_time", "digest", "position", "producer", "code", "place", "message")
         arrays = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
-        await sqlfile.load("events")["append_warnings"].exec(connection, **arrays)
+        await sqlfile.load("events")["append_warnings"].send(connection, **arrays)
 
 
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
@@ -95,3 +96,23 @@ async def totals(connection: Connection) -> tuple[int, dt.datetime | None]:
 async def warnings_by_producer(connection: Connection) -> list[sqlfile.Row]:
     """(producer, events, code, count, example); code is None for a producer without warnings."""
     return await sqlfile.load("events")["warnings_by_producer"].many(connection)
+
+
+class RunEvent(msgspec.Struct, frozen=True):
+    """An event of a run, as it is in the log."""
+
+    run_id: uuid.UUID
+    event_time: dt.datetime
+    digest: bytes
+    event_type: str | None
+    body: bytes
+
+
+async def of_runs(
+    connection: Connection, runs: Collection[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int
+) -> list[RunEvent]:
+    """The last events of each run between two times (at most `limit` of each), oldest first."""
+    if not runs:
+        return []
+    rows = await sqlfile.load("events")["of_runs"].many(connection, ids=list(runs), first=first, last=last, limit=limit)
+    return [RunEvent(*row) for row in rows]

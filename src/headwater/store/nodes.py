@@ -61,24 +61,16 @@ async def page(
     return [NodeRow(*row) for row in rows], total
 
 
-async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime, dt.datetime]]:
-    """(name, first seen, last seen)."""
+async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime]]:
+    """(name, first seen)."""
     rows = await sqlfile.load("nodes")["namespaces"].many(connection, limit=limit, offset=offset)
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
 async def counts(connection: Connection) -> tuple[int, int, int]:
     """Datasets, jobs, runs."""
     row = await sqlfile.load("nodes")["counts"].one(connection)
     return row[0], row[1], row[2]
-
-
-async def search(connection: Connection, words: str, kind: str | None, limit: int) -> tuple[list[Hit], int]:
-    """Nodes whose name, columns or description have the words; and how many there are."""
-    rows = await sqlfile.load("nodes")["search"].many(
-        connection, pattern=f"%{literal(words)}%", ending=f"%{literal(words)}", type=kind, limit=limit
-    )
-    return [Hit(*row[:6]) for row in rows], rows[0][6] if rows else 0
 
 
 async def ending_with(connection: Connection, name: str) -> list[Hit]:
@@ -101,3 +93,11 @@ async def near_misses(connection: Connection) -> list[tuple[str, str]]:
 def literal(words: str) -> str:
     """The words as they are, inside a LIKE pattern."""
     return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "")
+
+
+async def search(connection: Connection, words: str, kind: str | None, limit: int) -> tuple[list[Hit], int]:
+    """Nodes whose name has the words; and how many there are."""
+    rows = await sqlfile.load("nodes")["search"].many(
+        connection, pattern=f"%{literal(words)}%", ending=f"%{literal(words)}", type=kind, limit=limit
+    )
+    return [Hit(*row[:6]) for row in rows], rows[0][6] if rows else 0

@@ -1,56 +1,145 @@
-"""Writes projections: one statement for each table, whatever the number of rows."""
+"""Writes projections: one statement for each table, whatever the number of rows, all sent at once."""
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+
+Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 
 # The columns each statement takes, in the order of the rows it is given; and the order in which the statements run, the same in every
 # transaction (with rows sorted inside each), so that two writers never wait for each other in a circle.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "insert_facet_bodies": ("id", "body"),
-    "insert_schema_fields": ("body_id", "position", "name", "type", "description"),
-    "insert_column_edges": (
-        "set_id", "position", "target_field", "source_id", "source_field", "type", "subtype", "masking", "description",
-    ),
+    "insert_facet_sets": ("id", "name", "body_id", "deleted"),
+    "insert_column_sets": ("id", "edges"),
+    "upsert_namespaces": ("name", "at"),
+    "upsert_sources": ("name", "url", "at"),
+    "upsert_dataset_links": ("dataset_id", "alias_id", "kind", "at"),
     "upsert_datasets": ("id", "namespace", "name", "at"),
-    "upsert_jobs": ("id", "namespace", "name", "at", "digest", "parent_id"),
+    "upsert_jobs": ("id", "namespace", "name", "at", "digest", "parent_id", "declared_at", "explicit_at"),
     "upsert_runs": (
         "run_id", "job_id", "external_id", "state", "at", "digest", "started_at", "ended_at", "parent_run_id", "parent_job_id",
+        "nominal_start", "nominal_end",
     ),
     "upsert_reports": ("job_id", "report_id", "declaration", "at"),
     "upsert_report_datasets": ("job_id", "report_id", "dataset_id", "direction", "declared", "at"),
-    "upsert_edges": ("dataset_id", "job_id", "direction", "at"),
-    "upsert_dataset_versions": ("id", "dataset_id", "run_id", "job_id", "external_version", "declared", "at"),
-    "upsert_facets": ("owner", "name", "at", "digest", "body_id", "deleted"),
+    "upsert_report_subsets": ("job_id", "report_id", "dataset_id", "direction", "part", "at"),
+    "upsert_edges": ("dataset_id", "job_id", "direction", "at", "declared", "by_event"),
+    "upsert_dataset_versions": (
+        "id", "dataset_id", "run_id", "job_id", "external_version", "declared", "at", "digest", "schema_id", "lifecycle",
+        "rows", "bytes", "files",
+    ),
+    "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
 }  # fmt: skip
 
 # Every table that rebuild empties and makes again.
 TABLES = (
-    "datasets", "jobs", "runs", "reports", "report_datasets", "edges", "dataset_versions",
-    "facets", "facet_bodies", "schema_fields", "report_columns", "column_edges",
+    "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
+    "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
 )  # fmt: skip
 
-_NODES = {"upsert_datasets", "upsert_jobs", "upsert_runs"}
+_NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
+# Content: rows whose first column says all. Spans: rows whose last column is a time, and an earlier one is all that could change them.
+_CONTENT = ("insert_facet_bodies", "insert_facet_sets", "insert_column_sets")
+_SPANS = ("upsert_namespaces", "upsert_sources", "upsert_dataset_links")
+_REMEMBERED = 200_000
 
 
-async def write(connection: Connection, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> set[uuid.UUID]:
-    """Merge the rows into their tables; the ids of datasets, jobs and runs that were not known before."""
+class Known:
+    """Rows this process has seen committed, so that they are not sent again. Good for one generation of the database."""
+
+    def __init__(self) -> None:
+        self._content: set[tuple[str, Any]] = set()
+        self._spans: dict[tuple[str, Any], Any] = {}
+
+    def news(self, rows: Rows) -> dict[str, Sequence[tuple[Any, ...]]]:
+        """The rows that may change something."""
+        found = dict(rows)
+        for name in _CONTENT:
+            if name in found:
+                found[name] = [row for row in found[name] if (name, row[0]) not in self._content]
+        for name in _SPANS:
+            if name in found:
+                found[name] = [row for row in found[name] if not self._covered(name, row)]
+        return found
+
+    def _covered(self, name: str, row: tuple[Any, ...]) -> bool:
+        first = self._spans.get((name, row[:-1]))
+        return first is not None and first <= row[-1]
+
+    def learn(self, rows: Rows) -> None:
+        """These rows are committed."""
+        if len(self._content) > _REMEMBERED:
+            self._content.clear()
+        if len(self._spans) > _REMEMBERED:
+            self._spans.clear()
+        for name in _CONTENT:
+            self._content.update((name, row[0]) for row in rows.get(name, ()))
+        for name in _SPANS:
+            for row in rows.get(name, ()):
+                if not self._covered(name, row):
+                    self._spans[name, row[:-1]] = row[-1]
+
+
+class Written(msgspec.Struct):
+    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new or whose facets are.
+
+    `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
+    """
+
+    created: set[uuid.UUID]
+    changed: set[uuid.UUID]
+    hidden: set[uuid.UUID]
+    hidden_namespaces: set[str]
+
+
+async def write(connection: Connection, rows: Rows, live_runs: int) -> Written:
+    """Merge the rows into their tables, in a pipeline: one journey for all statements. `rows` with links need `lock_names` first."""
     queries = sqlfile.load("projections")
+    sent: dict[str, Any] = {}
+    async with connection.pipeline() as pipeline:
+        for name, columns in COLUMNS.items():
+            if given := rows.get(name):
+                sent[name] = await queries[name].send(connection, **_arrays(columns, given))
+        reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
+        if reported:
+            await queries["move_horizons"].send(connection, jobs=reported, live_runs=live_runs)
+        await pipeline.sync()
+    linked = set()
+    if "upsert_dataset_links" in sent:
+        linked = {id_ for row in await sent["upsert_dataset_links"].fetchall() for id_ in row}
+    if linked:
+        await queries["settle_names"].exec(connection, ids=sorted(linked))
     created: set[uuid.UUID] = set()
-    for name, columns in COLUMNS.items():
-        given = rows.get(name)
-        if not given:
-            continue
-        arrays = dict(zip(columns, (list(column) for column in zip(*given, strict=True)), strict=True))
-        if name in _NODES:
-            created |= {row[0] for row in await queries[name].many(connection, **arrays) if row[1]}
-        else:
-            await queries[name].exec(connection, **arrays)
-    return created
+    changed: set[uuid.UUID] = set(linked)
+    hidden: set[uuid.UUID] = set()
+    for name in _NODES:
+        for row in await sent[name].fetchall() if name in sent else ():
+            if row[1]:
+                created.add(row[0])
+                if name != "upsert_runs":
+                    changed.add(row[0])
+            elif name != "upsert_runs" and row[2]:
+                hidden.add(row[0])
+    if "upsert_owner_facets" in sent:
+        changed |= {row[0] for row in await sent["upsert_owner_facets"].fetchall() if row[1]}
+    spaces = await sent["upsert_namespaces"].fetchall() if "upsert_namespaces" in sent else ()
+    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]})
+
+
+def _arrays(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))
+
+
+async def lock_names(connection: Connection) -> None:
+    """Held to the end of the transaction by whoever tells a link between datasets: groups of names are settled one writer at a time."""
+    await connection.execute("select pg_advisory_xact_lock(1751474532, 3)")
 
 
 async def empty(connection: Connection) -> None:

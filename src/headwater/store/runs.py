@@ -24,6 +24,8 @@ class RunRow(msgspec.Struct, frozen=True):
     ended_at: dt.datetime | None
     parent_run_id: uuid.UUID | None
     parent_job_id: uuid.UUID | None
+    nominal_start: dt.datetime | None
+    nominal_end: dt.datetime | None
 
     @property
     def began(self) -> dt.datetime:
@@ -99,19 +101,46 @@ async def datasets(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> li
     return [(row[0], row[1], row[2]) for row in rows]
 
 
+async def parts(
+    connection: Connection, run: uuid.UUID, job: uuid.UUID
+) -> dict[tuple[uuid.UUID, str], list[dict[str, str]]]:
+    """(dataset, direction) → the parts of it that the run read or wrote, where it said so."""
+    found: dict[tuple[uuid.UUID, str], list[dict[str, str]]] = {}
+    for dataset, direction, part in await sqlfile.load("runs")["parts"].many(connection, run_id=run, job_id=job):
+        found.setdefault((dataset, direction), []).append(msgspec.json.decode(part))
+    return found
+
+
 async def read_versions(
-    connection: Connection, datasets: Collection[uuid.UUID], at: dt.datetime, run: uuid.UUID
+    connection: Connection, datasets: Collection[uuid.UUID], at: dt.datetime, run: uuid.UUID, job: uuid.UUID
 ) -> dict[uuid.UUID, ReadVersion]:
     """What a reader that starts at this moment finds in each dataset."""
     if not datasets:
         return {}
-    rows = await sqlfile.load("runs")["read_versions"].many(connection, datasets=list(datasets), at=at, run_id=run)
+    rows = await sqlfile.load("runs")["read_versions"].many(
+        connection, datasets=list(datasets), at=at, run_id=run, job_id=job
+    )
     return {row[0]: ReadVersion(*row) for row in rows}
 
 
-async def written_versions(
-    connection: Connection, run: uuid.UUID, job: uuid.UUID
-) -> dict[uuid.UUID, tuple[uuid.UUID, str]]:
-    """dataset → (version id, external version). Where a run told several, one with an external version."""
-    rows = await sqlfile.load("runs")["written_versions"].many(connection, run_id=run, job_id=job)
-    return {row[0]: (row[1], row[2]) for row in sorted(rows, key=lambda row: (row[2] != "", row[4]))}
+class WrittenVersion(msgspec.Struct, frozen=True):
+    """What a run left behind in a dataset."""
+
+    dataset_id: uuid.UUID
+    id: uuid.UUID
+    external_version: str
+    declared: bool
+    written_at: dt.datetime
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    schema_id: uuid.UUID | None
+
+
+async def written_versions(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> dict[uuid.UUID, WrittenVersion]:
+    """dataset → the version left behind. Where a run told several, one with an external version."""
+    rows = [
+        WrittenVersion(*row)
+        for row in await sqlfile.load("runs")["written_versions"].many(connection, run_id=run, job_id=job)
+    ]
+    return {row.dataset_id: row for row in sorted(rows, key=lambda row: (row.external_version != "", row.written_at))}

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, LiteralString, cast
 
 import msgspec
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import tuple_row
 
 _HEADER = re.compile(r"^-- name: (\w+) :(exec|one|maybe|many)$", re.MULTILINE)
@@ -42,6 +42,12 @@ class Query(msgspec.Struct, frozen=True):
         async with connection.cursor() as cursor:
             await cursor.execute(self.sql, parameters)
             return cursor.rowcount
+
+    async def send(self, connection: AsyncConnection[Any], **parameters: object) -> AsyncCursor[Any]:
+        """Send it without waiting, inside `connection.pipeline()`; rows are fetched from the cursor after the pipeline."""
+        cursor = connection.cursor(row_factory=tuple_row)
+        await cursor.execute(self.sql, parameters)
+        return cursor
 
 
 @cache

@@ -17,7 +17,7 @@ from headwater.cli import column_graph, extras, main, sql, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
-from headwater.intake.project import project
+from headwater.intake.project import Projector
 from headwater.model.event import read
 
 ROOT = Path(__file__).parents[3]
@@ -218,7 +218,7 @@ def test_openlineage_events_are_such_as_the_server_reads(run: Run) -> None:
     assert [event.job.name for event in events if event.job] == ["sales.sql[mart.sales]", "sales.sql[mart.sales#2]"]
     for event in events:
         assert event.kind == "job"
-        assert not project(event, dt.datetime.now(dt.UTC), b"0" * 16).warnings
+        assert not Projector()(event, dt.datetime.now(dt.UTC), b"0" * 16).warnings
         assert [one.name.name for one in event.inputs] == ["raw.orders", "raw.customers"]
         assert {"columnLineage"} == set(event.outputs[0].facets)
         assert json.loads(bytes(event.job_facets["sql"]))["dialect"] == "postgres"

@@ -9,7 +9,7 @@ import pytest
 from headwater.client import event
 from headwater.columns import Statement, analyse
 from headwater.columns.openlineage import facets, is_path, names
-from headwater.intake.project import project
+from headwater.intake.project import Projector
 from headwater.model.event import read
 from headwater.model.names import DatasetName
 
@@ -141,7 +141,7 @@ def test_the_server_takes_it_in() -> None:
         job_facets={"sql": event.facet("SQLJobFacet", **told.job["sql"])},
     )
     received = read(msgspec.json.encode(body))
-    changes = project(received, dt.datetime.now(dt.UTC), b"0" * 16)
+    changes = Projector()(received, dt.datetime.now(dt.UTC), b"0" * 16)
     assert not changes.warnings
     assert set(changes.nodes().values()) == {
         "dataset:postgres://h:5432:s.t",

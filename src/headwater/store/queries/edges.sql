@@ -1,62 +1,94 @@
 -- name: live_at_datasets :many
--- Live edges of these datasets in one direction: reported by one of the job's last reporting runs, or by its latest declaration.
--- What is only declared yields where a child of the declaring job was seen doing it.
-with candidate as (
-  select dataset_id, job_id, direction from edges
-  where dataset_id = any(%(ids)b) and direction = %(direction)s and first_at <= %(as_of)s
+-- Live edges of these datasets (under any of their names) in one direction.
+with member as (
+  select i as node, i as id from unnest(%(ids)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+)
+select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_or(e.manual)
+from member m join live_edges e on e.dataset_id = m.id and e.direction = %(direction)s
+group by m.node, e.job_id, e.direction
+order by 1, 2
+
+-- name: live_at_jobs :many
+-- Live edges of these jobs in one direction.
+select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_or(e.manual)
+from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+where e.job_id = any(%(ids)b) and e.direction = %(direction)s
+group by 1, 2, 3
+order by 1, 2
+
+-- name: past_at_datasets :many
+-- Edges of these datasets in one direction that were live at a time: told by one of the job's last reporting runs by then, or its latest declaration.
+with member as (
+  select i as node, i as id from unnest(%(ids)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+), candidate as (
+  select m.node, e.dataset_id, e.job_id, e.direction from member m join edges e on e.dataset_id = m.id
+  where e.direction = %(direction)s and e.first_at <= %(as_of)s
 ), live as (
   select job_id, report_id from live_reports((select array_agg(distinct job_id) from candidate), %(as_of)s, %(live_runs)s)
 )
-select d.dataset_id, d.job_id, d.direction, bool_and(d.declared), min(e.first_at), max(d.last_at)
+select c.node, d.job_id, d.direction, bool_and(d.declared), min(e.first_at), least(max(d.last_at), %(as_of)s), bool_or(j.explicit_at is not null or j.id is null), false
 from candidate c
 join live l on l.job_id = c.job_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.direction = c.direction and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
-group by d.dataset_id, d.job_id, d.direction
+left join jobs j on j.id = d.job_id
+group by c.node, d.job_id, d.direction
 having not bool_and(d.declared) or not exists (
-  select 1 from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
-order by d.dataset_id, d.job_id
+  select 1 from jobs child join edges seen on seen.job_id = child.id join member m on m.id = seen.dataset_id
+  where child.parent_id = d.job_id and m.node = c.node and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+order by 1, 2
 
--- name: live_at_jobs :many
--- Live edges of these jobs in one direction (see live_at_datasets).
+-- name: past_at_jobs :many
+-- Edges of these jobs in one direction that were live at a time (see past_at_datasets).
 with live as (
   select job_id, report_id from live_reports(%(ids)b, %(as_of)s, %(live_runs)s)
 )
-select d.dataset_id, d.job_id, d.direction, bool_and(d.declared), min(e.first_at), max(d.last_at)
+select coalesce(c.canonical_id, d.dataset_id), d.job_id, d.direction, bool_and(d.declared), min(e.first_at), least(max(d.last_at), %(as_of)s),
+       bool_or(j.explicit_at is not null or j.id is null), false
 from live l
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
-group by d.dataset_id, d.job_id, d.direction
+left join jobs j on j.id = d.job_id
+left join dataset_canonical c on c.dataset_id = d.dataset_id
+group by 1, 2, 3
 having not bool_and(d.declared) or not exists (
   select 1 from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
-order by d.dataset_id, d.job_id
+  where child.parent_id = d.job_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+order by 1, 2
 
--- name: explicit_pairs :many
--- What explicit lineage says feeds each target of these jobs; a target may be the job itself, a source may be absent ("nothing").
-with live as (
-  select job_id, report_id from live_reports(%(ids)b, %(as_of)s, %(live_runs)s)
-)
-select distinct c.job_id, c.target_id, e.source_id
-from live l
-join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1
-left join column_edges e on e.set_id = c.set_id
+-- name: live_column_sets :many
+-- Sets of column edges these jobs tell of these targets now; for each report and target the evidence of highest precedence.
+select distinct job_id, target_id, set_id, origin from (
+  select c.job_id, c.target_id, c.set_id, c.origin, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
+  from report_columns c left join jobs j on j.id = c.job_id
+  where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
+    and c.at >= coalesce(j.horizon, '-infinity')
+    and (c.at >= coalesce(j.declared_at, '-infinity') or not exists (
+      select 1 from reports r where r.job_id = c.job_id and r.report_id = c.report_id and r.declaration))) told
+where place = 1
 
--- name: column_edges :many
--- Column edges of these jobs into these targets; for each report and target the evidence of highest precedence.
+-- name: past_column_sets :many
+-- Sets of column edges these jobs told of these targets at a time.
 with live as (
-  select job_id, report_id from live_reports(%(jobs)b, %(as_of)s, %(live_runs)s)
+  select job_id, report_id from live_reports((select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s, %(live_runs)s)
 ), told as (
   select c.job_id, c.target_id, c.set_id, c.origin, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
   from live l join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id
-  where c.target_id = any(%(targets)b)
+  where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
 )
-select t.job_id, t.target_id, e.target_field, e.source_id, e.source_field, min(t.origin), e.type, e.subtype, e.masking, e.description
-from (select distinct job_id, target_id, set_id, origin from told where place = 1) t
-join column_edges e on e.set_id = t.set_id
-group by t.job_id, t.target_id, e.target_field, e.source_id, e.source_field, e.type, e.subtype, e.masking, e.description
-order by t.target_id, e.target_field, e.source_id, e.source_field, e.type, e.subtype
+select distinct job_id, target_id, set_id, origin from told where place = 1
+
+-- name: column_sets :many
+-- The edges of sets.
+select id, edges from column_sets where id = any(%(ids)b)
+
+-- name: explicit_sets :many
+-- What explicit lineage says feeds each target of these jobs; a target may be the job itself.
+select distinct c.job_id, c.target_id, c.set_id
+from live_reports(%(ids)b, %(as_of)s, %(live_runs)s) l
+join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1
 
 -- name: children_with_edges :many
 -- Jobs below these jobs.

@@ -45,3 +45,10 @@ select e.producer, e.events, w.code, w.count, w.example
 from (select producer, count(*) as events from events group by producer) e
 left join (select producer, code, count(*) as count, min(message) as example from warnings group by producer, code) w using (producer)
 order by e.events desc, e.producer, w.count desc, w.code
+
+-- name: of_runs :many
+-- Events of these runs between two times, the latest of each run first and at most so many: a run's facets are read from them.
+select x.* from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
+  select run_id, event_time, digest, event_type, body from events
+  where run_id = r.id and event_time >= %(first)s and event_time <= %(last)s order by event_time desc, digest desc limit %(limit)s) x
+order by x.run_id, x.event_time, x.digest

@@ -1,5 +1,26 @@
 -- name: of_owners :many
--- Current facets of these owners, all or by name.
-select f.owner, f.name, f.at, b.body from facets f join facet_bodies b on b.id = f.body_id
-where f.owner = any(%(owners)b) and not f.deleted and (%(names)b::text[] is null or f.name = any(%(names)b))
-order by f.owner, f.name
+-- Facets of these datasets (under any of their names) and jobs at a time, all or by name: the latest of each name, tombstones too.
+with member as (
+  select i as node, i as id from unnest(%(owners)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)
+), latest as (
+  select distinct on (m.node, s.name) m.node, s.name, least(o.last_at, %(as_of)s) as at, s.deleted, s.body_id
+  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
+  where o.first_at <= %(as_of)s and (%(names)b::text[] is null or s.name = any(%(names)b))
+  order by m.node, s.name, least(o.last_at, %(as_of)s) desc, o.last_digest desc, s.body_id desc
+)
+select l.node, l.name, l.at, l.body_id, b.body from latest l join facet_bodies b on b.id = l.body_id where not l.deleted order by l.node, l.name
+
+-- name: history :many
+-- Every body a facet of this dataset or job ever had, with the span it was told in, the latest first.
+with member as (
+  select %(owner)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(owner)b::uuid
+)
+select s.name, s.body_id, min(o.first_at), max(o.last_at), bool_and(s.deleted), min(b.body) from member m
+join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id join facet_bodies b on b.id = s.body_id
+where %(name)s::text is null or s.name = %(name)s
+group by s.name, s.body_id order by s.name, max(o.last_at) desc, min(o.first_at) desc limit %(limit)s
+
+-- name: bodies :many
+-- Bodies by id.
+select id, body from facet_bodies where id = any(%(ids)b)

@@ -7,53 +7,34 @@ select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs wh
 -- name: datasets_page :many
 -- Datasets, the latest spoken of first.
 select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets
-where (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: datasets_count :one
 -- How many datasets there are.
-select count(*) from datasets where (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+select count(*) from datasets
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
 
 -- name: jobs_page :many
 -- Jobs, the latest spoken of first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
-where (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: jobs_count :one
 -- How many jobs there are.
-select count(*) from jobs where (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+select count(*) from jobs
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+
+-- name: counts :one
+-- How many datasets (each once, whatever its names), jobs and runs there are.
+select (select count(*) from datasets) - (select count(*) from dataset_canonical where canonical_id <> dataset_id), (select count(*) from jobs), (select count(*) from runs)
 
 -- name: namespaces :many
 -- Every namespace of a dataset or a job.
-select namespace, min(first_seen), max(last_seen) from (
-  select namespace, first_seen, last_seen from datasets union all select namespace, first_seen, last_seen from jobs) n
-group by namespace order by namespace limit %(limit)s offset %(offset)s
-
--- name: counts :one
--- How many datasets, jobs and runs there are.
-select (select count(*) from datasets), (select count(*) from jobs), (select count(*) from runs)
-
--- name: search :many
--- Datasets and jobs whose name, column or description has the words; names first, shorter names first.
-with hit as (
-  select id, 'DATASET' as type, namespace, name, 'name' as matched, null::text as detail, 1 as place from datasets where name ilike %(pattern)s or namespace ilike %(pattern)s
-  union all
-  select id, 'JOB', namespace, name, 'name', null, 1 from jobs where name ilike %(pattern)s or namespace ilike %(pattern)s
-  union all
-  select d.id, 'DATASET', d.namespace, d.name, 'column', min(s.name), 2
-  from schema_fields s join facets f on f.body_id = s.body_id and f.name = 'schema' join datasets d on d.id = f.owner
-  where s.name ilike %(pattern)s group by d.id
-  union all
-  select n.id, n.type, n.namespace, n.name, 'description', null, 3
-  from facets f join facet_bodies b on b.id = f.body_id
-  join (select id, 'DATASET' as type, namespace, name from datasets union all select id, 'JOB', namespace, name from jobs) n on n.id = f.owner
-  where f.name = 'documentation' and not f.deleted and convert_from(b.body, 'UTF8') ilike %(pattern)s
-), best as (
-  select distinct on (id) * from hit where %(type)s::text is null or type = %(type)s order by id, place
-)
-select id, type, namespace, name, matched, detail, count(*) over () from best
-order by place, lower(name) not like lower(%(ending)s), length(name), namespace, name limit %(limit)s
+select name, first_seen from namespaces order by name limit %(limit)s offset %(offset)s
 
 -- name: ending_with :many
 -- Datasets and jobs whose name, or namespace and name, ends with the words.
@@ -73,9 +54,17 @@ order by greatest(word_similarity(%(name)s, name), similarity(%(name)s, regexp_r
 with use as (
   select d.id, d.namespace, d.name, lower(regexp_replace(d.name, '^.*[/.]', '')) as short,
          bool_or(e.direction = 'in') as is_read, bool_or(e.direction = 'out') as is_written
-  from datasets d join edges e on e.dataset_id = d.id group by d.id
+  from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id join datasets d on d.id = coalesce(c.canonical_id, e.dataset_id) group by d.id
 )
 select 'dataset:' || r.namespace || ':' || r.name, 'dataset:' || w.namespace || ':' || w.name
 from use r join use w on w.short = r.short and w.id <> r.id
 where r.is_read and not r.is_written and w.is_written and not w.is_read and length(r.short) > 2
 order by 1, 2 limit 50
+
+-- name: search :many
+-- Datasets and jobs whose name has the words; shorter names first.
+select id, type, namespace, name, 'name', null::text, count(*) over () from (
+  select id, 'DATASET' as type, namespace, name from datasets where not hidden and (name ilike %(pattern)s or namespace ilike %(pattern)s)
+  union all select id, 'JOB', namespace, name from jobs where not hidden and (name ilike %(pattern)s or namespace ilike %(pattern)s)) n
+where %(type)s::text is null or type = %(type)s
+order by lower(name) not like lower(%(ending)s), length(name), namespace, name limit %(limit)s

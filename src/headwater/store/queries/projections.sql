@@ -1,43 +1,88 @@
+-- name: insert_facet_bodies :exec
+-- Bodies are content: the same body is kept once.
+insert into facet_bodies (id, body)
+select distinct on (id) id, body from unnest(%(id)b::uuid[], %(body)b::bytea[]) as u (id, body) order by id
+on conflict do nothing
+
+-- name: insert_facet_sets :exec
+-- What events told of an owner together: a set is content.
+insert into facet_sets (id, name, body_id, deleted)
+select distinct on (id, name) id, name, body_id, deleted
+from unnest(%(id)b::uuid[], %(name)b::text[], %(body_id)b::uuid[], %(deleted)b::bool[]) as u (id, name, body_id, deleted) order by id, name
+on conflict do nothing
+
+-- name: insert_column_sets :exec
+-- Sets of column edges: content.
+insert into column_sets (id, edges)
+select distinct on (id) id, edges from unnest(%(id)b::uuid[], %(edges)b::bytea[]) as u (id, edges) order by id
+on conflict do nothing
+
 -- name: upsert_datasets :many
--- Datasets spoken of; the ids of those never heard of before.
+-- Datasets spoken of; the ids of those never heard of before, and of those that were hidden.
 insert into datasets as t (id, namespace, name, first_seen, last_seen)
 select id, min(namespace), min(name), min(at), max(at)
 from unnest(%(id)b::uuid[], %(namespace)b::text[], %(name)b::text[], %(at)b::timestamptz[]) as u (id, namespace, name, at)
 group by id order by id
 on conflict (id) do update set first_seen = least(t.first_seen, excluded.first_seen), last_seen = greatest(t.last_seen, excluded.last_seen)
-where excluded.first_seen < t.first_seen or excluded.last_seen > t.last_seen
-returning id, xmax = 0
+where excluded.first_seen < t.first_seen or excluded.last_seen > t.last_seen or t.hidden
+returning id, xmax = 0, hidden
+
+-- name: upsert_dataset_links :many
+-- Other names of datasets; the ids on both sides of links never told before.
+insert into dataset_links as t (dataset_id, alias_id, kind, first_at)
+select dataset_id, alias_id, kind, min(at)
+from unnest(%(dataset_id)b::uuid[], %(alias_id)b::uuid[], %(kind)b::text[], %(at)b::timestamptz[]) as u (dataset_id, alias_id, kind, at)
+group by dataset_id, alias_id, kind order by dataset_id, alias_id, kind
+on conflict (dataset_id, alias_id, kind) do update set first_at = excluded.first_at where excluded.first_at < t.first_at
+returning dataset_id, alias_id
 
 -- name: upsert_jobs :many
 -- Jobs spoken of; a parent is told by the latest event that has one.
-insert into jobs as t (id, namespace, name, first_seen, last_seen, parent_id, parent_at, parent_digest)
-select id, min(namespace), min(name), min(at), max(at),
+insert into jobs as t (id, namespace, name, first_seen, last_seen, declared_at, explicit_at, parent_id, parent_at, parent_digest)
+select id, min(namespace), min(name), min(at), max(at), max(declared_at), max(explicit_at),
        (array_agg(parent_id order by at desc, digest desc) filter (where parent_id is not null))[1],
        (array_agg(at order by at desc, digest desc) filter (where parent_id is not null))[1],
        (array_agg(digest order by at desc, digest desc) filter (where parent_id is not null))[1]
-from unnest(%(id)b::uuid[], %(namespace)b::text[], %(name)b::text[], %(at)b::timestamptz[], %(digest)b::bytea[], %(parent_id)b::uuid[])
-     as u (id, namespace, name, at, digest, parent_id)
+from unnest(%(id)b::uuid[], %(namespace)b::text[], %(name)b::text[], %(at)b::timestamptz[], %(digest)b::bytea[], %(parent_id)b::uuid[],
+            %(declared_at)b::timestamptz[], %(explicit_at)b::timestamptz[])
+     as u (id, namespace, name, at, digest, parent_id, declared_at, explicit_at)
 group by id order by id
 on conflict (id) do update set
   first_seen = least(t.first_seen, excluded.first_seen),
   last_seen = greatest(t.last_seen, excluded.last_seen),
+  declared_at = greatest(t.declared_at, excluded.declared_at),
+  explicit_at = greatest(t.explicit_at, excluded.explicit_at),
   (parent_id, parent_at, parent_digest) = (
     select e.parent_id, e.parent_at, e.parent_digest
     from (values (excluded.parent_id, excluded.parent_at, excluded.parent_digest), (t.parent_id, t.parent_at, t.parent_digest)) e (parent_id, parent_at, parent_digest)
     order by e.parent_at desc nulls last, e.parent_digest desc nulls last limit 1)
-returning id, xmax = 0
+returning id, xmax = 0, hidden
+
+-- name: upsert_namespaces :many
+-- Namespaces spoken of; those that were hidden.
+insert into namespaces as t (name, first_seen)
+select name, min(at) from unnest(%(name)b::text[], %(at)b::timestamptz[]) as u (name, at) group by name order by name
+on conflict (name) do update set first_seen = least(t.first_seen, excluded.first_seen) where excluded.first_seen < t.first_seen or t.hidden
+returning name, hidden
+
+-- name: upsert_sources :exec
+-- Data sources spoken of.
+insert into sources as t (name, url, first_seen)
+select name, url, min(at) from unnest(%(name)b::text[], %(url)b::text[], %(at)b::timestamptz[]) as u (name, url, at) group by name, url order by name, url
+on conflict (name, url) do update set first_seen = excluded.first_seen where excluded.first_seen < t.first_seen
 
 -- name: upsert_runs :many
 -- Runs spoken of: the state of highest rank, the earliest start, the latest end, the latest told parent.
-insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, parent_at, parent_digest)
-select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at),
+insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, parent_run_id, parent_job_id, parent_at, parent_digest)
+select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end),
        (array_agg(parent_run_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(parent_job_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(at order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(digest order by at desc, digest desc) filter (where parent_run_id is not null))[1]
 from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(external_id)b::text[], %(state)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[],
-            %(started_at)b::timestamptz[], %(ended_at)b::timestamptz[], %(parent_run_id)b::uuid[], %(parent_job_id)b::uuid[])
-     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id)
+            %(started_at)b::timestamptz[], %(ended_at)b::timestamptz[], %(parent_run_id)b::uuid[], %(parent_job_id)b::uuid[],
+            %(nominal_start)b::timestamptz[], %(nominal_end)b::timestamptz[])
+     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end)
 group by run_id, job_id order by run_id, job_id
 on conflict (run_id, job_id) do update set
   external_id = least(t.external_id, excluded.external_id),
@@ -46,6 +91,8 @@ on conflict (run_id, job_id) do update set
   last_event_at = greatest(t.last_event_at, excluded.last_event_at),
   started_at = least(t.started_at, excluded.started_at),
   ended_at = greatest(t.ended_at, excluded.ended_at),
+  nominal_start = least(t.nominal_start, excluded.nominal_start),
+  nominal_end = greatest(t.nominal_end, excluded.nominal_end),
   (parent_run_id, parent_job_id, parent_at, parent_digest) = (
     select e.run_id, e.job_id, e.at, e.digest
     from (values (excluded.parent_run_id, excluded.parent_job_id, excluded.parent_at, excluded.parent_digest),
@@ -71,57 +118,57 @@ group by job_id, report_id, dataset_id, direction order by job_id, report_id, da
 on conflict (job_id, report_id, dataset_id, direction) do update set
   declared = t.declared and excluded.declared, first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
 
+-- name: upsert_report_subsets :exec
+-- Parts of datasets that a report read or wrote.
+insert into report_subsets as t (job_id, report_id, dataset_id, direction, part, first_at)
+select job_id, report_id, dataset_id, direction, part, min(at)
+from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(dataset_id)b::uuid[], %(direction)b::text[], %(part)b::text[], %(at)b::timestamptz[])
+     as u (job_id, report_id, dataset_id, direction, part, at)
+group by job_id, report_id, dataset_id, direction, part order by job_id, report_id, dataset_id, direction, part
+on conflict (job_id, report_id, dataset_id, direction, part) do update set first_at = excluded.first_at where excluded.first_at < t.first_at
+
 -- name: upsert_edges :exec
--- Every (dataset, job, direction) ever reported.
-insert into edges as t (dataset_id, job_id, direction, first_at, last_at)
-select dataset_id, job_id, direction, min(at), max(at)
-from unnest(%(dataset_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %(at)b::timestamptz[]) as u (dataset_id, job_id, direction, at)
+-- Every (dataset, job, direction) ever reported, and the latest report and declaration that has it.
+insert into edges as t (dataset_id, job_id, direction, first_at, last_at, declared_at, declared)
+select dataset_id, job_id, direction, min(at), max(at) filter (where not by_event), max(at) filter (where by_event), bool_and(declared)
+from unnest(%(dataset_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %(at)b::timestamptz[], %(declared)b::bool[], %(by_event)b::bool[])
+     as u (dataset_id, job_id, direction, at, declared, by_event)
 group by dataset_id, job_id, direction order by dataset_id, job_id, direction
-on conflict (dataset_id, job_id, direction) do update set first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
+on conflict (dataset_id, job_id, direction) do update set first_at = least(t.first_at, excluded.first_at),
+  last_at = greatest(t.last_at, excluded.last_at), declared_at = greatest(t.declared_at, excluded.declared_at), declared = t.declared and excluded.declared
 
 -- name: upsert_dataset_versions :exec
--- What runs left behind.
-insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at)
-select id, min(dataset_id::text)::uuid, min(run_id::text)::uuid, min(job_id::text)::uuid, min(external_version), bool_and(declared), min(at), max(at)
-from unnest(%(id)b::uuid[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(declared)b::bool[], %(at)b::timestamptz[])
-     as u (id, dataset_id, run_id, job_id, external_version, declared, at)
+-- What runs left behind; the schema is the latest told, counts only grow within a run.
+insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at, schema_id, schema_at, schema_digest, lifecycle, rows, bytes, files)
+select id, (array_agg(dataset_id))[1], (array_agg(run_id))[1], (array_agg(job_id))[1], min(external_version), bool_and(declared), min(at), max(at),
+       (array_agg(schema_id order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
+       (array_agg(at order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
+       (array_agg(digest order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
+       max(lifecycle), max(rows), max(bytes), max(files)
+from unnest(%(id)b::uuid[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(declared)b::bool[], %(at)b::timestamptz[],
+            %(digest)b::bytea[], %(schema_id)b::uuid[], %(lifecycle)b::text[], %(rows)b::int8[], %(bytes)b::int8[], %(files)b::int8[])
+     as u (id, dataset_id, run_id, job_id, external_version, declared, at, digest, schema_id, lifecycle, rows, bytes, files)
 group by id order by id
 on conflict (id) do update set declared = t.declared and excluded.declared,
-  first_at = least(t.first_at, excluded.first_at), written_at = greatest(t.written_at, excluded.written_at)
+  first_at = least(t.first_at, excluded.first_at), written_at = greatest(t.written_at, excluded.written_at),
+  lifecycle = greatest(t.lifecycle, excluded.lifecycle),
+  rows = greatest(t.rows, excluded.rows), bytes = greatest(t.bytes, excluded.bytes), files = greatest(t.files, excluded.files),
+  (schema_id, schema_at, schema_digest) = (
+    select e.id, e.at, e.digest
+    from (values (excluded.schema_id, excluded.schema_at, excluded.schema_digest), (t.schema_id, t.schema_at, t.schema_digest)) e (id, at, digest)
+    order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
 
--- name: insert_facet_bodies :exec
--- Bodies are content: the same body is kept once.
-insert into facet_bodies (id, body)
-select distinct on (id) id, body from unnest(%(id)b::uuid[], %(body)b::bytea[]) as u (id, body) order by id
-on conflict do nothing
-
--- name: insert_schema_fields :exec
--- The columns of schema bodies.
-insert into schema_fields (body_id, position, name, type, description)
-select distinct on (body_id, position) body_id, position, name, type, description
-from unnest(%(body_id)b::uuid[], %(position)b::int[], %(name)b::text[], %(type)b::text[], %(description)b::text[]) as u (body_id, position, name, type, description)
-order by body_id, position
-on conflict do nothing
-
--- name: upsert_facets :exec
--- A facet replaces the earlier facet of that name whole; ties of event time go to the greater digest.
-insert into facets as t (owner, name, at, digest, body_id, deleted)
-select distinct on (owner, name) owner, name, at, digest, body_id, deleted
-from unnest(%(owner)b::uuid[], %(name)b::text[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[])
-     as u (owner, name, at, digest, body_id, deleted)
-order by owner, name, at desc, digest desc, body_id desc
-on conflict (owner, name) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted
-where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
-
--- name: insert_column_edges :exec
--- Sets of column edges are content: the same set is kept once.
-insert into column_edges (set_id, position, target_field, source_id, source_field, type, subtype, masking, description)
-select distinct on (set_id, position) set_id, position, target_field, source_id, source_field, type, subtype, masking, description
-from unnest(%(set_id)b::uuid[], %(position)b::int[], %(target_field)b::text[], %(source_id)b::uuid[], %(source_field)b::text[],
-            %(type)b::text[], %(subtype)b::text[], %(masking)b::bool[], %(description)b::text[])
-     as u (set_id, position, target_field, source_id, source_field, type, subtype, masking, description)
-order by set_id, position
-on conflict do nothing
+-- name: upsert_owner_facets :many
+-- Which sets were told of which owner, from when to when; owners of sets never told of them before.
+insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
+select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
+from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
+group by owner, set_id order by owner, set_id
+on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.first_at),
+  (last_at, last_digest) = (
+    select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
+    order by e.at desc, e.digest desc limit 1)
+returning owner, xmax = 0
 
 -- name: upsert_report_columns :exec
 -- Which set of column edges a report has for a target; the latest wins within its slot.
@@ -133,3 +180,26 @@ from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(target_id)b::uuid[], %(
 order by job_id, report_id, target_id, origin, slot, at desc, digest desc, set_id desc
 on conflict (job_id, report_id, target_id, origin, slot) do update set at = excluded.at, digest = excluded.digest, set_id = excluded.set_id
 where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_id)
+
+-- name: move_horizons :exec
+-- When the oldest report that keeps edges of these jobs alive began. The jobs' rows are locked by then: this transaction spoke of them.
+update jobs set horizon = r.first_at
+from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
+  select first_at from reports where job_id = u.id and not declaration order by first_at desc, report_id offset %(live_runs)s - 1 limit 1) r
+where jobs.id = u.id and jobs.horizon is distinct from r.first_at
+
+-- name: settle_names :exec
+-- One name for each group of linked datasets: one that is nobody's alias, the first by namespace and name.
+with recursive member (root, id) as (
+  select i, i from unnest(%(ids)b::uuid[]) i
+  union
+  select m.root, l.other from member m cross join lateral (
+    select alias_id as other from dataset_links where dataset_id = m.id
+    union all select dataset_id from dataset_links where alias_id = m.id) l
+), best as (
+  select distinct on (m.root) m.root, d.id from member m join datasets d on d.id = m.id
+  order by m.root, exists (select 1 from dataset_links l where l.alias_id = d.id), d.namespace, d.name
+)
+insert into dataset_canonical as t (dataset_id, canonical_id)
+select distinct m.id, b.id from member m join best b using (root) order by 1
+on conflict (dataset_id) do update set canonical_id = excluded.canonical_id where t.canonical_id <> excluded.canonical_id

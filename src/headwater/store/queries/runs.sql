@@ -1,6 +1,6 @@
 -- name: page :many
 -- Runs, the latest first.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
 order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offset %(offset)s
 
@@ -11,7 +11,7 @@ where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is n
 
 -- name: by_run_id :many
 -- The run with this id, in each job that has it.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end from runs
 where run_id = %(run_id)s order by job_id
 
 -- name: by_prefix :many
@@ -31,22 +31,43 @@ select b.root, max(r.state) filter (where r.state <= 5), count(*) from below b j
 -- name: latest_of_jobs :many
 -- The latest run of each of these jobs as of a time.
 select l.* from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
-  select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id from runs
+  select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end from runs
   where job_id = j.id and first_event_at <= %(as_of)s order by first_event_at desc, run_id limit 1) l
 
 -- name: datasets :many
--- Inputs and outputs of a run.
-select d.dataset_id, d.direction, d.declared, d.first_at, d.last_at from report_datasets d where d.job_id = %(job_id)s and d.report_id = %(run_id)s order by d.direction, d.dataset_id
+-- Inputs and outputs of a run, by the names that stand for them.
+select coalesce(c.canonical_id, d.dataset_id), d.direction, bool_and(d.declared), min(d.first_at), max(d.last_at)
+from report_datasets d left join dataset_canonical c on c.dataset_id = d.dataset_id
+where d.job_id = %(job_id)s and d.report_id = %(run_id)s group by 1, 2 order by 2, 1
+
+-- name: parts :many
+-- Which parts of datasets a run read or wrote.
+select coalesce(c.canonical_id, s.dataset_id), s.direction, s.part from report_subsets s left join dataset_canonical c on c.dataset_id = s.dataset_id
+where s.job_id = %(job_id)s and s.report_id = %(run_id)s order by 1, 2, 3
 
 -- name: read_versions :many
--- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail.
-select x.* from unnest(%(datasets)b::uuid[]) as d (id) cross join lateral (
-  select v.dataset_id, v.id, v.external_version, v.run_id, v.job_id, v.written_at from dataset_versions v
+-- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail;
+-- one that wrote a part the reader read, where both said which.
+with member as (
+  select i as node, i as id from unnest(%(datasets)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(datasets)b)
+), asked as (
+  select m.node, array_agg(m.id) as ids, (
+    select array_agg(s.part) from report_subsets s
+    where s.job_id = %(job_id)s and s.report_id = %(run_id)s and s.dataset_id = any(array_agg(m.id)) and s.direction = 'in') as parts
+  from member m group by m.node
+)
+select x.* from asked a cross join lateral (
+  select a.node, v.id, v.external_version, v.run_id, v.job_id, v.written_at from dataset_versions v
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-  where v.dataset_id = d.id and v.written_at <= %(at)s and (v.run_id is null or v.run_id <> %(run_id)s) and coalesce(r.state, 3) not in (4, 5)
+  where v.dataset_id = any(a.ids) and v.written_at <= %(at)s and (v.run_id is null or v.run_id <> %(run_id)s) and coalesce(r.state, 3) not in (4, 5)
+    and (a.parts is null or v.run_id is null or exists (
+      select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = any(a.parts))
+      or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
     and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
   order by v.written_at desc, v.id limit 1) x
 
 -- name: written_versions :many
 -- What a run left behind.
-select dataset_id, id, external_version, declared, written_at from dataset_versions where run_id = %(run_id)s and job_id = %(job_id)s
+select coalesce(c.canonical_id, v.dataset_id), v.id, v.external_version, v.declared, v.written_at, v.rows, v.bytes, v.files, v.schema_id
+from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where run_id = %(run_id)s and job_id = %(job_id)s

@@ -1,0 +1,90 @@
+"""Group commit: events that arrive while a transaction runs share the next one.
+
+One request never waits for a timer: when nothing runs, it is written at once. Under load the transactions grow by themselves, and each
+reply still follows its own commit. A batch the database refuses is written event by event, so that one does not fail its neighbours.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+from headwater.errors import DatabaseRefused, HeadwaterError, Overloaded
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_MOST = 256
+_MOST_BYTES = 8 * 1024 * 1024
+_WAITING_BYTES = 64 * 1024 * 1024
+# While one batch waits for PostgreSQL, the next can be read and projected.
+_AT_ONCE = 2
+
+
+class _Waiting(Generic[Item, Result]):
+    __slots__ = ("future", "item", "size")
+
+    def __init__(self, item: Item, size: int) -> None:
+        self.item, self.size = item, size
+        self.future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+
+class Batcher(Generic[Item, Result]):
+    """Collects items and writes them with `write`, which takes a batch and returns one result for each, in order."""
+
+    def __init__(self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]) -> None:
+        self._write = write
+        self._waiting: deque[_Waiting[Item, Result]] = deque()
+        self._bytes = 0
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def add(self, item: Item, size: int) -> Result:
+        """Write the item with whatever else is there. Raises what `write` raises; Overloaded when too much waits already."""
+        if self._bytes + size > _WAITING_BYTES and self._waiting:
+            raise Overloaded(f"{self._bytes} bytes of events are waiting to be written; try again shortly")
+        waiting: _Waiting[Item, Result] = _Waiting(item, size)
+        self._waiting.append(waiting)
+        self._bytes += size
+        if len(self._running) < _AT_ONCE:
+            task = asyncio.create_task(self._drain())
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        return await waiting.future
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch: list[_Waiting[Item, Result]] = []
+            size = 0
+            while self._waiting and len(batch) < _MOST and (not batch or size + self._waiting[0].size <= _MOST_BYTES):
+                one = self._waiting.popleft()
+                size += one.size
+                batch.append(one)
+            self._bytes -= size
+            await self._settle([one for one in batch if not one.future.done()])
+
+    async def _settle(self, batch: list[_Waiting[Item, Result]]) -> None:
+        if not batch:
+            return
+        try:
+            results = await self._write([one.item for one in batch])
+        except DatabaseRefused as error:
+            if len(batch) == 1:
+                _fail(batch, error)
+            else:
+                for one in batch:
+                    await self._settle([one])
+        except HeadwaterError as error:
+            _fail(batch, error)
+        except BaseException as error:
+            _fail(batch, error if isinstance(error, Exception) else RuntimeError("the server is stopping"))
+            raise
+        else:
+            for one, result in zip(batch, results, strict=True):
+                if not one.future.done():
+                    one.future.set_result(result)
+
+
+def _fail(batch: list[_Waiting[Item, Result]], error: Exception) -> None:
+    for one in batch:
+        if not one.future.done():
+            one.future.set_exception(error)

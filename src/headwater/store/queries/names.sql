@@ -1,0 +1,12 @@
+-- name: canonical :many
+-- Which of these datasets are another name of a dataset.
+select dataset_id, canonical_id from dataset_canonical where dataset_id = any(%(ids)b) and canonical_id <> dataset_id
+
+-- name: members :many
+-- Other names of these datasets.
+select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b) and canonical_id <> dataset_id
+
+-- name: aliases :many
+-- Other names of these datasets, as they are written.
+select c.canonical_id, d.namespace, d.name from dataset_canonical c join datasets d on d.id = c.dataset_id
+where c.canonical_id = any(%(ids)b) and c.canonical_id <> c.dataset_id order by 1, 2, 3
