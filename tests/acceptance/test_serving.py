@@ -35,7 +35,8 @@ def test_it_does_not_listen_to_a_network_unless_somebody_can_come_in(serve: Any,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        # The doctor also looks at this machine: it may lack what other tests need.
+        assert done.returncode == 0 or arguments[0] == "doctor", done.stderr
         return done.stdout
 
     made = json.loads(headwater("keys", "create", "first", "--role", "write", "--expires", "90d", "--json"))
@@ -47,6 +48,9 @@ def test_it_does_not_listen_to_a_network_unless_somebody_can_come_in(serve: Any,
     (listed,) = [key for key in json.loads(headwater("keys", "list", "--json"))["keys"] if key["id"] == made["id"]]
     assert (listed["name"], listed["role"], listed["last_used_at"] is not None) == ("first", "write", True)
     assert made["key"] not in headwater("keys", "list")
+    refused.env |= {"HEADWATER_API_KEY": made["key"], "HEADWATER_URL": f"http://127.0.0.1:{server.port}"}
+    checked = {check["name"]: check for check in json.loads(headwater("doctor", "--json"))}
+    assert (checked["access"]["verdict"], checked["access"]["finding"]) == ("ok", "first may write")
     headwater("keys", "revoke", "first")
     began = time.monotonic()
     while server.get("/api/v2/status", Authorization=f"Bearer {made['key']}")[0] == 200:

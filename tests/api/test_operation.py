@@ -314,12 +314,12 @@ def test_a_packed_answer_is_the_answer(served: Any) -> None:
 def test_no_error_says_anything_of_the_inside(
     served: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any, error: Exception, status: int
 ) -> None:
-    from headwater.api.routes import v2
+    from headwater.answer import health
 
     async def broken(_database: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(v2.health, "status", broken)
+    monkeypatch.setattr(health, "status", broken)
     reply = served().get("/api/v2/status")
     assert reply.status_code == status
     for word in ("secret_table", "42P01", "Traceback", "PostgreSQL", "select"):

@@ -7,12 +7,16 @@ from urllib.parse import unquote
 import msgspec
 from litestar import Request, Router, delete, get, post
 from litestar.datastructures import State
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import audit, keys
-from headwater.api.routes.v2 import Limit, Offset, OptionalText, Time
 from headwater.intake import keys as key_writes
 from headwater.intake.audit import Change
+
+Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
+Offset = Annotated[int, QueryParameter(ge=0)]
+OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
+Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
 
 
 class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
