@@ -3,6 +3,7 @@
     HeadwaterError                 code, permanent
     ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
+    ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
@@ -47,6 +48,10 @@ class InvalidEvent(HeadwaterError):
 
 class InvalidManifest(HeadwaterError):
     code = "invalid_manifest"
+
+
+class InvalidSettings(HeadwaterError):
+    code = "invalid_settings"
 
 
 class InvalidQuestion(HeadwaterError):

@@ -5,10 +5,12 @@ few knobs in `headwater.client.config`, because this module costs an import of p
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from headwater.errors import InvalidSettings
 
 
 class DatabaseSettings(BaseModel):
@@ -73,6 +75,11 @@ class AccessSettings(BaseModel):
     session_hours: float = Field(12.0, gt=0, le=720, description="How long a person stays signed in.")
     oidc: OidcSettings = Field(default_factory=lambda: OidcSettings())
 
+    @field_validator("admin_key", mode="before")
+    @classmethod
+    def _given(cls, key: object) -> object:
+        return key or None  # an empty variable is how some tools leave one out
+
 
 class LineageSettings(BaseModel):
     """How an answer is made from the evidence."""
@@ -83,7 +90,10 @@ class LineageSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Everything, read from the environment (`HEADWATER_…`, nested with `__`)."""
+    """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
+
+    Raises InvalidSettings, which names the variables and never their values: some are secrets.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="HEADWATER_", env_nested_delimiter="__", extra="ignore", hide_input_in_errors=True
@@ -94,3 +104,13 @@ class Settings(BaseSettings):
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            told = error.errors(include_input=False, include_url=False, include_context=False)
+            named = [("HEADWATER_" + "__".join(map(str, one["loc"])).upper(), one["msg"]) for one in told]
+            raise InvalidSettings(
+                "; ".join(f"{name}: {words}" for name, words in named), variables=[name for name, _ in named]
+            ) from None

@@ -91,7 +91,7 @@ class EventsTaken(Measured, frozen=True):
 
 
 class Projected(Measured, frozen=True):
-    """How long one transaction took to append `events` new events and make the tables follow."""
+    """How long one transaction took to append `events` events and make the tables follow."""
 
     events: int
     seconds: float

@@ -108,7 +108,11 @@ class Intake:
         """Append and project, all or nothing; one receipt for each item, in order."""
         for attempt in range(_ATTEMPTS):
             try:
-                return await self._attempt(items)
+                began = time.perf_counter()
+                with telemetry.span("intake.transaction", events=len(items)):
+                    receipts = await self._attempt(items)
+                telemetry.measure(telemetry.Projected(len(items), time.perf_counter() - began))
+                return receipts
             except StaleGeneration:
                 self._remembered = None
             except DatabaseUnavailable as error:
@@ -139,19 +143,16 @@ class Intake:
             for item, at, changes in zip(items, times, told, strict=True)
             for position, w in enumerate(changes.warnings)
         ]
-        began = time.perf_counter()
-        with telemetry.span("intake.transaction", events=len(log)):
-            async with self._database.transaction() as connection:
-                async with connection.pipeline():
-                    await server_state.begin_writing(connection, remembered.generation)
-                    if rows.get("upsert_dataset_links"):
-                        await projections.lock_names(connection)
-                    # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
-                    appended = await events.append(connection, [log[digest] for digest in sorted(log)])
-                    await events.append_warnings(connection, warnings)
-                    written = await projections.write(connection, rows, self._live_runs)
-                new = {row[0] for row in await appended.fetchall()}
-        telemetry.measure(telemetry.Projected(len(new), time.perf_counter() - began))
+        async with self._database.transaction() as connection:
+            async with connection.pipeline() as pipeline:
+                await server_state.begin_writing(connection, remembered.generation)
+                if rows.get("upsert_dataset_links"):
+                    await projections.lock_names(connection)
+                # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
+                appended = await events.append(connection, [log[digest] for digest in sorted(log)])
+                await events.append_warnings(connection, warnings)
+                written = await projections.write(connection, pipeline, rows, self._live_runs)
+            new = {row[0] for row in await appended.fetchall()}
         remembered.known.learn(rows)
         return _receipts(items, told, new, written.created)
 
