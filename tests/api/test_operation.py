@@ -117,19 +117,32 @@ def test_alive_is_not_ready(served: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 # -- limits --
 
 
+entered: list[int] = []
+
+
 @get("/api/v2/slow")
 async def slow() -> None:
+    entered.append(1)
     await asyncio.sleep(30)
+
+
+def _stream(pause: float) -> Stream:
+    async def parts() -> Any:
+        for _ in range(4):
+            yield b"part " * 300
+            await asyncio.sleep(pause)
+
+    return Stream(parts(), media_type="text/plain")
 
 
 @get("/api/v2/long")
 async def long() -> Stream:
-    async def parts() -> Any:
-        for _ in range(4):
-            yield b"part " * 300
-            await asyncio.sleep(0.1)
+    return _stream(0.4)
 
-    return Stream(parts(), media_type="text/plain")
+
+@get("/api/v2/parts")
+async def in_parts() -> Stream:
+    return _stream(0)
 
 
 @post("/api/v2/body")
@@ -144,7 +157,7 @@ def test_an_answer_that_takes_too_long_is_a_503(served: Any) -> None:
 
 
 def test_events_given_up_on_are_kept_once_and_the_connection_is_good(served: Any, postgres: Any) -> None:
-    server = served(server={"request_seconds": 0.5})
+    server = served(server={"request_seconds": 1})
     with psycopg.connect(postgres.url) as other:
         other.execute("lock table events in access exclusive mode")
         for _ in range(3):  # one more than the pool holds
@@ -173,7 +186,7 @@ def test_routes_with_a_shape_of_their_own_keep_it_for_every_refusal(served: Any)
     server = served(
         [router],
         access={"mode": "keys", "admin_key": "k" * 20},
-        server={"max_body_bytes": 1024, "request_seconds": 0.1, "max_concurrent": 1},
+        server={"max_body_bytes": 1024, "request_seconds": 1, "max_concurrent": 1},
     )
     refused = [
         server.post("/api/other/events"),
@@ -186,15 +199,17 @@ def test_routes_with_a_shape_of_their_own_keep_it_for_every_refusal(served: Any)
 
 
 def test_an_answer_that_has_begun_may_take_its_time(served: Any) -> None:
-    assert served([long], server={"request_seconds": 0.2}).get("/api/v2/long").text == "part " * 1200
+    assert served([long], server={"request_seconds": 1}).get("/api/v2/long").text == "part " * 1200
 
 
 def test_one_request_too_many_is_told_so_before_any_work(served: Any, statements: Any) -> None:
     server = served([slow], server={"max_concurrent": 2})
 
     async def crowd() -> Any:
+        entered.clear()
         waiting = [asyncio.create_task(server.http.get("/api/v2/slow")) for _ in range(2)]
-        await asyncio.sleep(0.1)
+        while len(entered) < 2:
+            await asyncio.sleep(0.01)
         with statements() as counted:
             replies = [await server.http.get(path) for path in ("/api/v2/status", "/healthz", "/readyz", "/metrics")]
             refused = await server.http.post("/api/v1/lineage", content=EVENT)
@@ -253,7 +268,7 @@ def part(body: bytes, more: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", ["/api/v1/lineage", "/api/v2/body"])
 def test_a_body_is_bounded_in_size_and_time(served: Any, path: str) -> None:
-    server = served([take_body], server={"max_body_bytes": 2000, "body_seconds": 0.2})
+    server = served([take_body], server={"max_body_bytes": 2000, "body_seconds": 0.5})
     # By its announcement alone.
     assert raw(server, path, [(b"content-length", b"2001")], [part(b"x", True)])[::2] == (413, 0)
     # Without one, as soon as there is too much.
@@ -274,8 +289,8 @@ def test_a_body_is_bounded_in_size_and_time(served: Any, path: str) -> None:
     ],
 )  # fmt: skip
 def test_long_answers_are_packed_for_those_who_ask(served: Any, accept: str, packed: bool) -> None:
-    server = served([long])
-    for path in ("/schema/openapi.json", "/api/v2/long"):
+    server = served([in_parts])
+    for path in ("/schema/openapi.json", "/api/v2/parts"):
         reply = server.get(path, headers={"accept-encoding": accept})
         assert (reply.headers.get("content-encoding") == "gzip") is packed, path
         assert reply.headers["vary"] == "Accept-Encoding"
