@@ -17,6 +17,7 @@
     ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
     ├── TooSlow                    too_slow             retryable: the body did not arrive in time
     ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
+    ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
@@ -107,6 +108,10 @@ class TooSlow(HeadwaterError):
 class TimedOut(HeadwaterError):
     code = "timed_out"
     permanent = False
+
+
+class RestoreRefused(HeadwaterError):
+    code = "restore_refused"
 
 
 class DatabaseRefused(HeadwaterError):

@@ -62,8 +62,8 @@ class _Remembered:
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
-        self.projector = Projector(Identity(state.rules))
         self.known = projections.Known()
+        self.projector = Projector(Identity(state.rules), self.known.committed)
 
 
 class Intake:

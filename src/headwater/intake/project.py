@@ -9,6 +9,7 @@ Facets of runs make no rows: who asks for them reads the run's few events from t
 import datetime as dt
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -51,20 +52,31 @@ class Changes:
         return found | {row[0]: f"run:{row[0]}" for row in self.rows.get("upsert_runs", ())}
 
 
-class Projector:
-    """Projects events under one set of identity rules."""
+# Whether a row of content (a query, its id) is known to be stored, so that there is no need to make it.
+Committed = Callable[[str, uuid.UUID], bool]
 
-    def __init__(self, identity: Identity | None = None) -> None:
+
+def _nothing(_query: str, _id: uuid.UUID) -> bool:
+    return False
+
+
+class Projector:
+    """Projects events under one set of identity rules. `committed` spares rows of content that are stored; it changes nothing else."""
+
+    def __init__(self, identity: Identity | None = None, committed: Committed = _nothing) -> None:
         self.understood = Understood(identity or Identity())
+        self._committed = committed
 
     def __call__(self, event: Event, at: dt.datetime, digest: bytes) -> Changes:
         """The changes one event makes. `at` is its event time, or its time of arrival when it has none."""
-        return _Projection(event, at, digest, self.understood).run()
+        return _Projection(event, at, digest, self.understood, self._committed).run()
 
 
 class _Projection:
-    def __init__(self, event: Event, at: dt.datetime, digest: bytes, understood: Understood) -> None:
-        self.event, self.at, self.digest, self.understood = event, at, digest, understood
+    def __init__(
+        self, event: Event, at: dt.datetime, digest: bytes, understood: Understood, committed: Committed
+    ) -> None:
+        self.event, self.at, self.digest, self.understood, self.committed = event, at, digest, understood, committed
         self.changes = Changes()
         self.add = self.changes.add
 
@@ -182,7 +194,7 @@ class _Projection:
     def dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """The dataset a told name means, and which part of it the name says."""
         placed = self.understood.identity.place(name)
-        made = version.dataset_id(placed.name)
+        made = placed.id
         self.add("upsert_datasets", made, placed.name.namespace, placed.name.name, self.at)
         self.add("upsert_namespaces", placed.name.namespace, self.at)
         return made, dict(placed.part)
@@ -255,18 +267,16 @@ class _Projection:
         lasting: list[tuple[str, uuid.UUID, bool]] = []
         own: list[tuple[str, uuid.UUID, bool]] = []
         for name, raw in facets.items():
-            body = bytes(raw)
-            made, deleted = self.understood.content(body)
-            self.add("insert_facet_bodies", made, body)
+            made, deleted = self.understood.content(bytes(raw))
             (lasting if name in _LASTING else own).append((name, made, deleted))
-        for members in ([sorted(lasting)] if lasting else []) + [[one] for one in own]:
-            identity = b"".join(
-                b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members
-            )
-            set_id = version.content_id(identity)
-            for name, made, deleted in members:
-                self.add("insert_facet_sets", set_id, name, made, deleted)
+        lasting.sort()
+        for members in ([tuple(lasting)] if lasting else []) + [(one,) for one in own]:
+            set_id = self.understood.set_id(members)
             self.add("upsert_owner_facets", owner, set_id, self.at, self.digest)
+            if not self.committed("insert_facet_sets", set_id):
+                for name, made, deleted in members:
+                    self.add("insert_facet_bodies", made, bytes(facets[name]))
+                    self.add("insert_facet_sets", set_id, name, made, deleted)
 
     def column_lineage(self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, told: DatasetReport) -> None:
         raw = told.facets.get("columnLineage")
@@ -305,7 +315,8 @@ class _Projection:
                 self.dataset(source)
             else:
                 self.job(source)
-        self.add("insert_column_sets", told.id, told.edges)
+        if not self.committed("insert_column_sets", told.id):
+            self.add("insert_column_sets", told.id, told.edges)
         self.add(
             "upsert_report_columns", job, report, target, int(origin), slot or told.id, self.at, self.digest, told.id
         )

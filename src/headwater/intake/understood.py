@@ -4,6 +4,7 @@ Producers send the same schema with every run; its text is the key, so a process
 wrong: the same bytes always say the same.
 """
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ class Understood:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
         self._remembered: dict[tuple[str, bytes], Any] = {}
+        self._sets: dict[tuple[tuple[str, uuid.UUID, bool], ...], uuid.UUID] = {}
 
     def _once(self, kind: str, body: bytes, make: Callable[[bytes], Any]) -> Any:
         key = (kind, body)
@@ -44,6 +46,17 @@ class Understood:
     def content(self, body: bytes) -> tuple[Any, bool]:
         """The id of a facet's body, and whether it is a tombstone."""
         return self._once("", body, lambda given: (version.content_id(given), is_deleted(given)))  # type: ignore[no-any-return]
+
+    def set_id(self, members: tuple[tuple[str, uuid.UUID, bool], ...]) -> uuid.UUID:
+        """The id of facets told together: (name, body's id, deleted) in the order of names."""
+        found = self._sets.get(members)
+        if found is None:
+            if len(self._sets) >= _REMEMBERED:
+                self._sets.clear()
+            found = self._sets[members] = version.content_id(
+                b"".join(b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members)
+            )
+        return found
 
     def columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
         """The set of a columnLineage facet."""

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, StaleGeneration
+from headwater.store.arrays import Packed, PackedDumper
 
 Connection = AsyncConnection[Any]
 
@@ -34,6 +35,7 @@ class Database:
             max_size=pool_size,
             open=False,
             timeout=10.0,
+            configure=_configure,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 2,
@@ -83,6 +85,10 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute("set transaction isolation level repeatable read, read only")
                 yield connection
+
+
+async def _configure(connection: Connection) -> None:
+    connection.adapters.register_dumper(Packed, PackedDumper)
 
 
 async def sent(connection: Connection) -> None:
