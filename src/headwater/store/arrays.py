@@ -56,6 +56,7 @@ _TYPES: dict[str, tuple[int, int, Callable[[Any], bytes]]] = {
     "bool": (16, 1000, _bool),
     "int2": (21, 1005, lambda value: _INT2(2, value)),
     "int4": (23, 1007, lambda value: _INT4(4, value)),
+    "int": (23, 1007, lambda value: _INT4(4, value)),
     "int8": (20, 1016, lambda value: _TIME(8, value)),
 }
 
