@@ -54,6 +54,16 @@ class Database:
     async def close(self) -> None:
         await self._pool.close()
 
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    def pool(self) -> dict[str, int]:
+        """Connections open (`pool_size`), at most (`pool_max`), free (`pool_available`), and requests waiting for one (`requests_waiting`)."""
+        return self._pool.get_stats()
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit, for reads of one statement."""
