@@ -20,7 +20,10 @@ MAIN = "marquez.MarquezApp"
 
 def dependencies(source: Path) -> set[tuple[str, str, str]]:
     """Group, artifact and version of everything that the build files of the server and of its client ask for."""
-    texts = [(source / name).read_text(encoding="utf-8") for name in ("build.gradle", "api/build.gradle", "clients/java/build.gradle")]
+    texts = [
+        (source / name).read_text(encoding="utf-8")
+        for name in ("build.gradle", "api/build.gradle", "clients/java/build.gradle")
+    ]
     versions = dict(re.findall(r"(\w+Version)\s*=\s*'([^']+)'", "\n".join(texts)))
     found = set()
     for text in re.findall(r"^\s*implementation\s+[\"']([^\"']+)[\"']", "\n".join(texts), re.MULTILINE):
@@ -52,9 +55,24 @@ def bring(source: Path) -> None:
 def compile_(source: Path) -> None:
     roots = [source / "clients/java/src/main", source / "api/src/main"]
     sources = HOME / "sources.txt"
-    sources.write_text("\n".join(str(path) for root in roots for path in sorted((root / "java").rglob("*.java"))), encoding="utf-8")
+    sources.write_text(
+        "\n".join(str(path) for root in roots for path in sorted((root / "java").rglob("*.java"))), encoding="utf-8"
+    )
     libraries = os.pathsep.join(map(str, LIBRARIES.glob("*.jar")))
-    command = ["javac", "-nowarn", "-parameters", "-encoding", "UTF-8", "--release", "17", "-d", str(CLASSES), "-cp", libraries, f"@{sources}"]
+    command = [
+        "javac",
+        "-nowarn",
+        "-parameters",
+        "-encoding",
+        "UTF-8",
+        "--release",
+        "17",
+        "-d",
+        str(CLASSES),
+        "-cp",
+        libraries,
+        f"@{sources}",
+    ]
     subprocess.run(command, check=True)
     for root in roots:
         shutil.copytree(root / "resources", CLASSES, dirs_exist_ok=True)
