@@ -8,16 +8,14 @@ from a process that has them ready. Each graph has a server of its own, filled t
 """
 
 import argparse
-import statistics
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
-from catalogue import STORE, Catalogue, Event, encoded
+from catalogue import Catalogue, Event, encoded
 from fresh import Server, fresh
 from load import Outcome, drive, get, transfer
 from shapes import Pipeline, columned, dataset_id, field_id, hub, pipelines, plain
