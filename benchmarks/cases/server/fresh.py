@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 import psutil
@@ -78,10 +79,14 @@ def fresh(**settings: str) -> Iterator[Server]:
             subprocess.run([*PROGRAM, "down"], check=True, env=env, stdout=subprocess.DEVNULL)
 
 
+class Running(Protocol):
+    def memory(self) -> int: ...
+
+
 class Watch:
     """The most memory that a server had while this was open, looked at four times a second."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Running) -> None:
         self.server, self.peak, self._over = server, 0, threading.Event()
         self._thread = threading.Thread(target=self._look)
 

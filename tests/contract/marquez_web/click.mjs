@@ -16,7 +16,6 @@ const { values: options } = parseArgs({
     only: { type: "string", multiple: true },
     json: { type: "string" },
     shots: { type: "string" },
-    "no-seed": { type: "boolean", default: false },
   },
 });
 const PATIENCE = 5_000;
@@ -380,7 +379,7 @@ const PAGES = {
 };
 
 async function main() {
-  if (!options["no-seed"]) console.log(`${await seed(options.api)} events posted to ${options.api}`);
+  console.log(`${await seed(options.api)} events posted to ${options.api}`);
   const { context, close } = await openBrowser();
   // Fonts come from elsewhere; nothing else may.
   const outside = new Set();
