@@ -58,6 +58,10 @@ def dataset(name: str, **facets: Event) -> Event:
     return {"namespace": STORE, "name": name, "facets": facets}
 
 
+def bare(name: str) -> Event:
+    return {"namespace": STORE, "name": name, "facets": {}}
+
+
 def encoded(events: list[Event]) -> list[bytes]:
     return [msgspec.json.encode(event) for event in events]
 

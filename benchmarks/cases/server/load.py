@@ -38,6 +38,7 @@ class Outcome:
     statuses: Counter[int] = field(default_factory=Counter)
     received: int = 0
     last: bytes = b""
+    bodies: list[bytes] = field(default_factory=list)
     cut: bool = False
 
     @property
@@ -97,8 +98,13 @@ class _Connection:
         return bytes(found)
 
 
-def drive(port: int, requests: Sequence[bytes], connections: int = 1, seconds: float = 3600.0) -> Outcome:
-    """Send every request, each connection its next one as soon as it has the reply to the last; give up after `seconds`."""
+def drive(
+    port: int, requests: Sequence[bytes], connections: int = 1, seconds: float = 3600.0, *, keep: bool = False
+) -> Outcome:
+    """Send every request, each connection its next one as soon as it has the reply to the last; give up after `seconds`.
+
+    `last` is the body of a connection's last reply; with `keep`, `bodies` has all of them in the order of the answers.
+    """
     outcome, waiting = Outcome(), iter(requests)
     began = time.perf_counter()
     with selectors.DefaultSelector() as selector:
@@ -120,6 +126,8 @@ def drive(port: int, requests: Sequence[bytes], connections: int = 1, seconds: f
                 outcome.milliseconds.append((time.perf_counter() - one.sent) * 1000)
                 outcome.statuses[int(one.buffer[9:12])] += 1
                 outcome.received += len(one.buffer)
+                if keep:
+                    outcome.bodies.append(one.body())
                 following = next(waiting, None)
                 if following is None:
                     going -= 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from catalogue import BEGAN, PRODUCER, STORE, Event, facet, schema
+from catalogue import BEGAN, PRODUCER, STORE, Event, bare, facet, schema
 
 LEVELS = 18
 NAMESPACE = "graph"
@@ -66,10 +66,6 @@ def completed(job: str, inputs: list[Event], outputs: list[Event], number: int =
         "job": {"namespace": NAMESPACE, "name": job, "facets": {}},
         "inputs": inputs, "outputs": outputs,
     }  # fmt: skip
-
-
-def bare(name: str) -> Event:
-    return {"namespace": STORE, "name": name, "facets": {}}
 
 
 def plain(pipeline: Pipeline) -> Iterator[Event]:
