@@ -1,6 +1,7 @@
 """A Headwater server of its own for a case: a new folder, an embedded PostgreSQL, one worker; gone with everything in it afterwards."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import psycopg
 from load import Outcome, drive, post
 
 PROGRAM = [sys.executable, "-m", "headwater"]
+_PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ class Server:
             post("/api/v1/lineage/batch", b"[" + b",".join(bodies[at : at + size]) + b"]")
             for at in range(0, len(bodies), size)
         ]
-        outcome = drive(self.port, requests, connections)
+        outcome = drive(self.port, requests, connections, _PATIENCE)
+        if outcome.cut:
+            sys.exit(f"{len(outcome.milliseconds)} of {len(requests)} batches were answered in {_PATIENCE:.0f} s")
         told = msgspec.json.decode(outcome.last)
         if outcome.failed or told["summary"]["failed"]:
             sys.exit(f"the server refused events: {outcome.statuses} {told.get('failed_events', told)!r:.500}")
@@ -59,6 +63,8 @@ class Server:
 
 @contextmanager
 def fresh(**settings: str) -> Iterator[Server]:
+    # Told to stop, a case takes its server along.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="headwater-case-") as home, socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
