@@ -17,11 +17,13 @@ from pathlib import Path
 import msgspec
 from catalogue import Catalogue, Event, encoded
 from fresh import Server, fresh
-from load import Outcome, drive, get, transfer
+from load import drive, get, transfer
 from shapes import Pipeline, columned, dataset_id, field_id, hub, pipelines, plain
 from table import HOME, Row, said
 
 ONLY = ("tables", "hub", "columns", "page")
+# Seconds for one answer, and for all of a question's.
+_PATIENCE = 30.0
 V2, V1 = "/api/v2/lineage", "/api/v1/lineage"
 
 
@@ -51,18 +53,24 @@ def asked(
 
     `wanted` nodes are expected in an answer at least: a fast answer that lacks half of it is no answer.
     """
-    first = drive(server.port, [get(paths[0])])
-    if first.failed:
-        return [Row(name, None, "ms", target=target, note=f"HTTP {next(iter(first.statuses))}")]
+    first = drive(server.port, [get(paths[0])], seconds=_PATIENCE)
+    if first.cut or first.failed:
+        note = f"none in {_PATIENCE:.0f} s" if first.cut else f"HTTP {next(iter(first.statuses))}"
+        print(f"{name}: {note}", file=sys.stderr, flush=True)
+        return [Row(name, None, "ms", target=target, note=note)]
     nodes, edges = size_of(first.last)
-    outcome = Outcome()
-    drive(server.port, [get(path) for path in islice(cycle(paths), min(repeats, 5))])
-    outcome = drive(server.port, [get(path) for path in islice(cycle(paths), repeats)])
+    warm = [get(path) for path in islice(cycle(paths), min(repeats, 5))]
+    drive(server.port, warm if first.seconds < 1 else [], seconds=_PATIENCE)
+    outcome = drive(server.port, [get(path) for path in islice(cycle(paths), repeats)], seconds=_PATIENCE)
     if outcome.failed:
         sys.exit(f"{name}: {outcome.statuses}")
-    bytes_each = outcome.received // repeats
+    if not outcome.milliseconds:
+        outcome = first
+    print(f"{name}: {outcome.at(0.5):.1f} ms", file=sys.stderr, flush=True)
+    answered = len(outcome.milliseconds)
+    bytes_each = outcome.received // answered
     limit = transfer({"": bytes_each})[""]
-    note = f"{nodes:,} nodes, {edges:,} edges, {bytes_each / 1024:,.0f} KiB; {repeats} requests"
+    note = f"{nodes:,} nodes, {edges:,} edges, {bytes_each / 1024:,.0f} KiB; {answered} requests"
     if nodes < wanted:
         note += f"; **incomplete: {wanted:,} nodes expected**"
     return [
