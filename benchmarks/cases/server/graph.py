@@ -37,12 +37,12 @@ def fill(server: Server, events: Iterable[Event]) -> float:
 
 
 def size_of(body: bytes) -> tuple[int, int]:
-    """Nodes and edges of an answer of either API; of a page, its rows and 0."""
+    """Nodes and edges (column edges where there are any) of an answer of either API; of a page, its rows and 0."""
     told = msgspec.json.decode(body)
     if "graph" in told:
         return len(told["graph"]), sum(len(node["inEdges"]) for node in told["graph"])
     if "nodes" in told:
-        return len(told["nodes"]), len(told["edges"]) or len(told["column_edges"])
+        return len(told["nodes"]), len(told["column_edges"] or told["edges"])
     return len(told["jobs"]), 0
 
 
