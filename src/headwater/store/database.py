@@ -79,11 +79,16 @@ class Database:
                 yield connection
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Connection]:
-        """Reads of several statements that see one moment of the database."""
+    async def snapshot(self, *, generic: bool = False) -> AsyncIterator[Connection]:
+        """Reads of several statements that see one moment of the database.
+
+        `generic`: every statement has one good plan whatever it is given (it looks rows up by ids), so none is planned anew.
+        """
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute("set transaction isolation level repeatable read, read only")
+                if generic:
+                    await connection.execute("set local plan_cache_mode = force_generic_plan")
                 yield connection
 
 
