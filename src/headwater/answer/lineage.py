@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.answer import node
+from headwater.answer import inferred, node
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.reach import ColumnGraph
@@ -225,6 +225,8 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
     pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
     found = await edge_store.column_edges(walk.connection, pairs, walk.moment)
+    told = {(edge.job, edge.target) for edge in found}
+    found += await inferred.column_edges(walk.connection, pairs - told, walk.moment)
     return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 
