@@ -48,15 +48,25 @@ def test_a_dataset_has_all_of_marquez_keys(client: Any) -> None:
             "name": "a",
             "inputFields": [
                 {
-                    "namespace": "file", "dataset": "/in", "field": "x",
-                    "transformationDescription": None, "transformationType": "IDENTITY",
+                    "namespace": "file",
+                    "dataset": "/in",
+                    "field": "x",
+                    "transformationDescription": None,
+                    "transformationType": "IDENTITY",
                 }  # fmt: skip
             ],
             "transformationDescription": None,
             "transformationType": "IDENTITY",
         }
     ]
-    assert one["facets"].keys() == {"schema", "documentation", "dataSource", "lifecycleStateChange", "tags", "columnLineage"}
+    assert one["facets"].keys() == {
+        "schema",
+        "documentation",
+        "dataSource",
+        "lifecycleStateChange",
+        "tags",
+        "columnLineage",
+    }
     version = client.get(f"{FILE}/%2Fout/versions/{one['currentVersion']}").json()
     assert version.keys() == VERSION_KEYS
     assert version["lifecycleState"] == "OVERWRITE"
@@ -146,9 +156,9 @@ def test_versions_newest_first_with_their_runs_schemas_and_facets(client: Any) -
     made = newest["createdByRun"]["outputDatasetVersions"][0]
     assert made["datasetVersionId"] == {"namespace": "file", "name": "/out", "version": newest["version"]}
     assert made["facets"]["outputStatistics"]["rowCount"] == 3
-    assert [one["createdAt"][:10] for one in client.get(f"{FILE}/%2Fout/versions", limit=1, offset=1).json()["versions"]] == [
-        "2026-01-02"
-    ]
+    assert [
+        one["createdAt"][:10] for one in client.get(f"{FILE}/%2Fout/versions", limit=1, offset=1).json()["versions"]
+    ] == ["2026-01-02"]
     for one in reply["versions"]:
         assert client.get(f"{FILE}/%2Fout/versions/{one['version']}").json() == one
 

@@ -68,7 +68,10 @@ def test_a_child_goes_by_its_parents_name_and_is_moved_to_from_its_own(client: A
     one = client.get(f"{JOBS}/dag.task").json()
     assert (one["name"], one["simpleName"], one["parentJobName"]) == ("dag.task", "task", "dag")
     assert one["parentJobUuid"] is not None
-    assert (one["latestRun"]["id"], client.get(f"{JOBS}/dag").json()["latestRun"]["id"]) == (RUN.format(2), RUN.format(1))
+    assert (one["latestRun"]["id"], client.get(f"{JOBS}/dag").json()["latestRun"]["id"]) == (
+        RUN.format(2),
+        RUN.format(1),
+    )
     for rest in ("", "/runs?limit=1", "/versions", f"/versions/{RUN.format(1)}"):
         moved = client.get(f"{JOBS}/task{rest}")
         assert (moved.status_code, moved.headers["location"]) == (301, f"{JOBS}/dag.task{rest}")
@@ -169,7 +172,17 @@ def test_versions_are_what_it_read_wrote_and_was(client: Any) -> None:
     reply = client.get(f"{JOBS}/j/versions").json()
     assert reply.keys() == {"versions"}
     newest, middle, oldest = reply["versions"]
-    assert newest.keys() == {"id", "name", "createdAt", "version", "namespace", "location", "inputs", "outputs", "latestRun"}
+    assert newest.keys() == {
+        "id",
+        "name",
+        "createdAt",
+        "version",
+        "namespace",
+        "location",
+        "inputs",
+        "outputs",
+        "latestRun",
+    }
     assert [one["location"][-3:] for one in reply["versions"]] == ["two", "one", "one"]
     assert [one["latestRun"]["id"] for one in reply["versions"]] == [RUN.format(i) for i in (4, 3, 2)]
     assert [len(one["inputs"]) for one in reply["versions"]] == [2, 2, 1]
@@ -178,7 +191,9 @@ def test_versions_are_what_it_read_wrote_and_was(client: Any) -> None:
     assert oldest["version"] == str(shapes.hashed("test:j:file:/a:file:/b:https://git.example/one"))
     assert client.get(f"{JOBS}/j").json()["currentVersion"] == newest["version"]
     for one in reply["versions"]:
-        assert one["latestRun"]["jobVersion"] == one["id"] == {"namespace": "test", "name": "j", "version": one["version"]}
+        assert (
+            one["latestRun"]["jobVersion"] == one["id"] == {"namespace": "test", "name": "j", "version": one["version"]}
+        )
         assert client.get(f"{JOBS}/j/versions/{one['version']}").json() == one
         assert client.get(f"{JOBS}/j/versions/{one['version'].upper()}").status_code == 200
     assert client.get(f"{JOBS}/j/versions", limit=1, offset=1).json()["versions"] == [middle]
