@@ -40,7 +40,7 @@ def http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Res
 
 def unforeseen(request: Request[Any, Any, Any], error: Exception) -> Response[Refusal]:
     told = problems.unforeseen(request, error)
-    return Response(Refusal(told.status_code, told.content.message), status_code=told.status_code)
+    return Response(Refusal(500, told.content.message), status_code=500)
 
 
 REFUSALS: Any = {errors.HeadwaterError: headwater_error, HTTPException: http_exception, Exception: unforeseen}
