@@ -22,7 +22,7 @@ from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
-from headwater.api.routes import admin, auth, health, v1, v2
+from headwater.api.routes import admin, auth, health, v1, v2, v2beta
 from headwater.api.sessions import Sessions
 from headwater.intake import rebuild
 from headwater.intake.accept import Intake
@@ -74,7 +74,17 @@ def create_app(settings: Settings) -> Any:
     limits = Limits(server.max_concurrent, server.request_seconds, server.body_seconds, server.max_body_bytes)
     numbers = health.public_metrics if settings.access.public_metrics else health.metrics
     app: Any = Litestar(
-        [v1.router, v2.router, admin.router, auth.router, health.healthz, health.readyz, numbers, page.page],
+        [
+            v1.router,
+            v2.router,
+            v2beta.router,
+            admin.router,
+            auth.router,
+            health.healthz,
+            health.readyz,
+            numbers,
+            page.page,
+        ],
         lifespan=[lifespan],
         guards=[access.guard],
         middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
