@@ -132,7 +132,9 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
 
     for namespace, name in names:
         found |= dict.fromkeys([exact("S", namespace), exact("P", platform(namespace))])
-        found |= dict.fromkeys([whole("e", name), whole("e", f"{namespace}:{name}"), whole("l", words.joined(short(name)))])
+        found |= dict.fromkeys(
+            [whole("e", name), whole("e", f"{namespace}:{name}"), whole("l", words.joined(short(name)))]
+        )
         add("n", sorted(words.words(name)))
         add("y", sorted(set(_SIGN.findall(name))))
         found |= dict.fromkeys(whole("N", segment) for segment in _SEGMENT.findall(name))
