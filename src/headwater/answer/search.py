@@ -3,6 +3,7 @@
 How it is ranked and what it costs: docs/explanation/search.md.
 """
 
+import asyncio
 import datetime as dt
 
 import msgspec
@@ -82,14 +83,22 @@ async def search(
     filters = {"type": wanted, "namespace": namespace, "platform": platform, "tag": tag, "owner": owner}
     async with database.connection() as connection:
         question = await understand(connection, q)
-        if not question.anywhere():
-            return SearchResult(0, [], {facet: {} for facet in _FACETS}, None, False, [])
-        tiers = question.tiers()
-        most = max(_RANKED, min(offset + limit, _REACHED))
-        found = await search_store.candidates(connection, [narrowed(query, **filters) for _, _, query in tiers], most)
-        counts = await search_store.counts(connection, narrowed(question.anywhere(), **filters), MOST_COUNTED + 1)
-        page = found[:_REACHED][offset : offset + limit]
-        results = await _results(connection, question, page, tiers)
+    if not question.anywhere():
+        return SearchResult(0, [], {facet: {} for facet in _FACETS}, None, False, [])
+    tiers = question.tiers()
+    most = max(_RANKED, min(offset + limit, _REACHED))
+
+    async def ranked() -> list[Result]:
+        async with database.connection() as connection:
+            queries = [narrowed(query, **filters) for _, _, query in tiers]
+            found = await search_store.candidates(connection, queries, most)
+            return await _results(connection, question, found[:_REACHED][offset : offset + limit], tiers)
+
+    async def counted() -> dict[str, dict[str, int]]:
+        async with database.connection() as connection:
+            return await search_store.counts(connection, narrowed(question.anywhere(), **filters), MOST_COUNTED + 1)
+
+    results, counts = await asyncio.gather(ranked(), counted())
     total = sum(counts.get("type", {}).values())
     capped = total > MOST_COUNTED
     notes = []

@@ -39,9 +39,12 @@ def of_node(
     found.append(_marked("namespace", namespace, question.runs))
     if about.description:
         found.append(_marked("description", about.description, question.runs))
-    found += [_marked("description", f"{column}: {text}", question.runs) for column, text in about.columns if text][
-        :_MOST_TEXT
-    ]
+    for column, text in about.columns:
+        if text and (one := _marked("description", text, question.runs)).marks:
+            ahead = len(column) + 2
+            found.append(
+                Highlight("description", f"{column}: {one.text}", [(a + ahead, b + ahead) for a, b in one.marks])
+            )
     if about.sql:
         found.append(_marked("sql", about.sql, question.runs))
     described = 0

@@ -60,14 +60,14 @@ class Question(msgspec.Struct):
         columns = f"{quoted(whole('C', text))} | " + _and(
             f"{quoted(whole('N', one))} | {quoted(whole('C', one))}" for one in segments
         )
-        starts = quoted(f"l{label}", prefix=True) if len(label) > 1 else quoted(f"l{label}")
+        starts = quoted(whole("l", label), prefix=len(label) > 1)
         if len(text) > 3:
             starts += f" | {quoted(whole('e', text), prefix=True)}"
         some = _and(f"{_term(run, 'n')} | {_term(run, 'c', prefix=False)}" for run in self.runs)
         both, told, described = self._all("nc"), self._all("nctop"), self._all("nctopd")
         return [
             ("name", 1.0, f"{quoted(whole('e', text))} | {quoted(whole('e', plain))}"),
-            ("name", 0.9, quoted(f"l{label}")),
+            ("name", 0.9, quoted(whole("l", label))),
             ("name", 0.8, starts),
             ("name", 0.7, exactly),
             ("name", 0.65, f"({begins}) & !({exactly})"),

@@ -138,7 +138,7 @@ class Intake:
                 await events.append_warnings(connection, warnings)
                 written = await projections.write(connection, rows, self._live_runs)
             if changed := written.changed | written.hidden:
-                await search.refresh(connection, changed)
+                await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
             new = {row[0] for row in await appended.fetchall()}
         remembered.known.learn(rows)
         return _receipts(items, told, new, written.created)

@@ -8,6 +8,7 @@ character and each pair, because nobody types where a word begins. Everything is
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -45,7 +46,20 @@ def fold(text: str) -> str:
 
 def words(text: str) -> set[str]:
     """Every word by which the text is found."""
-    return {piece.word for piece in pieces(text)}
+    if not text.isascii():
+        return {piece.word for piece in pieces(text)}
+    found = set()
+    for run in _RUN.findall(text):
+        found.add(run.lower()[:LONGEST])
+        if run.isalpha() and not (run.islower() or run.isupper() or run[1:].islower()):
+            found.update(part.lower()[:LONGEST] for part in _CAMEL.findall(run))
+    return found
+
+
+@lru_cache(maxsize=100_000)
+def words_of_name(text: str) -> frozenset[str]:
+    """`words` of what comes again and again: a column, a tag, an owner, a namespace."""
+    return frozenset(words(text))
 
 
 def pieces(text: str) -> Iterator[Piece]:
@@ -92,7 +106,7 @@ def joined(text: str) -> str:
     found: list[str] = []
     for match in _RUN.finditer(text):
         run = match[0]
-        cut = run.isascii() and not (run.islower() or run.isupper() or run[1:].islower())
+        cut = run.isascii() and run.isalpha() and not (run.islower() or run.isupper() or run[1:].islower())
         found += [part.lower() for part in _CAMEL.findall(run)] if cut else [fold(run)]
     return "_".join(found)
 

@@ -22,6 +22,8 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection
 
 WORD_CLASSES = "ncptods"
+# The places of words, what is given up last first.
+_CUT_LAST = "TSPelNnyGOtopCcds"
 _PART = chr(31)
 # A lexeme has at most 2046 bytes, a tsvector one megabyte: what is longer is cut, the least important first.
 _LONGEST = 480
@@ -44,18 +46,19 @@ class _Document(msgspec.Struct):
     lexemes: list[str]
 
 
-async def refresh(connection: Connection, ids: Collection[uuid.UUID]) -> None:
+async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regrouped: bool = False) -> None:
     """Make the documents of these datasets and jobs as what is known of them now says.
 
     Called inside the transaction that changed names, facets, annotations or `hidden`; whose document is made from the same as before costs
-    one reading of what it was made from. Ids may be any names of a dataset; when names part, pass those that were one. Fixed number of statements.
+    one reading of what it was made from. Ids may be any names of a dataset. `regrouped`: names were linked or parted in this transaction; pass
+    all that were one, too. The rows of the datasets and jobs must have been locked before, as writing them does. Fixed number of statements.
     """
     if not ids:
         return
     queries = sqlfile.load("search")
     asked = sorted(ids)
     async with connection.pipeline():
-        await queries["lock_groups"].send(connection, ids=asked)
+        await queries["lock_groups"].send(connection, ids=asked, regrouped=regrouped)
         stale = await queries["stale"].send(connection, ids=asked, facets=list(FACETS))
         doomed = await queries["doomed"].send(connection, ids=asked)
     documents, before, after = [], set[str](), set[str]()
@@ -65,14 +68,16 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID]) -> None:
         documents.append(
             _Document(node, type_, namespaces[0], names[0], _plain(about.tags), _plain(about.owners), source, lexemes)
         )
-        before |= _vocabulary(old or ())
-        after |= _vocabulary(lexemes)
+        before.update(old or ())
+        after.update(lexemes)
     gone = []
     for id_, old in await doomed.fetchall():
         gone.append(id_)
-        before |= _vocabulary(old)
+        before.update(old)
     if documents or gone:
-        await _write(connection, sorted(documents, key=lambda d: d.id), gone, sorted(after), sorted(before - after))
+        known = _vocabulary(after)
+        left = _vocabulary(before - after) - known
+        await _write(connection, sorted(documents, key=lambda d: d.id), gone, sorted(known), sorted(left))
 
 
 async def _write(
@@ -120,7 +125,7 @@ def _plain(texts: list[str]) -> list[str]:
 
 
 def _vocabulary(lexemes: Iterable[str]) -> set[str]:
-    return {one[1:] for one in lexemes if one[0] in WORD_CLASSES and words.worth_knowing(one[1:])}
+    return {word for word in {one[1:] for one in lexemes if one[0] in WORD_CLASSES} if words.worth_knowing(word)}
 
 
 def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> list[str]:
@@ -135,21 +140,23 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
         found |= dict.fromkeys(
             [whole("e", name), whole("e", f"{namespace}:{name}"), whole("l", words.joined(short(name)))]
         )
-        add("n", sorted(words.words(name)))
-        add("y", sorted(set(_SIGN.findall(name))))
+        add("n", words.words(name))
+        add("y", _SIGN.findall(name))
         found |= dict.fromkeys(whole("N", segment) for segment in _SEGMENT.findall(name))
-        add("p", sorted(words.words(namespace)))
+        add("p", words.words_of_name(namespace))
     columns = about.columns[:_MOST_COLUMNS]
     found |= dict.fromkeys(whole("C", column) for column, _ in columns)
-    add("c", sorted({word for column, _ in columns for word in words.words(column)}))
+    add("c", set[str]().union(*(words.words_of_name(column) for column, _ in columns)))
     found |= dict.fromkeys([exact("G", tag) for tag in about.tags] + [exact("O", owner) for owner in about.owners])
-    add("t", sorted({word for tag in about.tags for word in words.words(tag)}))
-    add("o", sorted({word for owner in about.owners for word in words.words(owner)}))
+    add("t", set[str]().union(*map(words.words_of_name, about.tags)))
+    add("o", set[str]().union(*map(words.words_of_name, about.owners)))
     texts = " ".join([about.description or "", *(text for _, text in columns if text)])
-    add("d", sorted(words.words(texts[:_MOST_DESCRIPTION])))
-    add("s", sorted(words.sql_words(about.sql)) if about.sql else [])
+    add("d", words.words(texts[:_MOST_DESCRIPTION]))
+    add("s", words.sql_words(about.sql) if about.sql else [])
+    if sum(map(len, found)) * 4 < _MOST_BYTES:
+        return list(found)
     size, kept = 0, []
-    for lexeme in found:
+    for lexeme in sorted(found, key=lambda one: (_CUT_LAST.index(one[0]), one)):
         size += len(lexeme.encode("utf-8", "replace")) + 4
         if size > _MOST_BYTES:
             break

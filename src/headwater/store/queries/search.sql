@@ -1,7 +1,11 @@
 -- name: lock_groups :exec
--- Two writers who speak of one dataset by two of its names make its document one after the other.
+-- Two writers who speak of one dataset by two of its names make its document one after the other. Who changes groups of names waits for
+-- everybody who speaks of any of them; who speaks of one has its row, so its group stays as it is meanwhile.
 select d.id from datasets d
-where d.id in (select canonical_id from dataset_canonical where dataset_id = any(%(ids)b))
+where d.id in (select canonical_id from dataset_canonical where dataset_id = any(%(ids)b)
+               union all
+               select other.dataset_id from dataset_canonical mine join dataset_canonical other on other.canonical_id = mine.canonical_id
+               where %(regrouped)s::bool and mine.dataset_id = any(%(ids)b))
 order by d.id for no key update
 
 -- name: stale :many
@@ -117,25 +121,26 @@ where a.kind in ('description', 'owner', 'tag') group by n.node
 
 -- name: candidates :many
 -- Documents by the first of these queries that finds them, each at most `most` times; the one spoken of last is first among equals.
-select h.tier, d.id, d.type, d.namespace, d.name, coalesce(s.last_seen, j.last_seen)
+select h.tier, h.id, h.type, h.namespace, h.name,
+       coalesce((select last_seen from datasets where id = h.id), (select last_seen from jobs where id = h.id))
 from (
   select t.tier, f.* from unnest(%(queries)b::text[]) with ordinality t (query, tier)
   cross join lateral (select x.id, x.type, x.namespace, x.name from search_documents x where x.words @@ t.query::tsquery limit %(most)s) f
   limit 2 * %(most)s) h
-join lateral (select h.id, h.type, h.namespace, h.name) d on true
-left join datasets s on s.id = h.id left join jobs j on j.id = h.id
-order by h.tier, 6 desc, length(d.name), d.namespace, d.name, d.id
+order by h.tier, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
 
 -- name: counts :many
 -- How many documents the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
 with hits as materialized (
-  select type, namespace, tags, owners from search_documents where words @@ %(query)s::tsquery limit %(most)s
+  select type, namespace, tags, owners from search_documents where words @@ (select %(query)s::tsquery) limit %(most)s
+), places as materialized (
+  select type, namespace, count(*) as n from hits group by type, namespace
 ), counted as (
-  select 'type' as facet, type as value, count(*) as n from hits group by type
-  union all select 'namespace', namespace, count(*) from hits group by namespace
-  union all select 'tag', tag, count(*) from hits, unnest(tags) tag group by tag
-  union all select 'owner', owner, count(*) from hits, unnest(owners) owner group by owner
-  union all select 'platform', split_part(namespace, ':', 1), count(*) from hits where type = 'DATASET' group by 2
+  select 'type' as facet, type as value, sum(n)::int as n from places group by type
+  union all select 'namespace', namespace, sum(n)::int from places group by namespace
+  union all select 'platform', split_part(namespace, ':', 1), sum(n)::int from places where type = 'DATASET' group by 2
+  union all select 'tag', tag, sum(n)::int from (select tags, count(*) as n from hits where tags <> '{}' group by tags) t, unnest(tags) tag group by tag
+  union all select 'owner', owner, sum(n)::int from (select owners, count(*) as n from hits where owners <> '{}' group by owners) o, unnest(owners) owner group by owner
 )
 select facet, value, n from (select *, row_number() over (partition by facet order by n desc, value) as place from counted) c
 where place <= 20 order by facet, n desc, value
