@@ -18,7 +18,7 @@ from headwater.intake.project import Changes, Projector
 from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
 from headwater.model.identity import Identity
-from headwater.store import events, projections, server_state
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -152,6 +152,8 @@ class Intake:
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
                 await events.append_warnings(connection, warnings)
                 written = await projections.write(connection, pipeline, rows, self._live_runs)
+            if changed := written.changed | written.hidden:
+                await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
             new = {row[0] for row in await appended.fetchall()}
         remembered.known.learn(rows)
         return _receipts(items, told, new, written.created)

@@ -10,7 +10,7 @@ from headwater.intake.accept import merged
 from headwater.intake.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity
-from headwater.store import events, projections, server_state
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _PAGE = 1000
@@ -36,6 +36,7 @@ async def rebuild(
             known.learn(rows)
             done += len(page)
             progress(done, total)
+        await search.refresh_all(connection)
         await server_state.rebuilt(connection)
     return done
 
