@@ -1,0 +1,52 @@
+"""`/api/v2`: datasets and jobs, found and shown."""
+
+from urllib.parse import unquote
+
+from litestar import get
+from litestar.datastructures import State
+
+from headwater.answer import catalog, find
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
+
+
+@get("/search")
+async def search(state: State, q: Text, type: OptionalText = None, limit: Limit = 20) -> find.SearchResult:
+    """Datasets and jobs by name, column or description."""
+    return await find.search(state.database, q, type, limit)
+
+
+@get("/resolve")
+async def resolve(state: State, name: Text, type: OptionalText = None) -> find.Resolution:
+    """What a person means by a name."""
+    return await find.resolve(state.database, name, type)
+
+
+@get("/datasets")
+async def datasets(
+    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> catalog.Datasets:
+    """Datasets, the latest spoken of first."""
+    return await catalog.datasets(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+
+
+@get("/jobs")
+async def jobs(
+    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> catalog.Jobs:
+    """Jobs, the latest spoken of first."""
+    return await catalog.jobs(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+
+
+@get("/datasets/{namespace:str}/{name:str}")
+async def dataset(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Dataset:
+    """One dataset: schema, versions, producers, consumers, tags it inherits."""
+    return await catalog.dataset(state.database, unquote(namespace), unquote(name), utc(as_of))
+
+
+@get("/jobs/{namespace:str}/{name:str}")
+async def job(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Job:
+    """One job: inputs, outputs, latest runs."""
+    return await catalog.job(state.database, unquote(namespace), unquote(name), utc(as_of))
+
+
+handlers = [search, resolve, datasets, jobs, dataset, job]
