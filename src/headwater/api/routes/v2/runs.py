@@ -7,8 +7,8 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer import runs
-from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment
+from headwater.answer import run_lineage, runs
+from headwater.api.routes.v2.parameters import Depth, Limit, MaxNodes, Offset, OptionalText, Segment, Text, Time, utc
 
 
 @get("/runs")
@@ -30,4 +30,18 @@ async def run(state: State, run_id: Segment) -> runs.RunDetail:
     return await runs.run(state.database, unquote(run_id))
 
 
-handlers = [run_list, run]
+@get("/runs/{run_id:str}/lineage")
+async def get_run_lineage(
+    state: State,
+    run_id: Segment,
+    direction: Text = "both",
+    depth: Depth = 3,
+    max_nodes: MaxNodes = 2000,
+    as_of: Time = None,
+) -> run_lineage.RunLineage:
+    """Which versions the run read and wrote, which runs wrote those, and which read what it wrote."""
+    question = run_lineage.Question(unquote(run_id), direction, depth, max_nodes, utc(as_of))
+    return await run_lineage.run_lineage(state.database, question)
+
+
+handlers = [run_list, run, get_run_lineage]
