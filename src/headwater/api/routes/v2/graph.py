@@ -1,9 +1,12 @@
 """`/api/v2`: questions about the graph."""
 
+from typing import Annotated
+
 from litestar import get
 from litestar.datastructures import State
+from litestar.params import QueryParameter
 
-from headwater.answer import lineage
+from headwater.answer import lineage, paths
 from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OptionalText, Text, Time, utc
 
 
@@ -23,4 +26,21 @@ async def get_lineage(
     return await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
 
 
-handlers = [get_lineage]
+@get("/paths")
+async def get_paths(
+    state: State,
+    source: Annotated[str, QueryParameter(name="from", max_length=20_000)],
+    target: Annotated[str, QueryParameter(name="to", max_length=20_000)],
+    from_field: OptionalText = None,
+    to_field: OptionalText = None,
+    direction: Text = "both",
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 10,
+    max_length: Annotated[int, QueryParameter(ge=1, le=400)] = 40,
+    as_of: Time = None,
+) -> paths.Paths:
+    """The shortest paths between two datasets, jobs or columns."""
+    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=utc(as_of))
+    return await paths.paths(state.database, question, state.settings.lineage.live_runs)
+
+
+handlers = [get_lineage, get_paths]
