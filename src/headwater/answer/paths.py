@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.answer import node
 from headwater.answer.find import node_row
-from headwater.answer.lineage import AnswerEdge
+from headwater.answer.lineage import AnswerEdge, answer_edge
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.paths import Place, Search, Step
 from headwater.model.lineage import ColumnEdge, Edge
@@ -247,16 +247,7 @@ async def _answer(
         total=total,
         paths=told,
         nodes=sorted(nodes.values(), key=lambda n: n.id),
-        edges=[
-            AnswerEdge(
-                nodes[source].id,
-                nodes[target].id,
-                "DECLARED" if edge.declared else "OBSERVED",
-                edge.first_seen,
-                edge.last_seen,
-            )
-            for (source, target), edge in sorted(used.items())
-        ],
+        edges=[answer_edge(edge, nodes) for _, edge in sorted(used.items())],
         met=search.places,
         reason=None,
     )

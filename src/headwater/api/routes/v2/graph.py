@@ -1,12 +1,13 @@
 """`/api/v2`: questions about the graph."""
 
+import datetime as dt
 from typing import Annotated
 
 from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer import lineage, paths
+from headwater.answer import lineage, lineage_diff, paths
 from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OptionalText, Text, Time, utc
 
 
@@ -43,4 +44,30 @@ async def get_paths(
     return await paths.paths(state.database, question, state.settings.lineage.live_runs)
 
 
-handlers = [get_lineage, get_paths]
+@get("/lineage/diff")
+async def get_lineage_diff(
+    state: State,
+    before: Annotated[dt.datetime, QueryParameter(name="from", description="ISO 8601; without a zone, UTC.")],
+    after: Annotated[dt.datetime | None, QueryParameter(name="to", description="Default: now.")] = None,
+    node: OptionalText = None,
+    namespace: OptionalText = None,
+    direction: Text = "both",
+    depth: Depth = 3,
+    columns: Flag = False,
+    max_nodes: MaxNodes = 5000,
+) -> lineage_diff.GraphDifference:
+    """What changed in the graph between two times, around a node or in a namespace."""
+    question = lineage_diff.Question(
+        utc(before) or before,
+        utc(after) or dt.datetime.now(dt.UTC),
+        node,
+        namespace,
+        direction,
+        depth,
+        columns,
+        max_nodes,
+    )
+    return await lineage_diff.lineage_diff(state.database, question, state.settings.lineage.live_runs)
+
+
+handlers = [get_lineage, get_lineage_diff, get_paths]
