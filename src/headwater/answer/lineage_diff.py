@@ -211,9 +211,7 @@ async def _namespace(database: Database, question: Question, live_runs: int) -> 
     return graphs[0], graphs[1]
 
 
-async def _edges(
-    connection: Connection, rows: dict[str, list[node_store.NodeRow]], moment: Moment
-) -> list[Edge]:
+async def _edges(connection: Connection, rows: dict[str, list[node_store.NodeRow]], moment: Moment) -> list[Edge]:
     found = {}
     for direction in ("in", "out"):
         for edge in (

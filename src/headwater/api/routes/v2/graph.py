@@ -7,8 +7,8 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer import lineage, lineage_diff, paths
-from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OptionalText, Text, Time, utc
+from headwater.answer import lineage, lineage_diff, lineage_view, paths
+from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OneOrMore, OptionalText, Text, Time, utc
 
 
 @get("/lineage")
@@ -21,27 +21,24 @@ async def get_lineage(
     field: OptionalText = None,
     max_nodes: MaxNodes = 2000,
     as_of: Time = None,
-) -> lineage.Lineage:
-    """Where a dataset or job comes from and what depends on it."""
+    namespace: OneOrMore = None,
+    tag: OneOrMore = None,
+    type: OptionalText = None,
+    job_type: OptionalText = None,
+    last_state: Annotated[str | None, QueryParameter(name="state", max_length=100)] = None,
+    origin: OptionalText = None,
+    since: Time = None,
+    collapse: Text = "none",
+    group: OptionalText = None,
+) -> lineage.Lineage | lineage_view.View:
+    """Where a dataset or job comes from and what depends on it; filtered, collapsed or grouped as asked for."""
     question = lineage.Question(node, direction, depth, columns, field, max_nodes, utc(as_of))
-    return await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
-
-
-@get("/paths")
-async def get_paths(
-    state: State,
-    source: Annotated[str, QueryParameter(name="from", max_length=20_000)],
-    target: Annotated[str, QueryParameter(name="to", max_length=20_000)],
-    from_field: OptionalText = None,
-    to_field: OptionalText = None,
-    direction: Text = "both",
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 10,
-    max_length: Annotated[int, QueryParameter(ge=1, le=400)] = 40,
-    as_of: Time = None,
-) -> paths.Paths:
-    """The shortest paths between two datasets, jobs or columns."""
-    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=utc(as_of))
-    return await paths.paths(state.database, question, state.settings.lineage.live_runs)
+    shape = lineage_view.Shape(
+        tuple(namespace or ()), tuple(tag or ()), type, job_type, last_state, origin, utc(since), collapse, group
+    )
+    if shape.plain:
+        return await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
+    return await lineage_view.view(state.database, question, shape, state.settings.lineage.live_runs)
 
 
 @get("/lineage/diff")
@@ -68,6 +65,23 @@ async def get_lineage_diff(
         max_nodes,
     )
     return await lineage_diff.lineage_diff(state.database, question, state.settings.lineage.live_runs)
+
+
+@get("/paths")
+async def get_paths(
+    state: State,
+    source: Annotated[str, QueryParameter(name="from", max_length=20_000)],
+    target: Annotated[str, QueryParameter(name="to", max_length=20_000)],
+    from_field: OptionalText = None,
+    to_field: OptionalText = None,
+    direction: Text = "both",
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 10,
+    max_length: Annotated[int, QueryParameter(ge=1, le=400)] = 40,
+    as_of: Time = None,
+) -> paths.Paths:
+    """The shortest paths between two datasets, jobs or columns."""
+    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=utc(as_of))
+    return await paths.paths(state.database, question, state.settings.lineage.live_runs)
 
 
 handlers = [get_lineage, get_lineage_diff, get_paths]
