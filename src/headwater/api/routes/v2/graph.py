@@ -7,7 +7,7 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer import lineage, lineage_diff, lineage_view, paths
+from headwater.answer import conflicts, lineage, lineage_diff, lineage_view, paths
 from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OneOrMore, OptionalText, Text, Time, utc
 
 
@@ -84,4 +84,19 @@ async def get_paths(
     return await paths.paths(state.database, question, state.settings.lineage.live_runs)
 
 
-handlers = [get_lineage, get_lineage_diff, get_paths]
+@get("/conflicts")
+async def get_conflicts(
+    state: State,
+    node: OptionalText = None,
+    namespace: OptionalText = None,
+    kind: OptionalText = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    after: OptionalText = None,
+    as_of: Time = None,
+) -> conflicts.Conflicts:
+    """Where those who tell lineage disagree about an edge."""
+    question = conflicts.Question(node, namespace, kind, limit, after, utc(as_of))
+    return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
+
+
+handlers = [get_lineage, get_lineage_diff, get_paths, get_conflicts]
