@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 import msgspec
 
 from headwater.answer import lineage, node
-from headwater.answer.lineage import AnswerColumnEdge, Hidden, Lineage
+from headwater.answer.lineage import AnswerColumnEdge, AnswerEdge, Lineage
 from headwater.errors import InvalidQuestion
 from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected
 from headwater.model import version
@@ -52,16 +52,11 @@ class Shape(msgspec.Struct, frozen=True):
         return self == Shape()
 
 
-class ShownEdge(msgspec.Struct):
+class ShownEdge(AnswerEdge):
     """`count`: edges drawn as this one. `via`: nodes that are not shown, on the shortest way it stands for."""
 
-    source: str
-    target: str
-    origin: str
-    first_seen: dt.datetime
-    last_seen: dt.datetime
-    count: int
-    via: int
+    count: int = 1
+    via: int = 0
 
 
 class Collapsed(msgspec.Struct):
@@ -95,21 +90,14 @@ class Filtered(msgspec.Struct):
     cut: bool
 
 
-class View(msgspec.Struct):
-    """With `group`, edges are between groups, and `nodes` and `column_edges` are empty."""
+class View(Lineage):
+    """With `group`, edges are between groups, and `nodes` and `column_edges` are empty. A plain answer is a view without what is below."""
 
-    root: str
-    direction: str
-    depth: int
-    as_of: dt.datetime
-    nodes: list[node.Node]
-    edges: list[ShownEdge]
-    column_edges: list[AnswerColumnEdge]
-    hidden: Hidden
-    filtered: Filtered
-    collapsed: list[Collapsed]
-    group: str | None
-    groups: list[Group]
+    edges: list[ShownEdge]  # type: ignore[assignment]
+    filtered: Filtered | None = None
+    collapsed: list[Collapsed] = msgspec.field(default_factory=list)
+    group: str | None = None
+    groups: list[Group] = msgspec.field(default_factory=list)
 
 
 async def view(database: Database, question: lineage.Question, shape: Shape, live_runs: int = 10) -> View:

@@ -26,8 +26,8 @@ from headwater.store.nodes import NodeRow
 from headwater.store.run_lineage import RunKey, Use, VersionRow
 from headwater.store.runs import RunRow
 
-# Of the runs that may have read a version: so many of one job before the next version, so many after it (they may have asked for an older one).
-_READERS, _LATER = 200, 20
+# Of the runs that may have read a version: so many of one job before the next version; so many after it (they may name the older one).
+_READERS, _LATER = 200, 3
 
 
 class Question(msgspec.Struct, frozen=True):

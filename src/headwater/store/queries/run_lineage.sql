@@ -81,11 +81,12 @@ where not (v.external_version = '' and exists (
 order by v.written_at, v.id
 
 -- name: readers :many
--- Runs that may have read these versions: for each reading job, those that began before the next version was there (at most `most` and one),
--- and the next few after it (`later`) where the version has a name to be asked for by, or is a part of its dataset.
+-- Runs that may have read these versions: of each reading job those that began before the next version was there (at most `most` and one);
+-- of the `most` after it those that read a part this version wrote; and the next few (`later`) where the version has a name to be asked for by.
 with asked as (
-  select v.id, coalesce(c.canonical_id, v.dataset_id) as node, v.first_at, v.written_at,
-         v.external_version <> '' or exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') as lasting
+  select v.id, coalesce(c.canonical_id, v.dataset_id) as node, v.first_at, v.written_at, v.external_version <> '' as named, (
+    select array_agg(s.part) from report_subsets s
+    where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') as parts
   from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
 ), member as (
   select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
@@ -96,14 +97,23 @@ with asked as (
       where v.dataset_id = m.id and v.written_at > a.written_at and coalesce(r.state, 3) not in (4, 5) and not v.declared
       order by v.written_at limit 1) n where m.node = a.node) as until
   from asked a
+), candidate as (
+  select s.id, m.id as dataset_id, x.run_id, x.job_id
+  from spans s join member m on m.node = s.node join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
+    (select r.run_id, r.job_id from runs r
+     where r.job_id = e.job_id and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
+     order by r.first_event_at, r.run_id limit %(most)s + 1)
+    union all
+    (select r.run_id, r.job_id from (
+       select run_id, job_id from runs where s.parts is not null and job_id = e.job_id and first_event_at > s.until and first_event_at <= %(as_of)s
+       order by first_event_at, run_id limit %(most)s) r
+     where exists (
+       select 1 from report_subsets p where p.job_id = r.job_id and p.report_id = r.run_id and p.dataset_id = m.id and p.direction = 'in' and p.part = any(s.parts)))
+    union all
+    (select r.run_id, r.job_id from runs r
+     where s.named and r.job_id = e.job_id and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
+     order by r.first_event_at, r.run_id limit %(later)s)) x
 )
-select distinct s.id, x.run_id, x.job_id
-from spans s join member m on m.node = s.node join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
-  (select r.run_id, r.job_id from runs r join report_datasets d on d.job_id = r.job_id and d.report_id = r.run_id and d.dataset_id = m.id and d.direction = 'in'
-   where r.job_id = e.job_id and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
-   order by r.first_event_at, r.run_id limit %(most)s + 1)
-  union all
-  (select r.run_id, r.job_id from runs r join report_datasets d on d.job_id = r.job_id and d.report_id = r.run_id and d.dataset_id = m.id and d.direction = 'in'
-   where s.lasting and r.job_id = e.job_id and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
-   order by r.first_event_at, r.run_id limit %(later)s)) x
+select distinct c.id, c.run_id, c.job_id from candidate c
+join report_datasets d on d.job_id = c.job_id and d.report_id = c.run_id and d.dataset_id = c.dataset_id and d.direction = 'in'
 order by 1, 2, 3
