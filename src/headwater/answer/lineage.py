@@ -273,12 +273,13 @@ def _answer(
         as_of=question.as_of or dt.datetime.now(dt.UTC),
         nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
         edges=sorted(edges, key=lambda e: (e.source, e.target)),
-        column_edges=_column_answers(columns, nodes),
+        column_edges=column_answers(columns, nodes),
         hidden=Hidden(len(hidden) + walk.capped, reason),
     )
 
 
-def _column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
+def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
+    """Column edges between nodes of an answer, each with all its transformations."""
     found: dict[tuple[object, ...], AnswerColumnEdge] = {}
     for edge in columns:
         key = (edge.job, edge.source, edge.source_field, edge.target, edge.target_field)
@@ -295,3 +296,9 @@ def _column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]
         if (t := edge.transformation) is not None:
             found[key].transformations.append(AnswerTransformation(t.type, t.subtype or None, t.masking, t.description))
     return list(found.values())
+
+
+def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
+    """An edge between two nodes of an answer."""
+    origin = "DECLARED" if edge.declared else "OBSERVED"
+    return AnswerEdge(nodes[edge.source].id, nodes[edge.target].id, origin, edge.first_seen, edge.last_seen)

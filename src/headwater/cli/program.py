@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import audit, backup, datasets, lineage, local, maintenance, runs, sql
+from headwater.cli import audit, backup, datasets, graph, lineage, local, maintenance, runs, sql
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -22,7 +22,8 @@ run = typer.Typer(
     help=(
         "Run a package, or show a run.\n\n"
         "  headwater run DIR [--param key=value] [--master local[4]] [--dry-run]   (headwater run package --help)\n\n"
-        "  headwater run show RUN_ID"
+        "  headwater run show RUN_ID\n\n"
+        "  headwater run lineage RUN_ID"
     ),
     rich_markup_mode=None,
 )
@@ -39,7 +40,11 @@ program.add_typer(run, name="run")
 program.add_typer(dev, name="dev")
 run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
 run.command("show")(runs.show)
+run.command("lineage")(runs.run_lineage)
 program.command("lineage")(lineage.lineage)
+program.command("diff")(graph.diff)
+program.command("paths")(graph.paths)
+program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
