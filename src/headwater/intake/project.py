@@ -22,6 +22,7 @@ from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
+from headwater.model.user import user_of
 
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
@@ -137,6 +138,7 @@ class _Projection:
             "upsert_runs", event.run_id, job, event.external_run_id, int(state), self.at, self.digest,
             self.at if event.event_type == "START" else None, self.at if state.terminal else None,
             parent_run, None if parent is None else version.job_id(parent.job), *nominal,
+            user_of(event.run_facets), self.decoded("job.facets.sql", event.job_facets.get("sql"), "statement"),
         )  # fmt: skip
         self.facets(job, event.job_facets)
         if event.inputs or event.outputs or explicit:
@@ -155,7 +157,7 @@ class _Projection:
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            made = version.dataset_version_id(dataset, run, job, self.external_version(report.facets))
+            made = version.dataset_version_id(dataset, run, job, self.external_version(report.facets, report.here))
             self.version_row(made, dataset, run, job, report, declared=declared)
             self.column_lineage(job, run, dataset, report)
 
@@ -171,7 +173,7 @@ class _Projection:
                 run, _ = version.run_id(relative.run_id)
                 self.add(
                     "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest,
-                    None, None, None, None, None, None,
+                    None, None, None, None, None, None, None, None,
                 )  # fmt: skip
         assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
@@ -230,12 +232,16 @@ class _Projection:
         lifecycle = self.decoded("facets.lifecycleStateChange", facets.get("lifecycleStateChange"), "lifecycle")
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
-            "upsert_dataset_versions", made, dataset, run, job, self.external_version(facets), declared, self.at, self.digest,
+            "upsert_dataset_versions", made, dataset, run, job, self.external_version(facets, report.here), declared, self.at, self.digest,
             None if deleted else schema_id, lifecycle, *(counts or (None, None, None)),
         )  # fmt: skip
 
-    def external_version(self, facets: Facets) -> str:
-        return self.decoded("facets.version", facets.get("version"), "external_version") or ""
+    def external_version(self, facets: Facets, here: Facets) -> str:
+        told = self.decoded("facets.version", facets.get("version"), "external_version")
+        if told is None:
+            for key in known.OFFSETS:
+                told = told or self.decoded(f"facets.{key}", here.get(key, facets.get(key)), "offsets")
+        return told or ""
 
     def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> None:
         self.facets(dataset, facets)

@@ -26,6 +26,8 @@ class RunRow(msgspec.Struct, frozen=True):
     parent_job_id: uuid.UUID | None
     nominal_start: dt.datetime | None
     nominal_end: dt.datetime | None
+    user: str | None = None
+    statement: str | None = None
 
     @property
     def began(self) -> dt.datetime:
@@ -63,6 +65,14 @@ async def page(
     rows = await queries["page"].many(connection, **given, limit=limit, offset=offset)
     (total,) = await queries["count"].one(connection, **given)
     return [_row(row) for row in rows], total
+
+
+async def open_runs(
+    connection: Connection, *, job: uuid.UUID | None, parent: uuid.UUID | None, limit: int
+) -> list[RunRow]:
+    """Runs that say they are running, those silent for longest first."""
+    rows = await sqlfile.load("runs")["open"].many(connection, job_id=job, parent=parent, limit=limit)
+    return [_row(row) for row in rows]
 
 
 async def by_run_id(connection: Connection, run: uuid.UUID) -> list[RunRow]:
