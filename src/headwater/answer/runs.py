@@ -284,12 +284,12 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         inputs=inputs,
         outputs=outputs,
         children=await _runs(connection, children),
-        parameters=_parameters(facets.run),
-        code=_code(facets.run, facets.job),
+        parameters=parameters_of(facets.run),
+        code=code_of(facets.run, facets.job),
     )
 
 
-def _parameters(facets: dict[str, bytes]) -> dict[str, str]:
+def parameters_of(facets: dict[str, bytes]) -> dict[str, str]:
     items = node.plain(facets.get("executionParameters")).get("parameters")
     return {
         str(item["key"]): str(item.get("value", ""))
@@ -298,7 +298,7 @@ def _parameters(facets: dict[str, bytes]) -> dict[str, str]:
     }
 
 
-def _code(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
+def code_of(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
     location, local = node.plain(job_facets.get("sourceCodeLocation")), node.plain(run_facets.get("headwater_code"))
     if not location and not local:
         return None

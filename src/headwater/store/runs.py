@@ -80,6 +80,13 @@ async def by_run_id(connection: Connection, run: uuid.UUID) -> list[RunRow]:
     return [_row(row) for row in await sqlfile.load("runs")["by_run_id"].many(connection, run_id=run)]
 
 
+async def by_run_ids(connection: Connection, runs: Collection[uuid.UUID]) -> list[RunRow]:
+    """These runs, each once for each job that has it."""
+    if not runs:
+        return []
+    return [_row(row) for row in await sqlfile.load("runs")["by_run_ids"].many(connection, ids=list(runs))]
+
+
 async def by_prefix(connection: Connection, prefix: str) -> list[uuid.UUID]:
     """Ids of runs that begin so (at most 20)."""
     return [row[0] for row in await sqlfile.load("runs")["by_prefix"].many(connection, prefix=prefix)]

@@ -43,4 +43,6 @@ def test_the_surest_facet_names_the_user() -> None:
     assert user_of({"spark_properties": spark}) == "bob"
     assert user_of({"spark_properties": spark, "environment-properties": databricks}) == "ada@example.test"
     assert user_of({"airflow": b'{"dag": {"owner": "airflow"}}'}) is None
-    assert user_of({"airflow": b"[", "spark_properties": b'{"properties": 3}', "spark_applicationDetails": b"7"}) is None
+    assert (
+        user_of({"airflow": b"[", "spark_properties": b'{"properties": 3}', "spark_applicationDetails": b"7"}) is None
+    )

@@ -20,6 +20,11 @@ order by last_event_at, run_id limit %(limit)s
 select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
 where run_id = %(run_id)s order by job_id
 
+-- name: by_run_ids :many
+-- Runs with these ids, in each job that has them.
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+where run_id = any(%(ids)b) order by run_id, job_id
+
 -- name: by_prefix :many
 -- Runs whose id begins so.
 select distinct run_id from runs where run_id::text like %(prefix)s || '%%' limit 20
