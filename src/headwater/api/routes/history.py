@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import facet_history, job_versions, versions
+from headwater.answer import facet_history, freshness, job_versions, versions
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -88,6 +88,24 @@ async def versions_of_job(
     return await job_versions.job_versions(state.database, unquote(namespace), unquote(name), limit)
 
 
+@get("/datasets/{namespace:str}/{name:str}/freshness")
+async def dataset_health(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> freshness.Health:
+    """Whether a dataset is there, fresh and good."""
+    return await freshness.health(state.database, unquote(namespace), unquote(name), _time(as_of))
+
+
+@get("/freshness")
+async def freshness_list(
+    state: State,
+    wanted: Annotated[str | None, QueryParameter(name="state")] = None,
+    namespace: OptionalText = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> freshness.FreshnessList:
+    """Datasets that are late, or in any other state of freshness."""
+    return await freshness.freshness(state.database, state=wanted, namespace=namespace, limit=limit, offset=offset)
+
+
 router = Router(
     "/api/v2",
     route_handlers=[
@@ -98,6 +116,8 @@ router = Router(
         dataset_version,
         dataset_schemas,
         versions_of_job,
+        dataset_health,
+        freshness_list,
     ],
     tags=["History"],
 )
