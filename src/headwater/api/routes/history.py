@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import facet_history, freshness, job_versions, versions
+from headwater.answer import durations, facet_history, freshness, job_versions, versions
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -106,6 +106,24 @@ async def freshness_list(
     return await freshness.freshness(state.database, state=wanted, namespace=namespace, limit=limit, offset=offset)
 
 
+@get("/jobs/{namespace:str}/{name:str}/durations")
+async def job_durations(
+    state: State,
+    namespace: Segment,
+    name: Segment,
+    limit: Annotated[int, QueryParameter(ge=1, le=2000)] = 200,
+    as_of: Time = None,
+) -> durations.Durations:
+    """How long a job's runs take, and whether it became slower."""
+    return await durations.durations(state.database, unquote(namespace), unquote(name), limit, _time(as_of))
+
+
+@get("/slower")
+async def slower(state: State, since: Time = None, limit: Limit = 100, offset: Offset = 0) -> durations.SlowerJobs:
+    """Jobs that became slower."""
+    return await durations.slower(state.database, _time(since), limit=limit, offset=offset)
+
+
 router = Router(
     "/api/v2",
     route_handlers=[
@@ -118,6 +136,8 @@ router = Router(
         versions_of_job,
         dataset_health,
         freshness_list,
+        job_durations,
+        slower,
     ],
     tags=["History"],
 )
