@@ -5,6 +5,7 @@ says the two sides differ and the medians are far enough apart to matter. Single
 """
 
 import bisect
+import functools
 import math
 import statistics
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ _SHORTEST, _FEWEST = 3, 8
 _FACTOR, _DEVIATIONS = 1.2, 2.0
 _SURE = 0.95
 _SCALE = 1.4826
+# Samples up to this size are judged by counting, larger ones by the normal distribution.
+_SMALL = 8
 
 
 class Level(msgspec.Struct, frozen=True):
@@ -86,12 +89,17 @@ def _cut(values: list[float], offset: int, starts: dict[int, float]) -> None:
     noise = _SCALE * min(_spread(before), _spread(after))
     if high < low * _FACTOR or high - low < _DEVIATIONS * noise or high == low:
         return
-    sure = 1 - min(1.0, _chance(before, after) * (len(values) - 2 * _SHORTEST + 1))
+    sure = 1 - min(1.0, _chance(before, after) * _tries(len(values)))
     if sure < _SURE:
         return
     starts[offset + place] = round(sure, 4)
     _cut(before, offset, starts)
     _cut(after, offset + place, starts)
+
+
+def _tries(count: int) -> float:
+    """How many places count as tried. Cuts next to each other are nearly one trial, so it grows with the logarithm (checked on noise)."""
+    return 2 * math.log2(count - 2 * _SHORTEST + 1)
 
 
 def _best(values: list[float]) -> int:
@@ -115,15 +123,28 @@ def _deviations(values: list[float]) -> list[float]:
 def _chance(before: Sequence[float], after: Sequence[float]) -> float:
     """How likely two samples of one population are this far apart in their ranks (Mann-Whitney, two-sided).
 
-    Exact where they do not overlap at all, which is where few values must suffice; else the normal approximation.
+    Exact where one of them is small, which is where few values must suffice; else the normal approximation.
     """
     n, m = len(before), len(after)
     ordered = sorted(before)
     below = sum((bisect.bisect_left(ordered, x) + bisect.bisect_right(ordered, x)) / 2 for x in after)
-    if below in {0.0, float(n * m)}:
-        return min(1.0, 2 / math.comb(n + m, m))
+    if min(n, m) <= _SMALL and n + m <= 128:
+        return min(1.0, 2 * _tail(min(n, m), max(n, m), math.floor(min(below, n * m - below))))
     away = max(0.0, abs(below - n * m / 2) - 0.5)
     return math.erfc(away / math.sqrt(n * m * (n + m + 1) / 12) / math.sqrt(2))
+
+
+@functools.lru_cache(maxsize=2048)
+def _tail(few: int, many: int, most: int) -> float:
+    """The share of all orders of two samples in which at most so many pairs stand the wrong way: partitions that fit into a box."""
+    # ways[k][u]: k of the few placed so far, u pairs the wrong way.
+    ways = [[0] * (most + 1) for _ in range(few + 1)]
+    ways[0][0] = 1
+    for wrong in range(many + 1):
+        for placed in range(1, few + 1):
+            for pairs in range(wrong, most + 1):
+                ways[placed][pairs] += ways[placed - 1][pairs - wrong]
+    return sum(ways[few]) / math.comb(few + many, few)
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

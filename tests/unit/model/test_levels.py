@@ -1,12 +1,13 @@
 """When a series changed its level: planted steps are found where they are, noise and spikes are none."""
 
+import itertools
 import math
 import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.model.levels import levels, percentile, rise
+from headwater.model.levels import _tail, levels, percentile, rise
 
 CHANCES = st.integers(0, 10_000).map(random.Random)
 
@@ -83,3 +84,13 @@ def test_percentiles_are_between_the_ends(values: list[float], share: float) -> 
     ordered = sorted(values)
     assert ordered[0] - 1e-6 <= percentile(ordered, share) <= ordered[-1] + 1e-6
     assert percentile([1, 2, 3, 4, 5], 0.5) == 3
+
+
+@given(st.integers(1, 4), st.integers(1, 5))
+def test_the_rank_test_counts_orders(few: int, many: int) -> None:
+    wrong = [
+        sum(other < place for place in places for other in range(few + many) if other not in places)
+        for places in itertools.combinations(range(few + many), few)
+    ]
+    for most in range(few * many + 1):
+        assert math.isclose(_tail(few, many, most), sum(w <= most for w in wrong) / len(wrong))
