@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import durations, facet_history, freshness, job_versions, versions
+from headwater.answer import durations, facet_history, freshness, job_versions, receipts, versions
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -124,6 +124,28 @@ async def slower(state: State, since: Time = None, limit: Limit = 100, offset: O
     return await durations.slower(state.database, _time(since), limit=limit, offset=offset)
 
 
+@get("/receipts")
+async def receipt_list(
+    state: State,
+    producer: OptionalText = None,
+    code: OptionalText = None,
+    run: OptionalText = None,
+    since: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> receipts.Receipts:
+    """What came in lately."""
+    return await receipts.receipts(
+        state.database, producer=producer, code=code, run=run, since=_time(since), limit=limit, offset=offset
+    )
+
+
+@get("/receipts/{digest:str}")
+async def receipt(state: State, digest: Segment) -> receipts.ReceiptDetail:
+    """What became of an event."""
+    return await receipts.receipt(state.database, unquote(digest))
+
+
 router = Router(
     "/api/v2",
     route_handlers=[
@@ -138,6 +160,8 @@ router = Router(
         freshness_list,
         job_durations,
         slower,
+        receipt_list,
+        receipt,
     ],
     tags=["History"],
 )

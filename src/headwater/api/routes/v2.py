@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import catalog, find, health, lineage, runs
+from headwater.answer import catalog, find, health, lineage, producers, runs
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -109,9 +109,9 @@ async def status(state: State) -> health.Status:
 
 
 @get("/producers")
-async def producers(state: State) -> health.Producers:
-    """Warnings by producer."""
-    return await health.producers(state.database)
+async def producer_list(state: State, since: Time = None) -> producers.Producers:
+    """How each producer is doing."""
+    return await producers.producers(state.database, _time(since))
 
 
 @get("/near-misses")
@@ -133,7 +133,7 @@ router = Router(
         run_list,
         run,
         status,
-        producers,
+        producer_list,
         near_misses,
     ],
     tags=["Headwater"],
