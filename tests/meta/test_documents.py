@@ -13,9 +13,10 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def routes() -> list[str]:
-    from headwater.api.routes import v2
+    from headwater.api.routes import history, v2
 
-    return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", route.path) for route in v2.router.routes})
+    found = [route.path for router in (v2.router, history.router) for route in router.routes]
+    return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", path) for path in found})
 
 
 @pytest.mark.parametrize("route", routes())

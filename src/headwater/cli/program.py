@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, runs, sql
+from headwater.cli import datasets, health, history, lineage, local, maintenance, receipts, runs, sql
 from headwater.cli.run import run as run_package
 
 program = typer.Typer(
@@ -24,6 +24,9 @@ run = typer.Typer(
     ),
     rich_markup_mode=None,
 )
+past = typer.Typer(
+    help="What facets, versions and schemas were, and what changed.", rich_markup_mode=None, no_args_is_help=True
+)
 dev = typer.Typer(
     help="The local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
 )
@@ -41,6 +44,16 @@ program.command("lineage")(lineage.lineage)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.add_typer(past, name="history")
+past.command("facets")(history.facets)
+past.command("versions")(history.versions)
+past.command("diff")(history.diff)
+past.command("schema")(history.schema)
+program.command("freshness")(health.freshness)
+program.command("slower")(health.slower)
+program.command("producers")(health.producers)
+program.command("receipt")(receipts.receipt)
+program.command("receipts")(receipts.receipts)
 program.command("rebuild")(maintenance.rebuild)
 program.command("doctor")(maintenance.doctor)
 
