@@ -4,7 +4,20 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import audit, backup, datasets, graph, lineage, local, maintenance, runs, sql
+from headwater.cli import (
+    audit,
+    backup,
+    datasets,
+    graph,
+    health,
+    history,
+    lineage,
+    local,
+    maintenance,
+    receipts,
+    runs,
+    sql,
+)
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -27,6 +40,9 @@ run = typer.Typer(
     ),
     rich_markup_mode=None,
 )
+past = typer.Typer(
+    help="What facets, versions and schemas were, and what changed.", rich_markup_mode=None, no_args_is_help=True
+)
 dev = typer.Typer(
     help="The local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
 )
@@ -48,6 +64,16 @@ program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.add_typer(past, name="history")
+past.command("facets")(history.facets)
+past.command("versions")(history.versions)
+past.command("diff")(history.diff)
+past.command("schema")(history.schema)
+program.command("freshness")(health.freshness)
+program.command("slower")(health.slower)
+program.command("producers")(health.producers)
+program.command("receipt")(receipts.receipt)
+program.command("receipts")(receipts.receipts)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.command("audit")(audit.audit)

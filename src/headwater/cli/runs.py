@@ -14,6 +14,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def runs(
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
     state: Annotated[str | None, typer.Option(help="COMPLETED, FAILED, ABORTED or RUNNING.")] = None,
+    stalled: Annotated[bool, typer.Option("--stalled", help="Only runs that fell silent, with the reason.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
     url: Url = None,
     json: Json = False,
@@ -27,13 +28,13 @@ def runs(
       headwater runs clean-flights --json
     """
     node = server.resolve(url, job, "job")["id"] if job else None
-    answer = server.ask(url, "/api/v2/runs", job=node, state=state, limit=limit)
+    answer = server.ask(url, "/api/v2/runs", job=node, state=state, stalled=stalled or None, limit=limit)
     if json:
         output.raw(answer)
         return
-    found = server.get(url, "/api/v2/runs", job=node, state=state, limit=limit)
+    found = msgspec.json.decode(answer)
     output.table(
-        ("run", "job", "state", "started (UTC)", "duration", "error"),
+        ("run", "job", "state", "started (UTC)", "duration", "by", "error"),
         [
             (
                 r["id"],
@@ -41,7 +42,8 @@ def runs(
                 r["effective_state"],
                 output.moment(r["started_at"]),
                 output.duration(r["duration_ms"]),
-                r["error"],
+                r["user"],
+                r["error"] or r["stalled_reason"],
             )
             for r in found["runs"]
         ],

@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_jobs": ("id", "namespace", "name", "at", "digest", "parent_id", "declared_at", "explicit_at"),
     "upsert_runs": (
         "run_id", "job_id", "external_id", "state", "at", "digest", "started_at", "ended_at", "parent_run_id", "parent_job_id",
-        "nominal_start", "nominal_end",
+        "nominal_start", "nominal_end", "user_name", "statement",
     ),
     "upsert_reports": ("job_id", "report_id", "declaration", "at"),
     "upsert_report_datasets": ("job_id", "report_id", "dataset_id", "direction", "declared", "at"),
@@ -94,7 +94,8 @@ class Known:
 
 
 class Written(msgspec.Struct):
-    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new or whose facets are (or may be).
+    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new, or whose facets
+    are (or may be).
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
     """

@@ -8,7 +8,18 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer import run_lineage, runs
-from headwater.api.routes.v2.parameters import Depth, Limit, MaxNodes, Offset, OptionalText, Segment, Text, Time, utc
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Flag,
+    Limit,
+    MaxNodes,
+    Offset,
+    OptionalText,
+    Segment,
+    Text,
+    Time,
+    utc,
+)
 
 
 @get("/runs")
@@ -17,11 +28,14 @@ async def run_list(
     job: OptionalText = None,
     run_state: Annotated[str | None, QueryParameter(name="state")] = None,
     parent: OptionalText = None,
+    stalled: Flag = False,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> runs.Runs:
     """Runs, the latest first."""
-    return await runs.runs(state.database, job=job, state=run_state, parent=parent, limit=limit, offset=offset)
+    return await runs.runs(
+        state.database, job=job, state=run_state, parent=parent, limit=limit, offset=offset, stalled=stalled
+    )
 
 
 @get("/runs/{run_id:str}")

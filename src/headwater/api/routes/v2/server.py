@@ -3,7 +3,8 @@
 from litestar import get
 from litestar.datastructures import State
 
-from headwater.answer import health
+from headwater.answer import health, producers
+from headwater.api.routes.v2.parameters import Time, utc
 
 
 @get("/status")
@@ -13,9 +14,9 @@ async def status(state: State) -> health.Status:
 
 
 @get("/producers")
-async def producers(state: State) -> health.Producers:
-    """Warnings by producer."""
-    return await health.producers(state.database)
+async def producer_list(state: State, since: Time = None) -> producers.Producers:
+    """How each producer is doing."""
+    return await producers.producers(state.database, utc(since))
 
 
 @get("/near-misses")
@@ -24,4 +25,4 @@ async def near_misses(state: State) -> health.NearMisses:
     return await health.near_misses(state.database)
 
 
-handlers = [status, producers, near_misses]
+handlers = [status, producer_list, near_misses]
