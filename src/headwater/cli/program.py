@@ -16,6 +16,7 @@ from headwater.cli import (
     maintenance,
     receipts,
     runs,
+    search,
     sql,
 )
 from headwater.cli.keys import keys
@@ -64,6 +65,7 @@ program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.command("search")(search.search)
 program.add_typer(past, name="history")
 past.command("facets")(history.facets)
 past.command("versions")(history.versions)

@@ -94,8 +94,9 @@ class Known:
 
 
 class Written(msgspec.Struct):
-    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new, or whose facets
-    are (or may be).
+    """What a write met. `created`: datasets, jobs and runs never heard of before.
+
+    `changed`: datasets and jobs that are new, or whose facets are new or may be other ones than before.
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
     """
