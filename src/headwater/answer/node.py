@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -181,8 +182,15 @@ def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
     """Columns from a schema facet; none when it is absent or not of its shape."""
     if schema is None:
         return []
+    fields = _fields(schema)
+    return [msgspec.structs.replace(f, tags=tags.get(f.name, [])) for f in fields] if tags else fields
+
+
+@lru_cache(maxsize=2048)
+def _fields(schema: bytes) -> list[Field]:
+    """Many datasets share a schema, and every answer shows it: decoded once, and never changed by whoever gets it."""
     try:
-        return [Field(f.name, f.type, f.description, tags.get(f.name, [])) for f in known.schema(schema)]
+        return [Field(f.name, f.type, f.description, []) for f in known.schema(schema)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 

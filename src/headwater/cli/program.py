@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, health, history, lineage, local, maintenance, receipts, runs, sql
+from headwater.cli import audit, backup, datasets, health, history, lineage, local, maintenance, receipts, runs, sql
+from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
+from headwater.cli.watch import watch
 
 program = typer.Typer(
     name="headwater",
@@ -55,7 +57,12 @@ program.command("producers")(health.producers)
 program.command("receipt")(receipts.receipt)
 program.command("receipts")(receipts.receipts)
 program.command("rebuild")(maintenance.rebuild)
+program.add_typer(keys, name="keys")
+program.command("audit")(audit.audit)
+program.command("backup")(backup.backup)
+program.command("restore")(backup.restore)
 program.command("doctor")(maintenance.doctor)
+program.command("watch")(watch)
 
 
 def _version(value: bool) -> None:

@@ -12,18 +12,37 @@ import msgspec
 
 from headwater.errors import (
     Ambiguous,
+    Forbidden,
     HeadwaterError,
     InvalidEvent,
     InvalidQuestion,
     NotFound,
     ServerUnavailable,
     TooLarge,
+    Unauthenticated,
 )
 
 _BY_CODE: dict[str, type[HeadwaterError]] = {
-    error.code: error for error in (Ambiguous, InvalidEvent, InvalidQuestion, NotFound, ServerUnavailable, TooLarge)
+    error.code: error
+    for error in (
+        Ambiguous,
+        Forbidden,
+        InvalidEvent,
+        InvalidQuestion,
+        NotFound,
+        ServerUnavailable,
+        TooLarge,
+        Unauthenticated,
+    )
 }
-_BY_STATUS: dict[int, type[HeadwaterError]] = {400: InvalidQuestion, 404: NotFound, 413: TooLarge, 422: InvalidQuestion}
+_BY_STATUS: dict[int, type[HeadwaterError]] = {
+    400: InvalidQuestion,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    413: TooLarge,
+    422: InvalidQuestion,
+}
 
 
 class _Problem(msgspec.Struct):

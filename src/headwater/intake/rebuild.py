@@ -25,12 +25,14 @@ async def rebuild(
         await connection.execute("set local statement_timeout = 0")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
-        projector, known = Projector(Identity(state.rules)), projections.Known()
+        known = projections.Known()
+        projector = Projector(Identity(state.rules), known.committed)
         total, _ = await events.totals(connection)
         await projections.empty(connection)
         async for page in events.pages(connection, _PAGE):
             rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
-            await projections.write(connection, rows, live_runs)
+            async with connection.pipeline() as pipeline:
+                await projections.write(connection, pipeline, rows, live_runs)
             known.learn(rows)
             done += len(page)
             progress(done, total)

@@ -93,3 +93,7 @@ join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c
 -- name: children_with_edges :many
 -- Jobs below these jobs.
 select id, parent_id from jobs where parent_id = any(%(ids)b) order by namespace, name
+
+-- name: walk :many
+-- The live edges a walk in one direction may need; a row of nulls when it stopped early.
+select * from walk_edges(%(datasets)b::uuid[], %(jobs)b::uuid[], %(near)s, %(far)s, %(depth)s, %(most)s)

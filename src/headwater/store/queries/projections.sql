@@ -187,7 +187,7 @@ where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_i
 -- When the oldest report that keeps edges of these jobs alive began. The jobs' rows are locked by then: this transaction spoke of them.
 update jobs set horizon = r.first_at
 from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
-  select first_at from reports where job_id = u.id and not declaration order by first_at desc, report_id offset %(live_runs)s - 1 limit 1) r
+  select first_at from reports where job_id = u.id and not declaration order by first_at desc offset %(live_runs)s - 1 limit 1) r
 where jobs.id = u.id and jobs.horizon is distinct from r.first_at
 
 -- name: settle_names :exec
