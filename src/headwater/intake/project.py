@@ -165,8 +165,7 @@ class _Projection:
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            external = said.external_version or self.offsets(report)
-            made = version.dataset_version_id(dataset, run, job, external)
+            made = version.dataset_version_id(dataset, run, job, self.external_version(said, report))
             self.version_row(made, dataset, run, job, report, said, declared=declared)
             self.column_lineage(job, run, dataset, said)
 
@@ -238,17 +237,16 @@ class _Projection:
     ) -> None:
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
-            "upsert_dataset_versions", made, dataset, run, job, said.external_version or self.offsets(report), declared, self.at, self.digest,
+            "upsert_dataset_versions", made, dataset, run, job, self.external_version(said, report), declared, self.at, self.digest,
             said.schema_id, said.lifecycle, *(counts or (None, None, None)),
         )  # fmt: skip
 
-    def offsets(self, report: DatasetReport) -> str:
-        """Where a stream stood, which is its version."""
-        for key in known.OFFSETS:
-            told = self.decoded(f"facets.{key}", report.here.get(key, report.facets.get(key)), "offsets")
-            if told:
-                return str(told)
-        return ""
+    def external_version(self, said: Told, report: DatasetReport) -> str:
+        """What the storage calls it; else a stream's offsets, which may stand beside the output; else empty."""
+        told = said.external_version
+        for key in known.OFFSETS if not told else ():
+            told = told or self.decoded(f"facets.{key}", report.here.get(key, report.facets.get(key)), "offsets") or ""
+        return told
 
     def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Told:
         """Keep the facets, and what they say of names and sources; all they say."""
