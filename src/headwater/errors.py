@@ -4,6 +4,7 @@
     ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
+    ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
     ├── PortInUse                  port_in_use          something else listens where Headwater should
@@ -44,6 +45,10 @@ class InvalidManifest(HeadwaterError):
 
 class InvalidQuestion(HeadwaterError):
     code = "invalid_question"
+
+
+class InvalidChange(HeadwaterError):
+    code = "invalid_change"
 
 
 class NotFound(HeadwaterError):

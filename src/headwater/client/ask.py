@@ -13,6 +13,7 @@ import msgspec
 from headwater.errors import (
     Ambiguous,
     HeadwaterError,
+    InvalidChange,
     InvalidEvent,
     InvalidQuestion,
     NotFound,
@@ -21,7 +22,8 @@ from headwater.errors import (
 )
 
 _BY_CODE: dict[str, type[HeadwaterError]] = {
-    error.code: error for error in (Ambiguous, InvalidEvent, InvalidQuestion, NotFound, ServerUnavailable, TooLarge)
+    error.code: error
+    for error in (Ambiguous, InvalidChange, InvalidEvent, InvalidQuestion, NotFound, ServerUnavailable, TooLarge)
 }
 _BY_STATUS: dict[int, type[HeadwaterError]] = {400: InvalidQuestion, 404: NotFound, 413: TooLarge, 422: InvalidQuestion}
 

@@ -80,6 +80,9 @@ async def column_edges(
     rows = await sqlfile.load("edges")["past_column_sets" if moment.past else "live_column_sets"].many(
         connection, **given
     )
+    rows += await sqlfile.load("edges")["manual_column_sets"].many(
+        connection, jobs=given["jobs"], targets=given["targets"], as_of=moment.as_of
+    )
     sets = await column_sets.load(connection, {row[2] for row in rows})
     settled = await _settled(connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows))
     found: dict[tuple[object, ...], ColumnEdge] = {}

@@ -1,7 +1,7 @@
 """Writes projections: one statement for each table, whatever the number of rows, all sent at once."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -36,12 +36,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
+    "upsert_annotations": ("target", "kind", "key", "value", "deleted", "author", "at", "change_id", "owner", "field"),
+    "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
 }  # fmt: skip
 
 # Every table that rebuild empties and makes again.
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
     "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
+    "annotations", "edge_changes",
 )  # fmt: skip
 
 _NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
@@ -115,7 +118,7 @@ async def write(connection: Connection, rows: Rows, live_runs: int) -> Written:
     if "upsert_dataset_links" in sent:
         linked = {id_ for row in await sent["upsert_dataset_links"].fetchall() for id_ in row}
     if linked:
-        await queries["settle_names"].exec(connection, ids=sorted(linked))
+        await settle_names(connection, linked)
     created: set[uuid.UUID] = set()
     changed: set[uuid.UUID] = set(linked)
     hidden: set[uuid.UUID] = set()
@@ -135,6 +138,11 @@ async def write(connection: Connection, rows: Rows, live_runs: int) -> Written:
 
 def _arrays(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))
+
+
+async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:
+    """One name for each group of linked datasets that these are in; `lock_names` comes first."""
+    await sqlfile.load("projections")["settle_names"].exec(connection, ids=sorted(ids))
 
 
 async def lock_names(connection: Connection) -> None:

@@ -68,3 +68,14 @@ select id, type, namespace, name, 'name', null::text, count(*) over () from (
   union all select id, 'JOB', namespace, name from jobs where not hidden and (name ilike %(pattern)s or namespace ilike %(pattern)s)) n
 where %(type)s::text is null or type = %(type)s
 order by lower(name) not like lower(%(ending)s), length(name), namespace, name limit %(limit)s
+
+-- name: namespaces_known :many
+-- Which of these namespaces there are, and whether they are hidden.
+select name, hidden from namespaces where name = any(%(names)b::text[])
+
+-- name: of_namespace :many
+-- Datasets and jobs of a namespace, hidden or not.
+select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets where namespace = %(namespace)s and hidden = %(hidden)s
+union all
+select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where namespace = %(namespace)s and hidden = %(hidden)s
+order by 2, 4
