@@ -131,14 +131,14 @@ class Intake:
             for position, w in enumerate(changes.warnings)
         ]
         async with self._database.transaction() as connection:
-            async with connection.pipeline():
+            async with connection.pipeline() as pipeline:
                 await server_state.begin_writing(connection, remembered.generation)
                 if rows.get("upsert_dataset_links"):
                     await projections.lock_names(connection)
                 # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
                 await events.append_warnings(connection, warnings)
-                written = await projections.write(connection, rows, self._live_runs)
+                written = await projections.write(connection, pipeline, rows, self._live_runs)
             new = {row[0] for row in await appended.fetchall()}
             if (written.hidden or written.hidden_namespaces) and (again := _spoken_again(items, told, new, written)):
                 await manual.unhide(connection, again, remembered.projector.understood.identity)

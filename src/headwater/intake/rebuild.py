@@ -31,7 +31,8 @@ async def rebuild(
         await projections.empty(connection)
         async for page in events.pages(connection, _PAGE):
             rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
-            await projections.write(connection, rows, live_runs)
+            async with connection.pipeline() as pipeline:
+                await projections.write(connection, pipeline, rows, live_runs)
             known.learn(rows)
             done += len(page)
             progress(done, total)

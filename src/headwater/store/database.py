@@ -3,6 +3,7 @@
 A `Database` is opened once, by the composition root, and passed down.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
@@ -72,6 +73,17 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute("set transaction isolation level repeatable read, read only")
                 yield connection
+
+
+async def sent(connection: Connection) -> None:
+    """Return when all that a pipeline was given has left this process. To be awaited before a pipeline is synchronised.
+
+    The driver sends a command's last part with the next command; waiting for results with a large part unsent waits for ever, because
+    the server waits for it too.
+    """
+    while connection.pgconn.flush():
+        connection.pgconn.consume_input()
+        await asyncio.sleep(0.0005)
 
 
 class translated:  # noqa: N801 - reads as a statement: `with translated():`

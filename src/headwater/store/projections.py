@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from psycopg import AsyncPipeline
 
 from headwater.store import sqlfile
-from headwater.store.database import Connection
+from headwater.store.database import Connection, sent
 
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 
@@ -102,37 +103,40 @@ class Written(msgspec.Struct):
     hidden_namespaces: set[str]
 
 
-async def write(connection: Connection, rows: Rows, live_runs: int) -> Written:
-    """Merge the rows into their tables, in a pipeline: one journey for all statements. `rows` with links need `lock_names` first."""
+async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
+    """Merge the rows into their tables, in the caller's pipeline (never one of its own: entering a second waits for the first).
+
+    Rows with links need `lock_names` first.
+    """
     queries = sqlfile.load("projections")
-    sent: dict[str, Any] = {}
-    async with connection.pipeline() as pipeline:
-        for name, columns in COLUMNS.items():
-            if given := rows.get(name):
-                sent[name] = await queries[name].send(connection, **_arrays(columns, given))
-        reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
-        if reported:
-            await queries["move_horizons"].send(connection, jobs=reported, live_runs=live_runs)
-        await pipeline.sync()
+    told: dict[str, Any] = {}
+    for name, columns in COLUMNS.items():
+        if given := rows.get(name):
+            told[name] = await queries[name].send(connection, **_arrays(columns, given))
+    reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
+    if reported:
+        await queries["move_horizons"].send(connection, jobs=reported, live_runs=live_runs)
+    await sent(connection)
+    await pipeline.sync()
     linked = set()
-    if "upsert_dataset_links" in sent:
-        linked = {id_ for row in await sent["upsert_dataset_links"].fetchall() for id_ in row}
+    if "upsert_dataset_links" in told:
+        linked = {id_ for row in await told["upsert_dataset_links"].fetchall() for id_ in row}
     if linked:
         await settle_names(connection, linked)
     created: set[uuid.UUID] = set()
     changed: set[uuid.UUID] = set(linked)
     hidden: set[uuid.UUID] = set()
     for name in _NODES:
-        for row in await sent[name].fetchall() if name in sent else ():
+        for row in await told[name].fetchall() if name in told else ():
             if row[1]:
                 created.add(row[0])
                 if name != "upsert_runs":
                     changed.add(row[0])
             elif name != "upsert_runs" and row[2]:
                 hidden.add(row[0])
-    if "upsert_owner_facets" in sent:
-        changed |= {row[0] for row in await sent["upsert_owner_facets"].fetchall() if row[1]}
-    spaces = await sent["upsert_namespaces"].fetchall() if "upsert_namespaces" in sent else ()
+    if "upsert_owner_facets" in told:
+        changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
+    spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
     return Written(created, changed, hidden, {row[0] for row in spaces if row[1]})
 
 
