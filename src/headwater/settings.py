@@ -36,6 +36,12 @@ class LineageSettings(BaseModel):
     )
 
 
+class MetadataSettings(BaseModel):
+    """What people may say."""
+
+    strict_tags: bool = Field(False, description="People may use only tags that are defined.")
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`)."""
 
@@ -45,3 +51,4 @@ class Settings(BaseSettings):
     database: DatabaseSettings = Field(default_factory=lambda: DatabaseSettings())
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
+    metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())

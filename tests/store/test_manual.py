@@ -140,7 +140,8 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
                 for one in part:
                     for query, given in one.items():
                         merged.setdefault(query, []).extend(given)
-                await projections.write(connection, merged, 10)
+                async with connection.pipeline() as pipeline:
+                    await projections.write(connection, pipeline, merged, 10)
                 await annotations.settle(connection, None, None)
         return await fingerprints(database)
 

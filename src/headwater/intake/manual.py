@@ -90,9 +90,7 @@ async def _write(connection: Connection, change: Change, author: str, identity: 
         await projections.lock_names(connection)
     id_ = version.new_id()
     at = (await change_store.append(connection, [_entry(id_, author, change, before, after)]))[id_]
-    await projections.write(connection, manual_rows.rows(change, at, id_, author, identity), 1)
-    owners, namespaces = manual_rows.touched(change, identity)
-    settled = await annotation_store.settle(connection, owners, namespaces)
+    settled = await _project(connection, [(change, at, id_, author)], identity)
     if settled.namespaces:
         # Writers remember namespaces they have spoken of; they have to look again to see that one is hidden.
         await server_state.next_generation(connection)
@@ -109,27 +107,40 @@ async def unhide(connection: Connection, spoken: Sequence[tuple[Target, str]], i
     ]
     entries = [_entry(id_, author, change, {"hidden": {}}, {"hidden": None}) for id_, author, change in told]
     times = await change_store.append(connection, entries)
-    made: dict[str, list[tuple[Any, ...]]] = {}
+    await _project(connection, [(change, times[id_], id_, author) for id_, author, change in told], identity)
+
+
+async def _project(
+    connection: Connection, told: Sequence[tuple[Change, dt.datetime, uuid.UUID, str]], identity: Identity
+) -> annotation_store.Settled:
+    """Changes to tables, and whatever follows from them for names, edges and hiding."""
     owners, namespaces = set[uuid.UUID](), set[str]()
-    for id_, author, change in told:
-        for query, given in manual_rows.rows(change, times[id_], id_, author, identity).items():
-            made.setdefault(query, []).extend(given)
-        ids_, spaces = manual_rows.touched(change, identity)
-        owners |= ids_
+    for change, *_ in told:
+        ids, spaces = manual_rows.touched(change, identity)
+        owners |= ids
         namespaces |= spaces
-    await projections.write(connection, made, 1)
-    await annotation_store.settle(connection, owners, namespaces)
+    await _rows(connection, [manual_rows.rows(*one, identity) for one in told])
+    return await annotation_store.settle(connection, owners, namespaces)
+
+
+async def _rows(connection: Connection, some: Sequence[manual_rows.Rows]) -> None:
+    made: manual_rows.Rows = {}
+    for one in some:
+        for query, given in one.items():
+            made.setdefault(query, []).extend(given)
+    async with connection.pipeline() as pipeline:
+        # No run reports here, so no horizon moves.
+        await projections.write(connection, pipeline, made, live_runs=1)
 
 
 async def replay(connection: Connection, identity: Identity) -> int:
     """Project the whole second log over what events made; the number of changes. Part of a rebuild."""
     done = 0
     async for page in change_store.pages(connection, _PAGE):
-        made: dict[str, list[tuple[Any, ...]]] = {}
-        for id_, at, author, body in page:
-            for query, given in manual_rows.rows(_body.decode(body).change, at, id_, author, identity).items():
-                made.setdefault(query, []).extend(given)
-        await projections.write(connection, made, 1)
+        await _rows(
+            connection,
+            [manual_rows.rows(_body.decode(body).change, at, id_, author, identity) for id_, at, author, body in page],
+        )
         done += len(page)
     await annotation_store.settle(connection, None, None)
     return done

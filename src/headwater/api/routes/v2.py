@@ -9,6 +9,7 @@ from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
 from headwater.answer import catalog, find, health, lineage, runs
+from headwater.api.routes import metadata
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -132,6 +133,7 @@ router = Router(
         status,
         producers,
         near_misses,
+        *metadata.handlers,
     ],
     tags=["Headwater"],
 )
