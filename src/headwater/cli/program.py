@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, runs, sql
+from headwater.cli import datasets, lineage, local, maintenance, metadata, runs, sql
 from headwater.cli.run import run as run_package
 
 program = typer.Typer(
@@ -41,6 +41,7 @@ program.command("lineage")(lineage.lineage)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.command("doctor")(maintenance.doctor)
 
