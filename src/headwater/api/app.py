@@ -13,7 +13,7 @@ from litestar.openapi.config import OpenAPIConfig
 from headwater import __version__, telemetry
 from headwater.api import openapi, page, problems
 from headwater.api.raw_path import RawPath
-from headwater.api.routes import v1, v2
+from headwater.api.routes import v1, v2, v2beta
 from headwater.intake import rebuild
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
@@ -54,7 +54,7 @@ def create_app(settings: Settings) -> Any:
 
     return RawPath(
         Litestar(
-            [v1.router, v2.router, page.page],
+            [v1.router, v2.router, v2beta.router, page.page],
             lifespan=[lifespan],
             exception_handlers=problems.HANDLERS,
             state=State(

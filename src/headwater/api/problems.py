@@ -36,8 +36,12 @@ class Problem(msgspec.Struct):
     detail: dict[str, Any]
 
 
+def status_of(error: errors.HeadwaterError) -> int:
+    return _STATUS.get(type(error), 500)
+
+
 def headwater_error(request: Request[Any, Any, Any], error: errors.HeadwaterError) -> Response[Problem]:
-    status = _STATUS.get(type(error), 500)
+    status = status_of(error)
     if status >= 500 or isinstance(error, errors.DatabaseRefused):
         telemetry.say(telemetry.RequestFailed(request.url.path, error.message))
     headers = {} if error.permanent else {"retry-after": "1"}

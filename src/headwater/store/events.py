@@ -77,14 +77,22 @@ async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[d
 
 
 async def lineage_events(
-    connection: Connection, after: dt.datetime, before: dt.datetime, *, ascending: bool, limit: int, offset: int
+    connection: Connection,
+    after: dt.datetime,
+    before: dt.datetime,
+    *,
+    ascending: bool,
+    limit: int,
+    offset: int,
+    namespace: str | None = None,
 ) -> tuple[list[bytes], int]:
-    """Bodies of run events in a span of time, and how many there are in all."""
+    """Bodies of run events in a span of time, of jobs of a namespace if one is given, and how many there are in all."""
     queries = sqlfile.load("events")
-    rows = await queries["lineage_events"].many(
-        connection, after=after, before=before, ascending=ascending, limit=limit, offset=offset
+    given = {"after": after, "before": before, "namespace": namespace}
+    rows = await queries[f"lineage_events_{'asc' if ascending else 'desc'}"].many(
+        connection, **given, limit=limit, offset=offset
     )
-    (count,) = await queries["count_lineage_events"].one(connection, after=after, before=before)
+    (count,) = await queries["count_lineage_events"].one(connection, **given)
     return [row[0] for row in rows], count
 
 

@@ -1,0 +1,45 @@
+"""One step of a walk over the graph, in either direction at once: the only place here that asks for edges by frontier."""
+
+import uuid
+from collections.abc import Collection
+
+from headwater.model.lineage import Edge
+from headwater.store import edges as edge_store
+from headwater.store.database import Connection
+from headwater.store.edges import Moment
+
+
+async def of_jobs(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[Edge]:
+    """Everything these jobs read and write."""
+    return [
+        *await edge_store.at_jobs(connection, jobs, "in", moment),
+        *await edge_store.at_jobs(connection, jobs, "out", moment),
+    ]
+
+
+async def of_datasets(connection: Connection, datasets: Collection[uuid.UUID], moment: Moment) -> list[Edge]:
+    """Every job that reads or writes these datasets."""
+    return [
+        *await edge_store.at_datasets(connection, datasets, "in", moment),
+        *await edge_store.at_datasets(connection, datasets, "out", moment),
+    ]
+
+
+async def datasets_beyond(
+    connection: Connection, start: Collection[uuid.UUID], *, up: bool, depth: int, moment: Moment
+) -> tuple[set[tuple[uuid.UUID, uuid.UUID]], set[uuid.UUID]]:
+    """(job, dataset it writes) on the way up from these datasets, or down, within so many hops; and every dataset met."""
+    near, far = ("out", "in") if up else ("in", "out")
+    pairs: set[tuple[uuid.UUID, uuid.UUID]] = set()
+    seen, front, jobs_seen = set(start), set(start), set[uuid.UUID]()
+    for _ in range(depth):
+        reached = await edge_store.at_datasets(connection, front, near, moment)
+        jobs = {edge.job for edge in reached} - jobs_seen
+        jobs_seen |= jobs
+        beyond = await edge_store.at_jobs(connection, jobs, far, moment)
+        pairs.update((edge.job, edge.dataset) for edge in (reached if up else beyond))
+        front = {edge.dataset for edge in beyond} - seen
+        seen |= front
+        if not front:
+            break
+    return pairs, seen
