@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dt
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.events import dataset, facet, run_event, schema
 from tests.fixtures.postgres import empty
 
+from headwater.client import event as event_builders
 from headwater.errors import HeadwaterError, InvalidChange, NotFound
 from headwater.intake import manual_rows
 from headwater.intake.accept import Intake
@@ -126,7 +128,7 @@ def test_a_rebuild_makes_the_same_tables(database: Database, run: Any, steps: li
 def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told: list[Any], data: Any) -> None:
     """Each change with its time and id, as the log has it; the tables are those of the log's order whatever order they are applied in."""
     identity = Identity()
-    ids = sorted(version.new_id() for _ in told)
+    ids = sorted(uuid.UUID(event_builders.run_id()) for _ in told)
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     rows = [manual_rows.rows(change, moment, id_, "ada", identity) for change, id_ in zip(told, ids, strict=True)]
 

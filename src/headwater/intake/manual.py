@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
+from headwater.client import event
 from headwater.errors import DatabaseUnavailable, StaleGeneration
 from headwater.intake import manual_rows, manual_targets
-from headwater.model import manual, version
+from headwater.model import manual
 from headwater.model.identity import Identity
 from headwater.model.manual import Change, Fact, Link, Target, Unhide, Unlink
 from headwater.store import annotations as annotation_store
@@ -88,7 +89,7 @@ async def _write(connection: Connection, change: Change, author: str, identity: 
         return Recorded(None, None, author, _action(change), change.target.text, False, before, after)
     if isinstance(change, Link | Unlink):
         await projections.lock_names(connection)
-    id_ = version.new_id()
+    id_ = uuid.UUID(event.run_id())
     at = (await change_store.append(connection, [_entry(id_, author, change, before, after)]))[id_]
     settled = await _project(connection, [(change, at, id_, author)], identity)
     if settled.namespaces:
@@ -102,7 +103,7 @@ async def unhide(connection: Connection, spoken: Sequence[tuple[Target, str]], i
     ids = [target.id for target, _ in spoken if target.kind == "dataset" and target.id is not None]
     groups = await manual_targets.hidden_groups(connection, ids) if ids else {}
     told = [
-        (version.new_id(), author, Unhide(target, tuple(groups.get(target.id, ())) if target.id else ()))
+        (uuid.UUID(event.run_id()), author, Unhide(target, tuple(groups.get(target.id, ())) if target.id else ()))
         for target, author in spoken
     ]
     entries = [_entry(id_, author, change, {"hidden": {}}, {"hidden": None}) for id_, author, change in told]

@@ -118,24 +118,25 @@ async def _column(connection: Connection, target: Target) -> Target:
 
 async def _tag(connection: Connection, change: Tag, *, strict: bool) -> Tag:
     """The tag as its schema spells it, with a value that fits."""
-    held = {a.kind: a for a in (await annotation_store.of_targets(connection, [Target("tag", change.name).text])).get(
-        Target("tag", change.name).text, []
-    )}  # fmt: skip
-    told = held.get("schema")
-    if told is None or told.deleted:
-        if strict:
-            raise InvalidChange(
-                f"the tag {change.name!r} is not defined, and here only defined tags may be used", tag=change.name
-            )
-        return msgspec.structs.replace(
-            change, value=tags.fitted(change.name, None, change.value, _place(change.target))
+    found = await defined(connection, change.name)
+    if found is None and strict:
+        raise InvalidChange(
+            f"the tag {change.name!r} is not defined, and here only defined tags may be used", tag=change.name
         )
-    schema = schema_of(told)
-    value = tags.fitted(change.name, schema, change.value, _place(change.target))
-    return Tag(change.target, str(told.value["name"]), value)
+    name, schema = found or (change.name, None)
+    return Tag(change.target, name, tags.fitted(name, schema, change.value, _place(change.target)))
 
 
-def schema_of(annotation: Annotation) -> tags.TagSchema:
+async def defined(connection: Connection, tag: str) -> tuple[str, tags.TagSchema] | None:
+    """A tag's spelling and schema, or None where nobody defined it."""
+    target = Target("tag", tag).text
+    for one in (await annotation_store.of_targets(connection, [target])).get(target, ()):
+        if one.kind == "schema" and not one.deleted:
+            return str(one.value["name"]), _schema(one)
+    return None
+
+
+def _schema(annotation: Annotation) -> tags.TagSchema:
     return msgspec.convert({k: v for k, v in annotation.value.items() if k != "name"}, tags.TagSchema)
 
 

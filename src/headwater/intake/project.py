@@ -26,6 +26,8 @@ from headwater.model.run import RunState, state_of
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
 DECLARED = "headwater_declared"
+# The mark of a run that was made and did not begin.
+ANNOUNCED = "headwater_announced"
 # Facets that stay the same from run to run and are kept as one set. Any other name is a set of its own, so that what changes with every
 # run does not make a new set of the rest.
 _LASTING = frozenset({
@@ -128,6 +130,8 @@ class _Projection:
         explicit = "lineage" in event.job_facets
         job = self.job(event.job, parent=None if parent is None else version.job_id(parent.job), explicit=explicit)
         state = state_of(event.event_type) or RunState.OTHER
+        if event.event_type is None and ANNOUNCED in event.run_facets:
+            state = RunState.NEW
         parent_run = None if parent is None else version.run_id(parent.run_id)[0]
         nominal = self.decoded("run.facets.nominalTime", event.run_facets.get("nominalTime"), "nominal_time") or (
             None,

@@ -1,8 +1,6 @@
 """Ids derived from content: the same fact has the same id on every server and after every replay."""
 
 import hashlib
-import os
-import time
 import uuid
 
 from headwater.model.names import DatasetName, JobName
@@ -75,10 +73,3 @@ def content_id(content: bytes) -> uuid.UUID:
 def event_digest(body: bytes) -> bytes:
     """16 bytes over the event as received: its identity in the log, and what breaks ties of event time."""
     return hashlib.blake2b(body, digest_size=16).digest()
-
-
-def new_id() -> uuid.UUID:
-    """A UUIDv7 (RFC 9562): for what is not content and happens once, in order of time."""
-    random = int.from_bytes(os.urandom(10))
-    value = (time.time_ns() // 1_000_000 & (1 << 48) - 1) << 80 | 7 << 76 | (random >> 68 & 0xFFF) << 64
-    return uuid.UUID(int=value | 2 << 62 | random & (1 << 62) - 1)

@@ -52,6 +52,18 @@ async def of_kind(connection: Connection, kind: str, *, limit: int, offset: int)
     return [_annotation(row) for row in rows]
 
 
+async def of_things(connection: Connection, kind: str) -> list[Annotation]:
+    """Everything that holds of every `namespace`, `source` or `tag`."""
+    return [
+        _annotation(row) for row in await sqlfile.load("annotations")["of_things"].many(connection, prefix=f"{kind}:")
+    ]
+
+
+async def tag_names(connection: Connection) -> list[str]:
+    """Every tag that people put on something, as they spell it."""
+    return [row[0] for row in await sqlfile.load("annotations")["tag_names"].many(connection)]
+
+
 class Settled(msgspec.Struct):
     """What followed: datasets and jobs whose names or hiding changed, and namespaces whose hiding did."""
 

@@ -10,6 +10,7 @@ create index changes_by_other on changes (other, at) where other <> '';
 -- `owner`: the id of the dataset or job; null for namespaces, sources and tags. `field`: a column of it, or empty.
 alter table annotations add column owner uuid, add column field text not null default '';
 create index annotations_by_owner on annotations (owner) where owner is not null;
+create index annotations_of_things on annotations (target) where owner is null;
 
 -- Every time a person drew or removed an edge: an edge holds at a time when the latest of them by then drew it. `set_id`: its columns.
 create table edge_changes (

@@ -18,6 +18,15 @@ where target = any(%(targets)b) order by target, kind, key
 select target, target, field, kind, key, value::text, deleted, author, at from annotations
 where kind = %(kind)s and not deleted order by target, key limit %(limit)s offset %(offset)s
 
+-- name: of_things :many
+-- What people say of what is neither dataset nor job, by the beginning of its node id.
+select target, target, field, kind, key, value::text, deleted, author, at from annotations
+where owner is null and not deleted and starts_with(target, %(prefix)s) order by target, kind, key
+
+-- name: tag_names :many
+-- Tags that people put on something.
+select distinct value->>'name' from annotations where kind = 'tag' and not deleted order by 1
+
 -- name: settle_hidden_datasets :many
 -- Datasets are hidden as people said last; those that changed.
 update datasets d set hidden = not a.deleted from annotations a
