@@ -3,7 +3,7 @@
 import os
 import sys
 
-pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.app", "tests.fixtures.people"]
+pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.app", "tests.fixtures.people", "tests.fixtures.served"]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
