@@ -160,6 +160,9 @@ class RemoveTag(msgspec.Struct, frozen=True, tag="remove_tag", tag_field="action
 
     name: str
 
+    def __post_init__(self) -> None:
+        _named(self.name, "a tag")
+
     @property
     def target(self) -> Target:
         return Target("tag", self.name)
@@ -172,6 +175,7 @@ class NameNamespace(msgspec.Struct, frozen=True, tag="name_namespace", tag_field
     owner: str
 
     def __post_init__(self) -> None:
+        _named(self.name, "a namespace")
         _named(self.owner, "an owner")
 
     @property
@@ -188,6 +192,7 @@ class NameSource(msgspec.Struct, frozen=True, tag="name_source", tag_field="acti
     description: str | None = None
 
     def __post_init__(self) -> None:
+        _named(self.name, "a source")
         _named(self.type, "a type of source")
         _named(self.url, "a source's address")
         _text(self.description, "a description")
