@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo test check fix lock web clean bench
+.PHONY: help setup demo test check fix lock web clean bench lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -41,6 +41,9 @@ fix: $(STAMP) ## format and repair what ruff can
 
 lock: $(STAMP) ## write requirements/*.txt again from *.in
 	@scripts/lock
+
+lint-deploy: ## check deploy/: image, Compose file, Helm chart
+	@scripts/lint-deploy
 
 bench: $(STAMP) web ## every benchmark of benchmarks/RESULTS.md
 	@scripts/bench

@@ -3,7 +3,15 @@
 import os
 import sys
 
-pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.app", "tests.fixtures.people", "tests.fixtures.served"]
+pytest_plugins = [
+    "tests.fixtures.postgres",
+    "tests.fixtures.app",
+    "tests.fixtures.servers",
+    "tests.fixtures.identity",
+    "tests.fixtures.processes",
+    "tests.fixtures.people",
+    "tests.fixtures.served",
+]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

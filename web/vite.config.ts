@@ -13,5 +13,10 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
   },
   worker: { format: "es" },
-  server: { proxy: { "/api": process.env.HEADWATER_URL ?? "http://127.0.0.1:5000" } },
+  server: {
+    proxy: {
+      "/api": process.env.HEADWATER_URL ?? "http://127.0.0.1:5000",
+      "/auth": process.env.HEADWATER_URL ?? "http://127.0.0.1:5000",
+    },
+  },
 });

@@ -3,6 +3,7 @@
     HeadwaterError                 code, permanent
     ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
+    ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
     ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
@@ -11,10 +12,18 @@
     ├── PortInUse                  port_in_use          something else listens where Headwater should
     ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
+    ├── Unauthenticated            unauthenticated      nobody is known by what was sent: a key, a token or signing in is needed
+    ├── Forbidden                  forbidden            who asks is known and may not do this
+    ├── NotSecured                 not_secured          the server would be open to a network and nobody asked for that by name
+    ├── SignInFailed               sign_in_failed       the identity provider, or what came back from it, is not to be trusted
+    ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
+    ├── TooSlow                    too_slow             retryable: the body did not arrive in time
+    ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
+    ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
-    ├── Overloaded                 overloaded           retryable: more is waiting to be written than this server takes on
+    ├── Overloaded                 overloaded           retryable: more is being answered, or waits to be written, than this server takes on
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
 
 `permanent` decides everything downstream: 4xx or 503, dead letter or retry, exit 1 or "try again".
@@ -42,6 +51,10 @@ class InvalidEvent(HeadwaterError):
 
 class InvalidManifest(HeadwaterError):
     code = "invalid_manifest"
+
+
+class InvalidSettings(HeadwaterError):
+    code = "invalid_settings"
 
 
 class InvalidQuestion(HeadwaterError):
@@ -74,6 +87,41 @@ class NotInstalled(HeadwaterError):
 
 class TooLarge(HeadwaterError):
     code = "too_large"
+
+
+class Unauthenticated(HeadwaterError):
+    code = "unauthenticated"
+
+
+class Forbidden(HeadwaterError):
+    code = "forbidden"
+
+
+class NotSecured(HeadwaterError):
+    code = "not_secured"
+
+
+class SignInFailed(HeadwaterError):
+    code = "sign_in_failed"
+
+
+class ProviderUnavailable(HeadwaterError):
+    code = "provider_unavailable"
+    permanent = False
+
+
+class TooSlow(HeadwaterError):
+    code = "too_slow"
+    permanent = False
+
+
+class TimedOut(HeadwaterError):
+    code = "timed_out"
+    permanent = False
+
+
+class RestoreRefused(HeadwaterError):
+    code = "restore_refused"
 
 
 class DatabaseRefused(HeadwaterError):

@@ -5,9 +5,12 @@ few knobs in `headwater.client.config`, because this module costs an import of p
 """
 
 from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from headwater.errors import InvalidSettings
 
 
 class DatabaseSettings(BaseModel):
@@ -26,6 +29,56 @@ class ServerSettings(BaseModel):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(5000, ge=1, le=65535, description="Port to listen on.")
     max_body_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="A larger request body is refused with 413.")
+    root_path: str = Field("", description="The path a proxy serves Headwater below, such as /lineage.")
+    public_url: str | None = Field(None, description="Where browsers reach the page; sign-in comes back to it.")
+    workers: int = Field(1, ge=1, le=64, description="Server processes.")
+    max_concurrent: int = Field(256, ge=1, description="Requests one process answers at once; more are told 503.")
+    request_seconds: float = Field(120.0, gt=0, description="An answer that has not begun by then is a 503.")
+    header_seconds: float = Field(30.0, gt=0, le=60, description="A client that sends its headers slower is let go.")
+    body_seconds: float = Field(30.0, gt=0, description="A body may take this, and 1 s more for each 16 KiB that came.")
+    shutdown_seconds: int = Field(20, ge=1, description="Requests in flight have this long to finish at the end.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug has a line a request.")
+
+    @field_validator("root_path")
+    @classmethod
+    def _rooted(cls, path: str) -> str:
+        trimmed = path.strip("/")
+        return f"/{trimmed}" if trimmed else ""
+
+
+class OidcSettings(BaseModel):
+    """Signing in with an OpenID Connect provider. On when `issuer` is set."""
+
+    issuer: str | None = Field(None, description="Address of the provider, as its tokens name it.")
+    client_id: str = Field("", description="What the provider calls Headwater.")
+    client_secret: str = Field("", repr=False, description="Empty for a public client: PKCE alone protects the code.")
+    scopes: str = Field("openid profile email", description="What is asked of the provider.")
+    role_claim: str = Field("groups", description="The claim that holds a person's groups; a.b is b inside a.")
+    roles: str = Field("", description="group=role, separated by commas: data-platform=admin,analysts=read.")
+    default_role: Literal["none", "read", "write", "admin"] | None = Field(
+        None, description="Of whom no group speaks; without it read where allowed_domains is set, else none."
+    )
+    allowed_domains: str = Field("", description="Mail domains that may come in, separated by commas; empty: any.")
+    audiences: str = Field("", description="Audiences whose tokens the API takes, besides client_id.")
+
+
+class AccessSettings(BaseModel):
+    """Who may ask and who may change."""
+
+    mode: Literal["auto", "open", "keys"] = Field(
+        "auto", description="auto: open on a loopback address where no access was set up, keys everywhere else."
+    )
+    admin_key: str | None = Field(
+        None, min_length=16, repr=False, description="A key with every right that needs no database."
+    )
+    public_metrics: bool = Field(False, description="/metrics is answered without a key.")
+    session_hours: float = Field(12.0, gt=0, le=720, description="How long a person stays signed in.")
+    oidc: OidcSettings = Field(default_factory=lambda: OidcSettings())
+
+    @field_validator("admin_key", mode="before")
+    @classmethod
+    def _given(cls, key: object) -> object:
+        return key or None  # an empty variable is how some tools leave one out
 
 
 class LineageSettings(BaseModel):
@@ -43,12 +96,28 @@ class MetadataSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Everything, read from the environment (`HEADWATER_…`, nested with `__`)."""
+    """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
-    model_config = SettingsConfigDict(env_prefix="HEADWATER_", env_nested_delimiter="__", extra="ignore")
+    Raises InvalidSettings, which names the variables and never their values: some are secrets.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="HEADWATER_", env_nested_delimiter="__", extra="ignore", hide_input_in_errors=True
+    )
 
     home: Path = Field(Path("~/.headwater"), description="Data of the embedded database, logs and the process file.")
     database: DatabaseSettings = Field(default_factory=lambda: DatabaseSettings())
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
+    access: AccessSettings = Field(default_factory=lambda: AccessSettings())
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            told = error.errors(include_input=False, include_url=False, include_context=False)
+            named = [("HEADWATER_" + "__".join(map(str, one["loc"])).upper(), one["msg"]) for one in told]
+            raise InvalidSettings(
+                "; ".join(f"{name}: {words}" for name, words in named), variables=[name for name, _ in named]
+            ) from None

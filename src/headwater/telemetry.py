@@ -1,10 +1,15 @@
 """Named log events: each line Headwater's server logs is one of these, so that it can be found and tested by name.
 
+Figures go the same way: `measure` tells whoever listens (the server's metrics), `span` opens a span where traces are on. Nobody listens in
+a library or a command, and then both cost next to nothing.
+
 `set_up` is the only logging set-up; libraries never call it.
 """
 
 import logging
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
@@ -38,11 +43,107 @@ class RequestFailed(LogEvent, frozen=True):
     error: str
 
 
-def say(event: LogEvent) -> None:
-    """Log the event at its level, under the logger `headwater`."""
-    logging.getLogger("headwater").log(event.level, "%s", event)
+class RequestAnswered(LogEvent, frozen=True):
+    """The access log: `actor` is who asked, by name."""
+
+    level = logging.DEBUG
+    method: str
+    path: str
+    status: int
+    seconds: float
+    bytes: int
+    actor: str
+
+
+class OpenToNetwork(LogEvent, frozen=True):
+    """Everybody who reaches the address may read and change everything; it was asked for by name."""
+
+    level = logging.WARNING
+    host: str
+
+
+class AuditLost(LogEvent, frozen=True):
+    """A change was made and its row could not be written: this line is the row."""
+
+    level = logging.ERROR
+    change: str
+    error: str
+
+
+class TracesOff(LogEvent, frozen=True):
+    """Traces were asked for and cannot be sent."""
+
+    level = logging.WARNING
+    reason: str
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Base of what is measured: figures without a log line."""
+
+
+class EventsTaken(Measured, frozen=True):
+    """What became of one request's events; `batch` is how many came in it."""
+
+    batch: int
+    accepted: int
+    duplicate: int
+    refused: int
+
+
+class Projected(Measured, frozen=True):
+    """How long one transaction took to append `events` events and make the tables follow."""
+
+    events: int
+    seconds: float
+
+
+class AccessRefused(Measured, frozen=True):
+    """A request was not let in: `code` is the error's."""
+
+    code: str
+
+
+_listeners: list[Callable[[Measured], None]] = []
+_spans: list[Callable[[str, dict[str, int]], AbstractContextManager[object]]] = []
+
+
+def measure(figures: Measured) -> None:
+    """Tell whoever listens."""
+    for listener in _listeners:
+        listener(figures)
+
+
+def listen(listener: Callable[[Measured], None]) -> Callable[[], None]:
+    """Hear every measurement from now on; call what is returned to stop."""
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
+
+
+def span(name: str, **attributes: int) -> AbstractContextManager[object]:
+    """A span around a block, where traces are on."""
+    return _spans[0](name, attributes) if _spans else nullcontext()
+
+
+def trace(start: Callable[[str, dict[str, int]], AbstractContextManager[object]]) -> Callable[[], None]:
+    """Turn spans on; call what is returned to turn them off."""
+    _spans.insert(0, start)
+    return lambda: _spans.remove(start)
+
+
+def say(event: LogEvent, cause: BaseException | None = None) -> None:
+    """Log the event at its level, under the logger `headwater`; `cause` with its traceback."""
+    logging.getLogger("headwater").log(event.level, "%s", event, exc_info=cause)
+
+
+def heard(level: int) -> bool:
+    """Whether an event of this level is written anywhere."""
+    return logging.getLogger("headwater").isEnabledFor(level)
 
 
 def set_up(level: int = logging.INFO) -> None:
     """Send Headwater's log lines to standard error. Called once, by the entry point of a server process."""
-    logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # What libraries say below INFO is not ours to show.
+    logging.basicConfig(
+        stream=sys.stderr, level=max(level, logging.INFO), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    logging.getLogger("headwater").setLevel(level)

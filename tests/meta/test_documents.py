@@ -13,9 +13,10 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def routes() -> list[str]:
-    from headwater.api.routes import v2
+    from headwater.api.routes import admin, auth, v2
 
-    return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", route.path) for route in v2.router.routes})
+    found = [route.path for router in (v2.router, admin.router, auth.router) for route in router.routes]
+    return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", path) for path in found})
 
 
 @pytest.mark.parametrize("route", routes())
@@ -48,16 +49,31 @@ def test_every_command_is_described(command: str) -> None:
 def settings() -> list[str]:
     from headwater.settings import Settings
 
-    found = []
-    for name, field in Settings.model_fields.items():
-        nested = getattr(field.annotation, "model_fields", None)
-        found += [f"HEADWATER_{name}__{inner}".upper() for inner in nested] if nested else [f"HEADWATER_{name}".upper()]
-    return found
+    def variables(model: Any, prefix: str) -> list[str]:
+        found = []
+        for name, field in model.model_fields.items():
+            nested = hasattr(field.annotation, "model_fields")
+            found += variables(field.annotation, f"{prefix}{name}__") if nested else [f"{prefix}{name}".upper()]
+        return found
+
+    return variables(Settings, "HEADWATER_")
 
 
 @pytest.mark.parametrize("variable", settings())
 def test_every_setting_is_described(variable: str) -> None:
     assert f"`{variable}`" in SETTINGS
+
+
+def test_the_metrics_are_those_of_the_page() -> None:
+    from headwater.api.metrics import NAMES
+
+    page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
+    made = [
+        (name, kind, ", ".join(f"`{label}`" for label in labels) or "–", words)
+        for name, (kind, labels, words) in NAMES.items()
+    ]
+    assert told == made
 
 
 def test_every_error_is_in_the_tree() -> None:

@@ -1,7 +1,7 @@
 // The frame of the page: the bar on top, and under it the start page or a graph, as the address says.
 import { MantineProvider } from "@mantine/core";
 import { useEffect } from "react";
-import { useStatus } from "./api/queries.ts";
+import { useSignIn, useStatus } from "./api/queries.ts";
 import { LineagePage } from "./pages/lineage-page.tsx";
 import { StartPage } from "./pages/start-page.tsx";
 import { focusSearch, SearchBox } from "./search/search-box.tsx";
@@ -12,6 +12,7 @@ export function App() {
   const { theme, toggle } = useTheme();
   const url = useUrl();
   const status = useStatus();
+  const signIn = useSignIn(status.error);
 
   useEffect(() => {
     document.title = url.node ? `${url.node.replace(/^(dataset|job):/, "").slice(0, 80)} · Headwater` : "Headwater";
@@ -51,6 +52,7 @@ export function App() {
             </div>
           )}
           <div className="end">
+            {signIn.data && <a href={signIn.data}>Sign in</a>}
             {status.data && <span className="mono">{status.data.version}</span>}
             <button
               type="button"

@@ -9,6 +9,7 @@ from headwater.store import events as event_store
 from headwater.store import nodes as node_store
 from headwater.store import server as server_store
 from headwater.store.database import Database
+from headwater.store.migrate import files as migration_files
 
 _STARTED = dt.datetime.now(dt.UTC)
 
@@ -63,6 +64,26 @@ class NearMiss(msgspec.Struct):
 
 class NearMisses(msgspec.Struct):
     near_misses: list[NearMiss]
+
+
+class LogSize(msgspec.Struct):
+    """`events` is PostgreSQL's estimate."""
+
+    bytes: int
+    events: int
+
+
+async def log_size(database: Database) -> LogSize:
+    """How big the event log is, from PostgreSQL's own books."""
+    async with database.connection() as connection:
+        return LogSize(*await server_store.log_size(connection))
+
+
+async def unready(database: Database) -> list[str]:
+    """Migrations of this version that have not run; empty when the database is ready. Raises DatabaseUnavailable, DatabaseRefused."""
+    async with database.connection() as connection:
+        done = await server_store.migrations(connection)
+    return [name for name, _ in migration_files() if name not in done]
 
 
 async def near_misses(database: Database) -> NearMisses:

@@ -8,6 +8,7 @@ only those ways (OpenLineage's rule of precedence).
 import datetime as dt
 import uuid
 from collections import defaultdict
+from collections.abc import Collection
 
 import msgspec
 
@@ -18,7 +19,7 @@ from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store import edges as edge_store
 from headwater.store.database import Connection, Database
-from headwater.store.edges import Moment
+from headwater.store.edges import Ahead, Moment
 from headwater.store.nodes import NodeRow
 
 DIRECTIONS = ("both", "upstream", "downstream")
@@ -107,16 +108,21 @@ class Walk:
         sign = -1 if direction == "upstream" else 1
         near, far = ("out", "in") if direction == "upstream" else ("in", "out")
         seen: set[uuid.UUID] = set(datasets)
+        ahead = None
+        if not self.moment.past:
+            ahead = await edge_store.ahead(
+                self.connection, datasets, jobs, direction, self.question.depth, 2 * self.question.max_nodes
+            )
         from_jobs: dict[uuid.UUID, set[uuid.UUID] | None] = dict.fromkeys(jobs)
         for hop in range(1, self.question.depth + 1):
             if datasets:
                 via: dict[uuid.UUID, set[uuid.UUID]] = {}
-                for edge in await edge_store.at_datasets(self.connection, datasets, near, self.moment):
+                for edge in await self.at_datasets(ahead, datasets, near):
                     self.enter(edge.job, sign * hop)
                     self.keep(edge)
                     via.setdefault(edge.job, set()).add(edge.dataset)
                 from_jobs = dict(via)
-            found = await edge_store.at_jobs(self.connection, from_jobs.keys(), far, self.moment)
+            found = await self.at_jobs(ahead, from_jobs.keys(), far)
             allowed = await edge_store.explicit_pairs(
                 self.connection, {e.job for e in found if e.explicit}, self.moment
             )
@@ -131,11 +137,21 @@ class Walk:
                     datasets.add(edge.dataset)
             if not datasets:
                 return
-        for edge in await edge_store.at_datasets(self.connection, datasets, near, self.moment):
+        for edge in await self.at_datasets(ahead, datasets, near):
             if edge.job not in self.hops:
                 self.beyond[direction][edge.dataset].add(edge.job)
             else:
                 self.keep(edge)
+
+    async def at_datasets(self, ahead: Ahead | None, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        if ahead is not None and ahead.whole:
+            return ahead.at_datasets(ids, direction)
+        return await edge_store.at_datasets(self.connection, ids, direction, self.moment)
+
+    async def at_jobs(self, ahead: Ahead | None, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        if ahead is not None and ahead.whole:
+            return ahead.at_jobs(ids, direction)
+        return await edge_store.at_jobs(self.connection, ids, direction, self.moment)
 
     def keep(self, edge: Edge) -> None:
         if edge.job in self.hops and edge.dataset in self.hops:
@@ -172,7 +188,7 @@ async def lineage(database: Database, question: Question, live_runs: int = 10) -
     if not 0 <= question.depth <= 100:
         raise InvalidQuestion("depth goes from 0 to 100", depth=question.depth)
     moment = Moment(question.as_of or "infinity", live_runs)
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await node_row(connection, question.node)
         if question.as_of is not None and row.first_seen > question.as_of:
             raise NotFound(
@@ -229,9 +245,9 @@ def _answer(
 ) -> Lineage:
     for id_, found in nodes.items():
         found.hop = walk.hops[id_]
-        found.hidden_upstream = len(walk.beyond["upstream"].get(id_, set()) - walk.hops.keys())
-        found.hidden_downstream = len(walk.beyond["downstream"].get(id_, set()) - walk.hops.keys())
-    hidden = {job for side in walk.beyond.values() for jobs in side.values() for job in jobs} - walk.hops.keys()
+        found.hidden_upstream = sum(job not in walk.hops for job in walk.beyond["upstream"].get(id_, ()))
+        found.hidden_downstream = sum(job not in walk.hops for job in walk.beyond["downstream"].get(id_, ()))
+    hidden = {job for side in walk.beyond.values() for jobs in side.values() for job in jobs if job not in walk.hops}
     reason = (
         f"max_nodes={question.max_nodes} reached"
         if walk.capped

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -148,22 +149,36 @@ def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
     """Columns from a schema facet; none when it is absent or not of its shape."""
     if schema is None:
         return []
+    fields = _fields(schema)
+    return [msgspec.structs.replace(f, tags=tags.get(f.name, [])) for f in fields] if tags else fields
+
+
+@lru_cache(maxsize=2048)
+def _fields(schema: bytes) -> list[Field]:
+    """Many datasets share a schema, and every answer shows it: decoded once, and never changed by whoever gets it."""
     try:
-        return [Field(f.name, f.type, f.description, tags.get(f.name, [])) for f in known.schema(schema)]
+        return [Field(f.name, f.type, f.description, []) for f in known.schema(schema)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
 
 def fields_with(words: Words, schema: bytes | None, tags: bytes | None) -> list[Field]:
     """Columns with what people say of them; those that only people speak of come last."""
-    told = told_tags(tags)
+    told, spoken = told_tags(tags), words.fields
     found = fields_of(schema, {})
+    if not spoken and set(told) <= {""}:
+        return found
     known_fields = {field.name for field in found}
-    found += [Field(name, None, None, []) for name in words.fields if name not in known_fields]
-    for field in found:
-        field.description = words.description(field.name) or field.description
-        field.tags = [tag.text for tag in words.tags(told.get(field.name, ()), field.name)]
-    return found
+    found = [*found, *(Field(name, None, None, []) for name in spoken if name not in known_fields)]
+    return [
+        Field(
+            field.name,
+            field.type,
+            words.description(field.name) or field.description,
+            [tag.text for tag in words.tags(told.get(field.name, ()), field.name)],
+        )
+        for field in found
+    ]
 
 
 def tags_with(words: Words, body: bytes | None) -> list[Tag]:

@@ -1,6 +1,10 @@
 """The composition root: settings to a running ASGI application."""
 
+import asyncio
+import gc
+import logging
 import os
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,14 +13,21 @@ from typing import Any
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
-from headwater.api import openapi, page, problems
+from headwater.api import access, compression, openapi, page, problems, tracing
+from headwater.api.audit import Audit
+from headwater.api.limits import Limits
+from headwater.api.metrics import Metrics
+from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
-from headwater.api.routes import v1, v2, v2beta
+from headwater.api.routes import admin, auth, health, v1, v2, v2beta
+from headwater.api.sessions import Sessions
 from headwater.intake import rebuild
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
+from headwater.store import secrets
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
 
@@ -32,65 +43,144 @@ def create_app(settings: Settings) -> Any:
         statement_timeout_seconds=settings.database.statement_timeout_seconds,
     )
 
+    intake = Intake(database, settings.lineage.live_runs)
+    metrics, traces = Metrics(), tracing.provider()
+
     @asynccontextmanager
-    async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
         began = time.monotonic()
         await database.open()
+        quiet = [telemetry.listen(metrics.measured)]
+        if traces:
+            quiet.append(telemetry.trace(tracing.spans(traces)))
         try:
-            for name in await migrate(database):
-                telemetry.say(telemetry.MigrationApplied(name))
-            if await rebuild.needed(database):
-                telemetry.say(telemetry.RebuildStarted())
-                await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
+            await _prepare(settings, database)
+            app.state.access = await _access(settings, database)
             telemetry.say(
                 telemetry.ServerReady(
-                    f"http://{settings.server.host}:{settings.server.port}",
+                    f"http://{settings.server.host}:{settings.server.port}{settings.server.root_path}",
                     round(time.monotonic() - began, 3),
                 )
             )
             yield
         finally:
+            for stop in quiet:
+                stop()
+            if traces:
+                await asyncio.to_thread(traces.shutdown)
             await database.close()
 
-    return RawPath(
-        Litestar(
-            [v1.router, v2.router, v2beta.router, page.page],
-            lifespan=[lifespan],
-            exception_handlers=problems.HANDLERS,
-            state=State(
-                {"database": database, "intake": Intake(database, settings.lineage.live_runs), "settings": settings}
-            ),
-            openapi_config=OpenAPIConfig("Headwater", __version__, path="/schema"),
-            plugins=[openapi.VerbatimJson()],
-            request_max_body_size=None,
-            logging_config=None,
-        )
+    server = settings.server
+    limits = Limits(server.max_concurrent, server.request_seconds, server.body_seconds, server.max_body_bytes)
+    numbers = health.public_metrics if settings.access.public_metrics else health.metrics
+    app: Any = Litestar(
+        [
+            v1.router,
+            v2.router,
+            v2beta.router,
+            admin.router,
+            auth.router,
+            health.healthz,
+            health.readyz,
+            numbers,
+            page.page,
+        ],
+        lifespan=[lifespan],
+        guards=[access.guard],
+        middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
+        exception_handlers=problems.HANDLERS,
+        state=State({"database": database, "intake": intake, "settings": settings, "metrics": metrics}),
+        openapi_config=OpenAPIConfig(
+            "Headwater",
+            __version__,
+            path="/schema",
+            servers=[Server(url=server.root_path or "/")],
+            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
+            security=[{"key": []}],
+        ),
+        plugins=[openapi.VerbatimJson()],
+        request_max_body_size=None,
+        logging_config=None,
+    )
+    if traces:
+        app = tracing.Traced(app, traces)
+    return RawPath(Observed(app, metrics, database.pool), server.root_path)
+
+
+async def _prepare(settings: Settings, database: Database) -> None:
+    """The schema of this version, and tables that follow the log."""
+    for name in await migrate(database):
+        telemetry.say(telemetry.MigrationApplied(name))
+    if await rebuild.needed(database):
+        telemetry.say(telemetry.RebuildStarted())
+        await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
+
+
+async def _access(settings: Settings, database: Database) -> access.Access:
+    """Who is let in, as the settings say on this address. Raises NotSecured."""
+    closed, sign_in = await access.closed(settings, database), None
+    if settings.access.oidc.issuer:
+        async with database.connection() as connection:
+            sign_in = Sessions(settings.access, await secrets.shared(connection, "sessions"))
+    return access.Access(
+        database,
+        closed=closed,
+        admin_key=settings.access.admin_key,
+        public_url=settings.server.public_url,
+        sign_in=sign_in,
     )
 
 
 def from_environment() -> Any:
     """What the server's worker process loads."""
-    telemetry.set_up()
-    return create_app(Settings())
+    settings = Settings()
+    telemetry.set_up(logging.getLevelNamesMapping()[settings.server.log_level.upper()])
+    app = create_app(settings)
+    # What is loaded now stays; looking through it again and again for cycles costs a tenth of the time under load.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    return app
+
+
+async def _check(settings: Settings) -> None:
+    """Say what stands in the way before a worker is started: the database, its schema, and access."""
+    async with Database(settings.database.url or "", pool_size=2) as database:
+        await _prepare(settings, database)
+        await access.closed(settings, database)
 
 
 def serve(settings: Settings) -> None:
-    """Serve until told to stop (SIGINT, SIGTERM). The worker reads its settings from the environment."""
+    """Serve until told to stop (SIGINT, SIGTERM): then requests in flight may finish. Workers read their settings from the environment.
+
+    Raises NotSecured, DatabaseUnavailable or DatabaseRefused before anything listens.
+    """
     from granian import Granian
     from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
+    server = settings.server
     os.environ["HEADWATER_DATABASE__URL"] = settings.database.url or ""
-    os.environ["HEADWATER_SERVER__HOST"] = settings.server.host
-    os.environ["HEADWATER_SERVER__PORT"] = str(settings.server.port)
-    Granian(
-        "headwater.api.app:from_environment",
-        factory=True,
-        address=settings.server.host,
-        port=settings.server.port,
-        interface=Interfaces.ASGI,
-        workers=1,
-        websockets=False,
-        log_level=LogLevels.warning,
-        respawn_failed_workers=False,
-    ).serve()
+    os.environ["HEADWATER_SERVER__HOST"] = server.host
+    os.environ["HEADWATER_SERVER__PORT"] = str(server.port)
+    telemetry.set_up(logging.getLevelNamesMapping()[server.log_level.upper()])
+    asyncio.run(_check(settings))
+    with tempfile.TemporaryDirectory(prefix="headwater-metrics-") as shared:
+        if server.workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        Granian(
+            "headwater.api.app:from_environment",
+            factory=True,
+            address=server.host,
+            port=server.port,
+            interface=Interfaces.ASGI,
+            workers=server.workers,
+            websockets=False,
+            # More than we answer at once must still be told so; connections that are merely open count here, too.
+            backpressure=max(1024, server.max_concurrent * 2),
+            http1_settings=HTTP1Settings(header_read_timeout=int(server.header_seconds * 1000)),
+            log_level=LogLevels.warning,
+            respawn_failed_workers=False,
+            workers_kill_timeout=server.shutdown_seconds,
+        ).serve()

@@ -23,7 +23,7 @@ def folder() -> Path:
     return Path(str(resources.files("headwater.api").joinpath("static")))
 
 
-@get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False)
+@get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False, opt={"role": "anyone"})
 def page(path: FromPath[str] = "") -> Response[bytes]:
     """A file of the page; any other path is the page itself, which reads its state from the address."""
     root = folder().resolve()

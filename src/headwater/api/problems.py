@@ -20,12 +20,26 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.NotFound: 404,
     errors.Ambiguous: 409,
     errors.TooLarge: 413,
+    errors.Unauthenticated: 401,
+    errors.Forbidden: 403,
+    errors.SignInFailed: 403,
+    errors.TooSlow: 408,
+    errors.TimedOut: 503,
+    errors.ProviderUnavailable: 503,
     errors.DatabaseUnavailable: 503,
     errors.StaleGeneration: 503,
     errors.Overloaded: 503,
     # The bytes will not do better next time: a client must not retry them.
     errors.DatabaseRefused: 422,
 }
+
+
+# What the driver says names tables, hosts and statements: that is for the log.
+_OUTSIDE: dict[type[errors.HeadwaterError], str] = {
+    errors.DatabaseRefused: "the database refused what this request asked of it; the server's log says more",
+    errors.DatabaseUnavailable: "the database cannot answer now; try again",
+}
+_INTERNAL = "Headwater failed to answer; its log says more"
 
 
 class Problem(msgspec.Struct):
@@ -37,20 +51,46 @@ class Problem(msgspec.Struct):
     detail: dict[str, Any]
 
 
-def status_of(error: errors.HeadwaterError) -> int:
-    return _STATUS.get(type(error), 500)
+def problem(error: errors.HeadwaterError) -> Problem:
+    """What of an error may be said outside."""
+    status = _STATUS.get(type(error), 500)
+    if status == 500:
+        return Problem("internal", status, _INTERNAL, {})
+    for kind, words in _OUTSIDE.items():
+        if isinstance(error, kind):
+            return Problem(error.code, status, words, {})
+    return Problem(error.code, status, error.message, error.detail)
+
+
+def headers(error: errors.HeadwaterError) -> dict[str, str]:
+    """The headers that go with an error, in whatever shape its body is."""
+    given = {} if error.permanent else {"retry-after": "1"}
+    if isinstance(error, errors.Unauthenticated):
+        told = error.detail.get("error")
+        given["www-authenticate"] = 'Bearer realm="headwater"' + (f', error="{told}"' if told else "")
+    if isinstance(error, errors.TooSlow):
+        given["connection"] = "close"  # the rest of the body is not waited for
+    return given
 
 
 def headwater_error(request: Request[Any, Any, Any], error: errors.HeadwaterError) -> Response[Problem]:
-    status = status_of(error)
+    told = problem(error)
+    note(request, error, told.status)
+    return Response(told, status_code=told.status, headers=headers(error))
+
+
+def note(request: Request[Any, Any, Any], error: errors.HeadwaterError, status: int) -> None:
+    """What of an error is for the log and the metrics; the guard counts whom it does not let in."""
     if status >= 500 or isinstance(error, errors.DatabaseRefused):
         telemetry.say(telemetry.RequestFailed(request.url.path, error.message))
-    headers = {} if error.permanent else {"retry-after": "1"}
-    return Response(Problem(error.code, status, error.message, error.detail), status_code=status, headers=headers)
+    if isinstance(error, errors.SignInFailed):
+        telemetry.measure(telemetry.AccessRefused(error.code))
 
 
-def http_exception(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
+def http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
     """Litestar's own refusals (unknown route, a parameter of the wrong type, too large a body)."""
+    if error.status_code >= 500:
+        return unforeseen(request, error)
     code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "invalid_question")
     detail = {"problems": error.extra} if error.extra else {}
     return Response(
@@ -61,8 +101,8 @@ def http_exception(_request: Request[Any, Any, Any], error: HTTPException) -> Re
 
 
 def unforeseen(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)))
-    return Response(Problem("internal", 500, "Headwater failed to answer; its log says more", {}), status_code=500)
+    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)), error)
+    return Response(Problem("internal", 500, _INTERNAL, {}), status_code=500)
 
 
 HANDLERS: Any = {errors.HeadwaterError: headwater_error, HTTPException: http_exception, Exception: unforeseen}

@@ -2,6 +2,9 @@
 
 Namespaces hold slashes (`s3://bucket`), and clients send them as `%2F`. A server decodes the path before it is routed, which would turn
 one segment into several; so routing gets the raw path, and a handler decodes the segments it takes with `unquote`.
+
+Below a sub-path (`HEADWATER_SERVER__ROOT_PATH`) the routes are the same: the prefix is taken off here, and what came without it (a proxy took
+it off, a probe asks the process itself) is routed as it is.
 """
 
 from litestar.enums import ScopeType
@@ -11,11 +14,21 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 class RawPath:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, root: str = "") -> None:
         self._app = app
+        self._root = root
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.HTTP and (raw := scope.get("raw_path")):
             # Some servers put the query string into raw_path; the ASGI specification leaves it out.
-            scope["path"] = raw.split(b"?", 1)[0].decode("ascii", "replace")
+            path = raw.split(b"?", 1)[0].decode("ascii", "replace")
+            if self._root and path == self._root:
+                # Without the slash the page's own links would lead beside the sub-path.
+                location = [(b"location", f"{self._root}/".encode()), (b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 308, "headers": location})
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                return
+            if self._root and path.startswith(f"{self._root}/"):
+                path = path[len(self._root) :]
+            scope["path"] = path
         await self._app(scope, receive, send)

@@ -45,10 +45,18 @@ def checks(url: str | None) -> list[Check]:
                 "the server has never received an event: run a package, or point OPENLINEAGE_URL at it",
             )
         )
-    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_producers, _links)
+    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_access, _producers, _links)
     for question in questions:
         found.extend(question(url))
     return found
+
+
+def _access(url: str | None) -> Iterator[Check]:
+    me = server.get(url, "/auth/me")
+    if me["role"] == "read":
+        yield Check("access", "bad", f"the key {me['name']!r} may read; sending events needs the role write")
+    else:
+        yield Check("access", "ok", f"{me['name']} may {me['role']}")
 
 
 def _destination() -> Iterator[Check]:

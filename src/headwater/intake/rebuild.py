@@ -26,7 +26,8 @@ async def rebuild(
         await connection.execute("set local statement_timeout = 0")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
-        projector, known = Projector(Identity(state.rules)), projections.Known()
+        known = projections.Known()
+        projector = Projector(Identity(state.rules), known.committed)
         total, _ = await events.totals(connection)
         await projections.empty(connection)
         async for page in events.pages(connection, _PAGE):

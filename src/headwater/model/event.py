@@ -66,6 +66,79 @@ class Event(msgspec.Struct, frozen=True):
     warnings: list[Warning]
 
 
+class _PlainDataset(msgspec.Struct, rename="camel"):
+    namespace: str
+    name: str
+    facets: dict[str, msgspec.Raw] = {}
+    input_facets: dict[str, msgspec.Raw] = {}
+    output_facets: dict[str, msgspec.Raw] = {}
+
+
+class _PlainJob(msgspec.Struct):
+    namespace: str
+    name: str
+    facets: dict[str, msgspec.Raw] = {}
+
+
+class _PlainRun(msgspec.Struct, rename="camel"):
+    run_id: uuid.UUID
+    facets: dict[str, msgspec.Raw] = {}
+
+
+class _PlainEvent(msgspec.Struct, rename="camel"):
+    """A run event with nothing odd about it: nearly all of them."""
+
+    event_type: Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
+    event_time: dt.datetime
+    producer: str
+    run: _PlainRun
+    job: _PlainJob
+    inputs: list[_PlainDataset] = []
+    outputs: list[_PlainDataset] = []
+
+
+_plain = msgspec.json.Decoder(_PlainEvent)
+
+
+def _read_plain(body: bytes) -> Event | None:
+    """The event, if it is a run event with nothing odd about it; else the patient reader has to look (and says what is odd)."""
+    if b"\\u0000" in body:
+        return None
+    try:
+        told = _plain.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    reports = [*told.inputs, *told.outputs]
+    facets = [
+        told.run.facets,
+        told.job.facets,
+        *(f for r in reports for f in (r.facets, r.input_facets, r.output_facets) if f),
+    ]
+    names = [
+        told.job.namespace,
+        told.job.name,
+        told.producer,
+        *(text for r in reports for text in (r.namespace, r.name)),
+    ]
+    if (
+        told.event_time.tzinfo is None
+        or not all(text and not text.isspace() for text in names)
+        or any(
+            bytes(raw)[:1] != b"{" or key in _FACET_ALIASES or not key.strip()
+            for some in facets
+            for key, raw in some.items()
+        )
+    ):
+        return None
+    return Event(
+        "run", told.event_time.astimezone(dt.UTC), told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
+        None, told.run.facets, told.job.facets,
+        [DatasetReport(normalised(one.namespace, one.name), one.facets, one.input_facets) for one in told.inputs],
+        [DatasetReport(normalised(one.namespace, one.name), one.facets, one.output_facets) for one in told.outputs],
+        told.producer, [],
+    )  # fmt: skip
+
+
 class _Reader:
     """Collects warnings while the parts are read."""
 
@@ -159,9 +232,16 @@ def repaired(body: bytes) -> bytes:
 
 def read(body: bytes | msgspec.Raw) -> Event:
     """Read one event. Raises InvalidEvent (permanent) when it has no identity; `detail.where` says which part."""
+    given = bytes(body)
+    readable = repaired(given)
+    if readable is given and (plain := _read_plain(given)) is not None:
+        return plain
+    return _read_patiently(readable, broken=readable != given)
+
+
+def _read_patiently(readable: bytes, *, broken: bool) -> Event:
     reader = _Reader()
-    readable = repaired(bytes(body))
-    if readable != bytes(body):
+    if broken:
         reader.warn("broken_text", "$", "text that is not UTF-8, or half a surrogate pair; replaced where it stood")
     try:
         top = _objects.decode(readable)

@@ -7,11 +7,14 @@ everything in the log. What merges by evidence (symlinks) is not here: that is `
 import datetime as dt
 import fnmatch
 import re
+import uuid
+from functools import cached_property
 from typing import Literal
 
 import msgspec
 
 from headwater.errors import InvalidQuestion
+from headwater.model import version
 from headwater.model.names import DatasetName, is_path, normalised
 
 _REMEMBERED = 50_000
@@ -41,11 +44,15 @@ class Rule(msgspec.Struct, frozen=True):
     namespace: str = "*"
 
 
-class Placed(msgspec.Struct, frozen=True):
+class Placed(msgspec.Struct, frozen=True, dict=True):
     """The dataset a name means, and which part of it: partition columns and their values, in the order of the path."""
 
     name: DatasetName
     part: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def id(self) -> uuid.UUID:
+        return version.dataset_id(self.name)
 
 
 class Identity:

@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from functools import lru_cache
 
 from headwater.model.names import DatasetName, JobName
 
@@ -22,6 +23,7 @@ def dataset_id(name: DatasetName) -> uuid.UUID:
     return _derived("dataset", name.namespace, name.name)
 
 
+@lru_cache(maxsize=50_000)
 def job_id(name: JobName) -> uuid.UUID:
     return _derived("job", name.namespace, name.name)
 

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, StaleGeneration
+from headwater.store.arrays import Packed, PackedDumper
 
 Connection = AsyncConnection[Any]
 
@@ -34,6 +35,7 @@ class Database:
             max_size=pool_size,
             open=False,
             timeout=10.0,
+            configure=_configure,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 2,
@@ -52,6 +54,16 @@ class Database:
     async def close(self) -> None:
         await self._pool.close()
 
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    def pool(self) -> dict[str, int]:
+        """Connections open (`pool_size`), at most (`pool_max`), free (`pool_available`), and requests waiting for one (`requests_waiting`)."""
+        return self._pool.get_stats()
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit, for reads of one statement."""
@@ -67,12 +79,21 @@ class Database:
                 yield connection
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Connection]:
-        """Reads of several statements that see one moment of the database."""
+    async def snapshot(self, *, generic: bool = False) -> AsyncIterator[Connection]:
+        """Reads of several statements that see one moment of the database.
+
+        `generic`: every statement has one good plan whatever it is given (it looks rows up by ids), so none is planned anew.
+        """
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute("set transaction isolation level repeatable read, read only")
+                if generic:
+                    await connection.execute("set local plan_cache_mode = force_generic_plan")
                 yield connection
+
+
+async def _configure(connection: Connection) -> None:
+    connection.adapters.register_dumper(Packed, PackedDumper)
 
 
 async def sent(connection: Connection) -> None:

@@ -32,6 +32,57 @@ async def at_jobs(connection: Connection, ids: Collection[uuid.UUID], direction:
     return await _edges(connection, "at_jobs", ids, direction, moment)
 
 
+class Ahead:
+    """Edges fetched for a whole walk in one journey, asked by dataset or job. What was not fetched has to be asked of the database."""
+
+    def __init__(self, edges: Iterable[Edge], *, whole: bool) -> None:
+        self.whole = whole
+        self._by_dataset: dict[tuple[uuid.UUID, str], list[Edge]] = {}
+        self._by_job: dict[tuple[uuid.UUID, str], list[Edge]] = {}
+        for edge in edges:
+            self._by_dataset.setdefault((edge.dataset, edge.direction), []).append(edge)
+            self._by_job.setdefault((edge.job, edge.direction), []).append(edge)
+
+    def at_datasets(self, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        return [edge for id_ in ids for edge in self._by_dataset.get((id_, direction), ())]
+
+    def at_jobs(self, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        return [edge for id_ in ids for edge in self._by_job.get((id_, direction), ())]
+
+
+async def ahead(
+    connection: Connection,
+    datasets: Collection[uuid.UUID],
+    jobs: Collection[uuid.UUID],
+    direction: str,
+    depth: int,
+    most: int,
+) -> Ahead:
+    """The live edges a walk `upstream` or `downstream` from these datasets (or, without any, from these jobs) may need now.
+
+    `depth` counts hops from dataset to dataset; the edges on the near side of the last datasets are there too. When more than `most`
+    datasets and jobs are met the walk stops early and `whole` is false.
+    """
+    near, far = ("out", "in") if direction == "upstream" else ("in", "out")
+    rows = await sqlfile.load("edges")["walk"].many(
+        connection, datasets=list(datasets), jobs=list(jobs), near=near, far=far, depth=depth, most=most
+    )
+    whole = not rows or rows[-1][0] is not None
+    found: dict[tuple[uuid.UUID, uuid.UUID, str], Edge] = {}
+    for row in rows if whole else rows[:-1]:
+        key = row[:3]
+        found[key] = Edge(*row) if key not in found else _both(found[key], Edge(*row))
+    return Ahead(found.values(), whole=whole)
+
+
+def _both(one: Edge, other: Edge) -> Edge:
+    """Two edges of a dataset under two of its names."""
+    return Edge(
+        one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
+        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual,
+    )  # fmt: skip
+
+
 async def _edges(
     connection: Connection, where: str, ids: Collection[uuid.UUID], direction: str, moment: Moment
 ) -> list[Edge]:

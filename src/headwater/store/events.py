@@ -50,16 +50,15 @@ class Partitions:
 
 async def append(connection: Connection, entries: Sequence[LogEntry]) -> AsyncCursor[Any]:
     """Append, inside a pipeline; the cursor's rows begin with the digests of the entries that were new."""
-    arrays = {field: [getattr(entry, field) for entry in entries] for field in LogEntry.__struct_fields__}
-    return await sqlfile.load("events")["append"].send(connection, **arrays)
+    rows = [msgspec.structs.astuple(entry) for entry in entries]
+    return await sqlfile.load("events")["append"].send_columns(connection, LogEntry.__struct_fields__, rows)
 
 
 async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Rows of (event_time, digest, position, producer, code, place, message)."""
     if rows:
         names = ("event_time", "digest", "position", "producer", "code", "place", "message")
-        arrays = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
-        await sqlfile.load("events")["append_warnings"].send(connection, **arrays)
+        await sqlfile.load("events")["append_warnings"].send_columns(connection, names, rows)
 
 
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:

@@ -73,6 +73,10 @@ class Known:
                 found[name] = [row for row in found[name] if not self._covered(name, row)]
         return found
 
+    def committed(self, name: str, id_: uuid.UUID) -> bool:
+        """Whether this row of content is known to be stored."""
+        return (name, id_) in self._content
+
     def _covered(self, name: str, row: tuple[Any, ...]) -> bool:
         first = self._spans.get((name, row[:-1]))
         return first is not None and first <= row[-1]
@@ -112,7 +116,7 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     told: dict[str, Any] = {}
     for name, columns in COLUMNS.items():
         if given := rows.get(name):
-            told[name] = await queries[name].send(connection, **_arrays(columns, given))
+            told[name] = await queries[name].send_columns(connection, columns, given)
     reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
     if reported:
         await queries["move_horizons"].send(connection, jobs=reported, live_runs=live_runs)
@@ -138,10 +142,6 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
         changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
     spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
     return Written(created, changed, hidden, {row[0] for row in spaces if row[1]})
-
-
-def _arrays(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:

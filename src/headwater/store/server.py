@@ -8,3 +8,14 @@ async def about(connection: Connection) -> tuple[str, int]:
     """Its version and the size of our database in bytes."""
     version, size = await sqlfile.load("server")["about"].one(connection)
     return str(version).split()[0], size
+
+
+async def log_size(connection: Connection) -> tuple[int, int]:
+    """The event log's bytes on disk, and about how many events it holds (PostgreSQL's estimate: no table is read)."""
+    size, events = await sqlfile.load("server")["log_size"].one(connection)
+    return size, events
+
+
+async def migrations(connection: Connection) -> set[str]:
+    """Names of the migrations that have run."""
+    return {name for (name,) in await sqlfile.load("server")["migrations"].many(connection)}

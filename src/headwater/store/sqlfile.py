@@ -4,6 +4,7 @@ Kinds: `exec` (no rows), `one` (exactly one row), `maybe` (a row or none), `many
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, LiteralString, cast
@@ -12,7 +13,10 @@ import msgspec
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import tuple_row
 
+from headwater.store.arrays import Packed
+
 _HEADER = re.compile(r"^-- name: (\w+) :(exec|one|maybe|many)$", re.MULTILINE)
+_ARRAY = re.compile(r"%\((\w+)\)b::(\w+)\[\]")
 
 Row = tuple[Any, ...]
 
@@ -43,11 +47,26 @@ class Query(msgspec.Struct, frozen=True):
             await cursor.execute(self.sql, parameters)
             return cursor.rowcount
 
+    async def send_columns(
+        self, connection: AsyncConnection[Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> AsyncCursor[Any]:
+        """`send` with each column of the rows as an array of the type the text casts it to (`%(name)b::type[]`)."""
+        types = _array_types(self.sql)
+        packed = {
+            name: Packed(types[name], values) for name, values in zip(columns, zip(*rows, strict=True), strict=True)
+        }
+        return await self.send(connection, **packed)
+
     async def send(self, connection: AsyncConnection[Any], **parameters: object) -> AsyncCursor[Any]:
         """Send it without waiting, inside `connection.pipeline()`; rows are fetched from the cursor after the pipeline."""
         cursor = connection.cursor(row_factory=tuple_row)
         await cursor.execute(self.sql, parameters)
         return cursor
+
+
+@cache
+def _array_types(sql: str) -> dict[str, str]:
+    return dict(_ARRAY.findall(sql))
 
 
 @cache

@@ -1,6 +1,7 @@
 // The questions as React Query hooks: caching, retry and cancelling live here and nowhere else.
 import { keepPreviousData, QueryClient, useQuery } from "@tanstack/react-query";
 import { ApiError, api, type LineageQuestion, type Reference } from "./client.ts";
+import { askToSignIn } from "./session.ts";
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -53,3 +54,11 @@ export const useRun = (id: string, asOf: string | null) =>
   useQuery({ queryKey: ["run", id, asOf], queryFn: ({ signal }) => api.run(id, asOf, signal) });
 
 export const useStatus = () => useQuery({ queryKey: ["status"], queryFn: ({ signal }) => api.status(signal) });
+
+/** Where to sign in; asked only after a question was answered with 401. */
+export const useSignIn = (refused: unknown) =>
+  useQuery({
+    queryKey: ["sign-in"],
+    queryFn: ({ signal }) => askToSignIn(signal),
+    enabled: refused instanceof ApiError && refused.status === 401,
+  });

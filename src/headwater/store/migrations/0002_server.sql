@@ -16,6 +16,8 @@ declare
   current int;
 begin
   perform pg_advisory_xact_lock_shared(1751474532, 2);
+  -- Arrays make every plan look worth making anew; each statement has one good plan.
+  perform set_config('plan_cache_mode', 'force_generic_plan', true);
   select generation into current from server_state;
   if current <> remembered then
     raise exception 'generation % is not %', remembered, current using errcode = 'HW001';
@@ -104,7 +106,7 @@ create table runs (
   nominal_end    timestamptz,
   primary key (run_id, job_id)
 ) with (fillfactor = 70);
-create index runs_by_job on runs (job_id, first_event_at desc);
+create index runs_by_job on runs (job_id, first_event_at desc, run_id);
 create index runs_by_parent on runs (parent_run_id) where parent_run_id is not null;
 create index runs_by_time on runs (first_event_at desc);
 
@@ -261,3 +263,53 @@ where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
 -- A run's facets are read from its events.
 drop index events_by_run;
 create index events_by_run on events (run_id, event_time) where run_id is not null;
+
+-- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
+-- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
+-- A walk that met more than `most` stops early and says so with a row of nulls.
+create function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
+returns table (node uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, explicit boolean, manual boolean)
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+declare
+  frontier uuid[] := datasets;
+  via uuid[] := jobs;
+  met uuid[] := datasets;
+  passed uuid[] := jobs;
+begin
+  for hop in 1 .. depth + 1 loop
+    if hop > 1 or cardinality(jobs) = 0 then
+      return query
+        with member as (
+          select f as node, f as id from unnest(frontier) f
+          union all select c.canonical_id, c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id
+        )
+        select m.node, e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual
+        from member m join live_edges e on e.dataset_id = m.id and e.direction = near;
+      if hop > depth then
+        return;
+      end if;
+      via := array(
+        select e.job_id from edges e
+        where e.direction = near and e.dataset_id in (select unnest(frontier) union all select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier))
+        except select unnest(passed));
+      passed := passed || via;
+    end if;
+    return query
+      select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual
+      from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far;
+    frontier := array(
+      select coalesce(c.canonical_id, e.dataset_id) from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far
+      except select unnest(met));
+    met := met || frontier;
+    if cardinality(frontier) = 0 then
+      return;
+    end if;
+    if cardinality(met) + cardinality(passed) > most then
+      return query select null::uuid, null::uuid, null::text, null::boolean, null::timestamptz, null::timestamptz, null::boolean, null::boolean;
+      return;
+    end if;
+  end loop;
+end
+$$;

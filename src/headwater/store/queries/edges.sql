@@ -111,3 +111,7 @@ select x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end
 from manual_edges(null, (select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s) x
 where x.set_id is not null
   and (x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
+
+-- name: walk :many
+-- The live edges a walk in one direction may need; a row of nulls when it stopped early.
+select * from walk_edges(%(datasets)b::uuid[], %(jobs)b::uuid[], %(near)s, %(far)s, %(depth)s, %(most)s)

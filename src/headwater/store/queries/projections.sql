@@ -185,7 +185,7 @@ where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_i
 -- When the oldest report that keeps edges of these jobs alive began. The jobs' rows are locked by then: this transaction spoke of them.
 update jobs set horizon = r.first_at
 from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
-  select first_at from reports where job_id = u.id and not declaration order by first_at desc, report_id offset %(live_runs)s - 1 limit 1) r
+  select first_at from reports where job_id = u.id and not declaration order by first_at desc offset %(live_runs)s - 1 limit 1) r
 where jobs.id = u.id and jobs.horizon is distinct from r.first_at
 
 -- name: settle_names :exec
@@ -207,8 +207,8 @@ on conflict (dataset_id) do update set canonical_id = excluded.canonical_id wher
 -- name: upsert_annotations :exec
 -- What people say: the latest wins.
 insert into annotations as t (target, kind, key, value, deleted, author, at, change_id, owner, field)
-select distinct on (target, kind, key) target, kind, key, value, deleted, author, at, change_id, owner, field
-from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::jsonb[], %(deleted)b::bool[], %(author)b::text[],
+select distinct on (target, kind, key) target, kind, key, value::jsonb, deleted, author, at, change_id, owner, field
+from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::text[], %(deleted)b::bool[], %(author)b::text[],
             %(at)b::timestamptz[], %(change_id)b::uuid[], %(owner)b::uuid[], %(field)b::text[])
      as u (target, kind, key, value, deleted, author, at, change_id, owner, field)
 order by target, kind, key, at desc, change_id desc

@@ -7,6 +7,7 @@ from litestar import Request, post
 from litestar.datastructures import State
 
 from headwater.api import body
+from headwater.api.access import EVENTS
 from headwater.intake.accept import Accepted, Intake, Receipt
 
 
@@ -33,14 +34,14 @@ class BatchReply(msgspec.Struct):
     receipts: list[Receipt]
 
 
-@post("/lineage", status_code=201)
+@post("/lineage", status_code=201, opt=EVENTS)
 async def accept(request: Request[Any, Any, Any], state: State) -> Receipt:
     """Accept one OpenLineage event. 201 after it is durable; the body is its receipt."""
     intake: Intake = state.intake
     return await intake.one(await body.read(request, state.settings.server.max_body_bytes))
 
 
-@post("/lineage/batch", status_code=200)
+@post("/lineage/batch", status_code=200, opt=EVENTS)
 async def accept_batch(request: Request[Any, Any, Any], state: State) -> BatchReply:
     """Accept an array of OpenLineage events. Each stands alone; what is refused is listed with its place."""
     intake: Intake = state.intake

@@ -22,13 +22,11 @@ class Refusals(msgspec.Struct):
 def headwater_error(
     request: Request[Any, Any, Any], error: errors.HeadwaterError
 ) -> Response[Refusal] | Response[Refusals]:
-    status = problems.status_of(error)
-    if status >= 500 or isinstance(error, errors.DatabaseRefused):
-        telemetry.say(telemetry.RequestFailed(request.url.path, error.message))
-    if "errors" in error.detail:
-        return Response(Refusals([str(one) for one in error.detail["errors"]]), status_code=status)  # type: ignore[attr-defined]
-    headers = {} if error.permanent else {"retry-after": "1"}
-    return Response(Refusal(status, error.message), status_code=status, headers=headers)
+    told = problems.problem(error)
+    problems.note(request, error, told.status)
+    if "errors" in told.detail:
+        return Response(Refusals([str(one) for one in told.detail["errors"]]), status_code=told.status)
+    return Response(Refusal(told.status, told.message), status_code=told.status, headers=problems.headers(error))
 
 
 def http_exception(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Refusal]:
@@ -36,7 +34,7 @@ def http_exception(_request: Request[Any, Any, Any], error: HTTPException) -> Re
 
 
 def unforeseen(request: Request[Any, Any, Any], error: Exception) -> Response[Refusal]:
-    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)))
+    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)), error)
     return Response(Refusal(500, "Headwater failed to answer; its log says more"), status_code=500)
 
 

@@ -1,0 +1,211 @@
+"""Who asks, and whether they may: one guard before every route.
+
+A route says what it needs with `opt={"role": "read" | "write" | "admin" | "anyone"}`; without a word GET and HEAD need read, anything else
+write, and whatever is below /api/v2/admin needs admin. After the guard `request.state.actor` is an `Actor`.
+
+Keys are compared by digest and remembered for a few seconds, so a revoked key is refused within five. What a browser adds by itself (a
+session cookie, or the very fact that the server is open) never lets another site change something.
+"""
+
+import datetime as dt
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+import msgspec
+from litestar.connection import ASGIConnection, Request
+from litestar.handlers import BaseRouteHandler
+
+from headwater import telemetry
+from headwater.answer import keys as known_keys
+from headwater.errors import Forbidden, HeadwaterError, NotSecured, Unauthenticated
+from headwater.intake import keys as key_writes
+from headwater.settings import Settings
+
+RANK: dict[str, int] = {"none": -1, "anyone": 0, "read": 1, "write": 2, "admin": 3}
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Whatever takes events in: the event log is their record, so the audit log is not.
+EVENTS = {"role": "write", "audit": False}
+_SECONDS = 3.0
+_REMEMBERED = 2048
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """Who asks, as plain values: what a handler writes down as the author of a change is `request.state.actor.name`.
+
+    `name` is a key's name, a person's mail address or subject, `admin key`, or `anonymous` where nobody has to say who they are.
+    `via` says how it is known: open, key, admin_key, session, token.
+    """
+
+    name: str
+    role: str
+    via: str
+
+    def may(self, role: str) -> bool:
+        return RANK[self.role] >= RANK[role]
+
+
+ANONYMOUS = Actor("anonymous", "admin", "open")
+STRANGER = Actor("anonymous", "anyone", "open")
+
+
+class SignIn(Protocol):
+    """The identity provider's half: see sessions.py."""
+
+    def of_session(self, cookies: Mapping[str, str]) -> Actor | None: ...
+
+    async def of_token(self, token: str) -> Actor: ...
+
+
+class Access:
+    """Knows people and programs by what they send."""
+
+    def __init__(
+        self,
+        database: Any,
+        *,
+        closed: bool,
+        admin_key: str | None = None,
+        public_url: str | None = None,
+        sign_in: SignIn | None = None,
+    ) -> None:
+        self.closed = closed
+        self.sign_in = sign_in
+        self._database = database
+        self._public_host = urlsplit(public_url or "").netloc or None
+        self._admin_key = key_writes.digest_of(admin_key) if admin_key else None
+        self._keys: OrderedDict[bytes, tuple[float, known_keys.Held | None]] = OrderedDict()
+
+    async def actor(self, connection: Request[Any, Any, Any]) -> Actor:
+        """Who sent this. Raises Unauthenticated when access is closed and nobody is known by it."""
+        header = connection.headers.get("authorization")
+        if header:
+            try:
+                return await self._bearer(header)
+            except HeadwaterError:
+                # Producers are often configured with some key for every server; an open one does not turn them away for it.
+                if self.closed:
+                    raise
+        self._same_site(connection)
+        if self.sign_in and (actor := self.sign_in.of_session(connection.cookies)):
+            return actor
+        if not self.closed:
+            return ANONYMOUS
+        raise Unauthenticated(
+            "send an API key as `Authorization: Bearer hw_…` (commands: HEADWATER_API_KEY)"
+            + (", or sign in" if self.sign_in else "")
+        )
+
+    async def _bearer(self, header: str) -> Actor:
+        scheme, _, token = header.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated("the Authorization header is not of the form `Bearer KEY`", error="invalid_request")
+        if self._admin_key and key_writes.same(self._admin_key, token):
+            return Actor("admin key", "admin", "admin_key")
+        if (id := key_writes.id_of(token)) is not None:
+            return await self._key(id, token)
+        if self.sign_in and token.count(".") == 2:
+            return await self.sign_in.of_token(token)
+        raise Unauthenticated("this is not a key of this server", error="invalid_token")
+
+    async def _key(self, id: str, token: str) -> Actor:
+        digest = key_writes.digest_of(token)
+        now = time.monotonic()
+        checked, key = self._keys.get(digest, (None, None))
+        if checked is None or now - checked > _SECONDS:
+            key = await known_keys.find(self._database, id)
+            if key is not None and not key_writes.same(key.digest, token):
+                key = None
+            self._keys[digest] = (now, key)
+            self._keys.move_to_end(digest)
+            while len(self._keys) > _REMEMBERED:
+                self._keys.popitem(last=False)
+            if key is not None and key.revoked_at is None and _long_ago(key.last_used_at):
+                await key_writes.used(self._database, id)
+        if key is None:
+            raise Unauthenticated("this is not a key of this server", error="invalid_token")
+        if key.revoked_at is not None:
+            raise Unauthenticated(f"the key {key.name!r} was revoked", error="invalid_token")
+        if key.expires_at is not None and key.expires_at <= dt.datetime.now(dt.UTC):
+            raise Unauthenticated(f"the key {key.name!r} has expired", error="invalid_token")
+        return Actor(key.name, key.role, "key")
+
+    def _same_site(self, connection: Request[Any, Any, Any]) -> None:
+        """Refuse a change that a browser says another site makes; programs send neither header."""
+        if connection.method in SAFE:
+            return
+        site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
+        if site is not None:
+            foreign = site not in {"same-origin", "none"}
+        else:
+            # No page of another site can set these headers; a proxy that has a host of its own tells the first one's.
+            own = {connection.headers.get("host"), connection.headers.get("x-forwarded-host"), self._public_host}
+            foreign = origin is not None and origin.partition("://")[2] not in own
+        if foreign:
+            raise Forbidden("another site may not change things here with this browser", origin=origin)
+
+
+def _long_ago(time: dt.datetime | None) -> bool:
+    return time is None or dt.datetime.now(dt.UTC) - time > dt.timedelta(minutes=1)
+
+
+def needed(method: str, template: str, opt: Mapping[str, Any]) -> str:
+    """The role a route asks for."""
+    role = str(opt.get("role") or ("read" if method in SAFE else "write"))
+    return "admin" if template.startswith("/api/v2/admin") else role
+
+
+async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Set `state.actor`, or raise Unauthenticated (401) or Forbidden (403)."""
+    request = cast("Request[Any, Any, Any]", connection)  # there are no websockets
+    role = needed(request.method, request.scope.get("path_template", ""), handler.opt)
+    request.state.actor = STRANGER
+    if role == "anyone":
+        return
+    access: Access = request.app.state.access
+    try:
+        actor = request.state.actor = await access.actor(request)
+        if not actor.may(role):
+            raise Forbidden(
+                f"{actor.name!r} has the role {actor.role}; this needs {role}", role=actor.role, needed=role
+            )
+    except (Unauthenticated, Forbidden) as error:
+        telemetry.measure(telemetry.AccessRefused(error.code))
+        raise
+
+
+async def closed(settings: Settings, database: Any) -> bool:
+    """Whether people and programs must say who they are: what `HEADWATER_ACCESS__MODE` comes to on this address.
+
+    Raises NotSecured when the server would listen to a network with no way to get in, or with everyone in.
+    """
+    access, host = settings.access, settings.server.host
+    configured = bool(access.admin_key or access.oidc.issuer)
+    if access.mode == "open":
+        if not loopback(host):
+            telemetry.say(telemetry.OpenToNetwork(host))
+        return False
+    if access.mode == "auto" and loopback(host) and not configured:
+        return False
+    if not configured and not await known_keys.any_live(database):
+        raise NotSecured(
+            f"the server would listen on {host} with nobody able to come in. Make a key with `headwater keys create NAME --role admin`, "
+            "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open lets everybody in.",
+            host=host,
+        )
+    return True
+
+
+def loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    import ipaddress
+
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

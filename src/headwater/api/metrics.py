@@ -1,0 +1,114 @@
+"""What the server counts and measures, for Prometheus. docs/reference/metrics.md names every metric; a test holds it equal to `NAMES`.
+
+Labels are bounded: routes by their template, methods by the eight there are, nothing that a client chooses.
+With several server processes each adds to files that they share (`PROMETHEUS_MULTIPROC_DIR`, set by `serve`), and any of them answers for all.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from headwater import telemetry
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BATCH = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 5000)
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# name: (kind, labels, what it says)
+NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "headwater_http_requests_total": ("counter", ("method", "route", "status"), "Requests answered."),
+    "headwater_http_request_seconds": ("histogram", ("method", "route"), "Time from a request to the end of its answer."),
+    "headwater_http_requests_running": ("gauge", (), "Requests being answered now."),
+    "headwater_access_refused_total": ("counter", ("code",), "Requests that were not let in."),
+    "headwater_events_total": ("counter", ("outcome",), "Events that came in: accepted, duplicate or refused."),
+    "headwater_batch_events": ("histogram", (), "Events in one request."),
+    "headwater_projection_seconds": ("histogram", (), "Time one transaction took to append its events and make the tables follow."),
+    "headwater_pool_connections": ("gauge", ("state",), "Database connections: open, free, and the most there may be."),
+    "headwater_pool_waiting": ("gauge", (), "Questions that wait for a database connection."),
+    "headwater_log_bytes": ("gauge", (), "The event log on disk, with its indexes."),
+    "headwater_log_events": ("gauge", (), "Events in the log, as PostgreSQL estimates."),
+    "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
+}  # fmt: skip
+_AT_SCRAPE = ("headwater_log_bytes", "headwater_log_events", "headwater_database_up")
+
+
+class Metrics:
+    """One process's metrics. Made once per application: a registry of its own, not prometheus_client's global one."""
+
+    def __init__(self) -> None:
+        # Imported here, because the library decides at import whether metrics are shared between processes.
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        self.shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+        self.registry = CollectorRegistry()
+        made: dict[str, Any] = {}
+        for name, (kind, labels, words) in NAMES.items():
+            if name in _AT_SCRAPE:
+                continue
+            if kind == "counter":
+                made[name] = Counter(name, words, labels, registry=self.registry)
+            elif kind == "gauge":
+                made[name] = Gauge(name, words, labels, registry=self.registry, multiprocess_mode="livesum")
+            else:
+                buckets = _BATCH if name == "headwater_batch_events" else _SECONDS
+                made[name] = Histogram(name, words, labels, registry=self.registry, buckets=buckets)
+        self._made = made
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """One answered request; `route` is the template, `unrouted` for a path that is none of ours."""
+        method = method if method in _METHODS else "OTHER"
+        self._made["headwater_http_requests_total"].labels(method, route, str(status)).inc()
+        self._made["headwater_http_request_seconds"].labels(method, route).observe(seconds)
+
+    def running(self, change: int) -> None:
+        self._made["headwater_http_requests_running"].inc(change)
+
+    def pool(self, stats: dict[str, int]) -> None:
+        connections = self._made["headwater_pool_connections"]
+        connections.labels("open").set(stats.get("pool_size", 0))
+        connections.labels("free").set(stats.get("pool_available", 0))
+        connections.labels("most").set(stats.get("pool_max", 0))
+        self._made["headwater_pool_waiting"].set(stats.get("requests_waiting", 0))
+
+    def measured(self, figures: telemetry.Measured) -> None:
+        """A listener for `telemetry.listen`."""
+        if isinstance(figures, telemetry.EventsTaken):
+            for outcome in ("accepted", "duplicate", "refused"):
+                if count := getattr(figures, outcome):
+                    self._made["headwater_events_total"].labels(outcome).inc(count)
+            self._made["headwater_batch_events"].observe(figures.batch)
+        elif isinstance(figures, telemetry.Projected):
+            self._made["headwater_projection_seconds"].observe(figures.seconds)
+        elif isinstance(figures, telemetry.AccessRefused):
+            self._made["headwater_access_refused_total"].labels(figures.code).inc()
+
+    def text(self, log: tuple[int, int] | None) -> bytes:
+        """Everything in Prometheus's text format. `log` is the event log's (bytes, events), None when the database does not answer."""
+        from prometheus_client import CollectorRegistry, generate_latest
+        from prometheus_client.core import GaugeMetricFamily
+
+        registry = self.registry
+        if self.shared:
+            from prometheus_client.multiprocess import MultiProcessCollector
+
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        values = {"headwater_database_up": 0 if log is None else 1}
+        if log is not None:
+            values |= {"headwater_log_bytes": log[0], "headwater_log_events": log[1]}
+        scraped = [GaugeMetricFamily(name, NAMES[name][2], value) for name, value in values.items()]
+        return b"".join(generate_latest(one) for one in (registry, _Fixed(scraped)))
+
+
+class _Fixed:
+    """Values read for one scrape, in the shape of a registry."""
+
+    def __init__(self, metrics: "Iterable[Metric]") -> None:
+        self._metrics = metrics
+
+    def collect(self) -> "Iterator[Metric]":
+        yield from self._metrics

@@ -1,0 +1,99 @@
+"""`/api/v2/admin`: what only an admin may see and do."""
+
+import datetime as dt
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import msgspec
+from litestar import Request, Router, delete, get, post
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headwater.answer import audit, keys
+from headwater.intake import keys as key_writes
+from headwater.intake.audit import Change
+
+Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
+Offset = Annotated[int, QueryParameter(ge=0)]
+OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
+Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
+
+
+class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
+    """`expires`: 12h, 90d, 4w, 1y; absent: never."""
+
+    name: str
+    role: str = "read"
+    expires: str | None = None
+
+
+@get("/audit")
+async def audit_log(
+    state: State,
+    actor: OptionalText = None,
+    target: OptionalText = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> audit.AuditPage:
+    """Who changed what, the latest first."""
+    return await audit.page(
+        state.database,
+        actor=actor,
+        target=target,
+        since=_utc(since),
+        until=_utc(until),
+        limit=limit,
+        offset=offset,
+    )
+
+
+@get("/keys")
+async def list_keys(state: State) -> keys.ApiKeys:
+    """Every API key there ever was, without the keys themselves."""
+    return await keys.keys(state.database)
+
+
+@post("/keys", status_code=201)
+async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedKey]) -> key_writes.NewKey:
+    """Make an API key. The answer is the only place it is ever shown."""
+    expires: dt.timedelta | None = key_writes.age(data.expires) if data.expires else None
+    detail: dict[str, object] = {"role": data.role, "expires": data.expires}
+    request.state.audit = {"target": data.name[:100], "detail": detail}
+    made = await key_writes.create(
+        state.database, data.name, data.role, expires=expires, by=_change(request, "create_key", data.name, 201, detail)
+    )
+    request.state.audit = {"written": True}
+    return made
+
+
+@delete("/keys/{key:str}", status_code=200)
+async def revoke_key(
+    request: Request[Any, Any, Any], state: State, key: Annotated[str, PathParameter(description="Id or name.")]
+) -> keys.ApiKey:
+    """Revoke an API key; it is refused within five seconds."""
+    name = unquote(key)
+    revoked = await key_writes.revoke(state.database, name, by=_change(request, "revoke_key", name, 200, {}))
+    request.state.audit = {"written": True}
+    return keys.shown(revoked)
+
+
+def _utc(time: dt.datetime | None) -> dt.datetime | None:
+    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
+
+
+def _change(
+    request: Request[Any, Any, Any], action: str, target: str, status: int, detail: dict[str, object]
+) -> Change:
+    """The row that is written in the transaction that makes the change."""
+    actor = request.state.actor
+    return Change(actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
+
+
+router = Router(
+    "/api/v2/admin",
+    route_handlers=[audit_log, list_keys, create_key, revoke_key],
+    opt={"role": "admin"},
+    tags=["Administration"],
+)

@@ -1,0 +1,143 @@
+"""`/auth`: people sign in with the identity provider, see who they are, and leave.
+
+A sign-in is bound to the browser that began it (`state`, `nonce` and the PKCE verifier are in a signed cookie), and only paths of this server
+are gone back to.
+"""
+
+import hmac
+import secrets
+import time
+from typing import Any
+
+import msgspec
+from litestar import Request, Router, get, route
+from litestar.datastructures import Cookie, State
+from litestar.enums import HttpMethod
+from litestar.params import FromQuery
+from litestar.response import Redirect
+
+from headwater.api.access import Access
+from headwater.api.sessions import LOGIN, LOGIN_SECONDS, SESSION, Login, Session, Sessions
+from headwater.errors import NotFound, SignInFailed, Unauthenticated
+
+
+class Me(msgspec.Struct):
+    """Who asks. `login` is where to sign in and `logout` where to leave, from the page's address; null where that is not possible."""
+
+    name: str
+    role: str
+    via: str
+    login: str | None
+    logout: str | None
+
+
+@get("/me")
+async def me(request: Request[Any, Any, Any], state: State) -> Me:
+    """Who asks; 401 when that is nobody, with `detail.login` where people may sign in."""
+    access: Access = state.access
+    login = "auth/login" if access.sign_in else None
+    try:
+        actor = await access.actor(request)
+    except Unauthenticated as error:
+        raise Unauthenticated(error.message, **error.detail, login=login) from error
+    return Me(actor.name, actor.role, actor.via, login, "auth/logout" if actor.via == "session" else None)
+
+
+@get("/login")
+async def login(request: Request[Any, Any, Any], state: State, to: FromQuery[str] = "") -> Redirect:
+    """To the provider, and back to `to`, a path of this server."""
+    sessions = _sessions(state)
+    begun = Login(
+        secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), _own(to, state),
+        time.time() + LOGIN_SECONDS,
+    )  # fmt: skip
+    address = await sessions.provider.login_address(
+        redirect=_address(request, state), state=begun.state, nonce=begun.nonce, verifier=begun.verifier
+    )
+    return _away(address, _cookie(request, state, LOGIN, sessions.sealed(begun), LOGIN_SECONDS, "/auth"))
+
+
+@get("/callback")
+async def callback(
+    request: Request[Any, Any, Any],
+    state: State,
+    code: FromQuery[str] = "",
+    error: FromQuery[str] = "",
+    error_description: FromQuery[str] = "",
+) -> Redirect:
+    """Back from the provider: the code becomes a session."""
+    sessions = _sessions(state)
+    begun = sessions.opened(request.cookies.get(LOGIN, ""), Login)
+    given = request.query_params.get("state", "")
+    if begun is None or begun.until < time.time() or not hmac.compare_digest(begun.state.encode(), given.encode()):
+        raise SignInFailed("this browser did not begin this sign-in, or it took too long; sign in again")
+    if error or not code:
+        raise SignInFailed(f"the identity provider said no: {(error_description or error or 'it sent no code')[:300]}")
+    claims = await sessions.provider.claims_of_code(
+        code, redirect=_address(request, state), nonce=begun.nonce, verifier=begun.verifier
+    )
+    actor = sessions.person(claims, "session")
+    session = sessions.sealed(Session(actor.name, actor.role, time.time() + sessions.seconds))
+    return _away(
+        begun.to,
+        _cookie(request, state, SESSION, session, int(sessions.seconds)),
+        _cookie(request, state, LOGIN, "", 0, "/auth"),
+    )
+
+
+@route("/logout", http_method=[HttpMethod.GET, HttpMethod.POST], opt={"audit": False})
+async def logout(request: Request[Any, Any, Any], state: State) -> Redirect:
+    """Forget the session in this browser, and go to the page."""
+    return _away(_root(state) + "/", _cookie(request, state, SESSION, "", 0))
+
+
+def _sessions(state: State) -> Sessions:
+    found = state.access.sign_in
+    if not isinstance(found, Sessions):
+        raise NotFound("no identity provider is set up (HEADWATER_ACCESS__OIDC__ISSUER)")
+    return found
+
+
+def _root(state: State) -> str:
+    return str(state.settings.server.root_path)
+
+
+def _own(to: str, state: State) -> str:
+    """The path when it is one of this server, else the page's."""
+    own = to.startswith(f"{_root(state)}/") and not to.startswith("//") and "\\" not in to and to.isprintable()
+    return to if own else _root(state) + "/"
+
+
+def _origin(request: Request[Any, Any, Any]) -> str:
+    """How the browser reaches us: a proxy in front says so."""
+    scheme = request.headers.get("x-forwarded-proto", request.scope["scheme"]).split(",")[0].strip()
+    return f"{scheme if scheme in {'http', 'https'} else 'http'}://{request.headers.get('host', '')}"
+
+
+def _address(request: Request[Any, Any, Any], state: State) -> str:
+    """Where the provider sends the browser back to: what is registered there."""
+    public = state.settings.server.public_url
+    base = public.rstrip("/") if public else _origin(request) + _root(state)
+    return f"{base}/auth/callback"
+
+
+def _cookie(
+    request: Request[Any, Any, Any], state: State, name: str, value: str, seconds: int, below: str = ""
+) -> Cookie:
+    public = state.settings.server.public_url or _origin(request)
+    return Cookie(
+        name,
+        value=value,
+        max_age=seconds,
+        path=(_root(state) + below) or "/",
+        httponly=True,
+        samesite="lax",
+        secure=public.startswith("https:"),
+    )
+
+
+def _away(address: str, *cookies: Cookie) -> Redirect:
+    return Redirect(address, status_code=303, cookies=list(cookies), headers={"cache-control": "no-store"})
+
+
+router = Router("/auth", route_handlers=[me, login, callback, logout], opt={"role": "anyone"}, tags=["Signing in"])

@@ -1,0 +1,63 @@
+"""For whoever watches the process: is it alive, is it ready, what does it count."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+from litestar.datastructures import State
+
+from headwater.answer import health
+from headwater.api.metrics import CONTENT_TYPE
+from headwater.errors import HeadwaterError
+
+_PATIENCE = 1.0
+
+
+class Health(msgspec.Struct):
+    ok: bool
+    reason: str | None = None
+
+
+@get("/healthz", opt={"role": "anyone", "always": True}, tags=["Operation"])
+async def healthz() -> Health:
+    """The process answers. Says nothing of the database: restarting this process would not mend that."""
+    return Health(True)
+
+
+@get("/readyz", opt={"role": "anyone", "always": True}, tags=["Operation"])
+async def readyz(state: State) -> Response[Health]:
+    """200 when the database answers within a second and every migration has run, else 503."""
+    reason = None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            if missing := await health.unready(state.database):
+                reason = f"migrations have not run: {', '.join(missing)}"
+    except TimeoutError:
+        reason = "the database did not answer within a second"
+    except HeadwaterError:
+        reason = "the database does not answer"
+    return Response(Health(reason is None, reason), status_code=503 if reason else 200)
+
+
+@get("/metrics", opt={"role": "read", "always": True}, tags=["Operation"])
+async def metrics(state: State) -> Response[bytes]:
+    """What the server counts, in Prometheus's text format."""
+    return await _metrics(state)
+
+
+@get("/metrics", opt={"role": "anyone", "always": True}, tags=["Operation"])
+async def public_metrics(state: State) -> Response[bytes]:
+    """What the server counts, in Prometheus's text format."""
+    return await _metrics(state)
+
+
+async def _metrics(state: Any) -> Response[bytes]:
+    log = None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            size = await health.log_size(state.database)
+            log = (size.bytes, size.events)
+    except (TimeoutError, HeadwaterError):
+        log = None  # the scrape says so: headwater_database_up is 0
+    return Response(state.metrics.text(log), headers={"content-type": CONTENT_TYPE})

@@ -1,0 +1,130 @@
+"""People who signed in: what their provider says becomes a role, and a signed cookie remembers it.
+
+The cookie holds name, role and end, signed with a secret that all servers over one database share. It cannot be forged or prolonged, and it
+is not stored anywhere: who is signed in stays so until it ends, or until the secret is replaced.
+"""
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from headwater.api.access import RANK, Actor
+from headwater.api.oidc import Claims, Provider, listed
+from headwater.errors import Forbidden
+from headwater.settings import AccessSettings, OidcSettings
+
+SESSION, LOGIN = "headwater_session", "headwater_login"
+LOGIN_SECONDS = 600
+T = TypeVar("T")
+
+
+class Session(msgspec.Struct, frozen=True):
+    """Inside the session cookie. `until` is seconds since 1970, as everywhere here."""
+
+    name: str
+    role: str
+    until: float
+
+
+class Login(msgspec.Struct, frozen=True):
+    """Inside the cookie that lives while the browser is at the provider."""
+
+    state: str
+    nonce: str
+    verifier: str
+    to: str
+    until: float
+
+
+class Sessions:
+    """The half of access that knows people; `Access.sign_in`."""
+
+    def __init__(self, settings: AccessSettings, secret: bytes) -> None:
+        self.provider = Provider(settings.oidc)
+        self.seconds = settings.session_hours * 3600
+        self._settings = settings.oidc
+        self._secret = secret
+
+    def of_session(self, cookies: Mapping[str, str]) -> Actor | None:
+        """Who is signed in, or None: no cookie, not ours, or past its end."""
+        session = self.opened(cookies.get(SESSION, ""), Session)
+        if session is None or session.until < time.time() or session.role not in RANK:
+            return None
+        return Actor(session.name, session.role, "session")
+
+    async def of_token(self, token: str) -> Actor:
+        """Who a token of the provider speaks for. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
+        return self.person(await self.provider.claims_of_token(token), "token")
+
+    def person(self, claims: Claims, via: str) -> Actor:
+        """The person of verified claims. Raises Forbidden when they may not come in."""
+        name = name_of(claims)
+        role = role_of(claims, self._settings)
+        if role is None:
+            raise Forbidden(
+                f"{name!r} is known to the identity provider, but nothing in {self._settings.role_claim!r} gives a role here",
+                claim=self._settings.role_claim,
+            )
+        return Actor(name, role, via)
+
+    def sealed(self, value: Session | Login) -> str:
+        """The value as a cookie can carry it, signed."""
+        body = base64.urlsafe_b64encode(msgspec.json.encode(value)).rstrip(b"=")
+        return f"{body.decode()}.{self._signature(type(value), body)}"
+
+    def opened(self, cookie: str, kind: type[T]) -> T | None:
+        """What `sealed` made of a value of this kind, or None when it was not us, or not for this."""
+        body, _, signature = cookie.partition(".")
+        if not hmac.compare_digest(self._signature(kind, body.encode()).encode(), signature.encode()):
+            return None
+        return msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=kind)
+
+    def _signature(self, kind: type, body: bytes) -> str:
+        # The kind is signed along: a login cookie is never a session.
+        made = hmac.new(self._secret, kind.__name__.encode() + b":" + body, hashlib.sha256)
+        return base64.urlsafe_b64encode(made.digest()).rstrip(b"=").decode()
+
+
+def name_of(claims: Claims) -> str:
+    """How a person is called here: a mail address the provider vouches for, else a user name, else the subject."""
+    email = claims.get("email")
+    if isinstance(email, str) and email and claims.get("email_verified") is not False:
+        return email
+    return str(claims.get("preferred_username") or claims["sub"])
+
+
+def role_of(claims: Claims, settings: OidcSettings) -> str | None:
+    """The highest role that a person's groups give; else the default one; None for nobody of ours.
+
+    With `allowed_domains`, whoever has no mail address in one of them (or one that the provider says is not verified) gets none.
+    """
+    domains = [domain.lower().lstrip("@") for domain in listed(settings.allowed_domains)]
+    if domains:
+        email = claims.get("email")
+        domain = email.rpartition("@")[2].lower() if isinstance(email, str) and "@" in email else None
+        if domain not in domains or claims.get("email_verified") is False:
+            return None
+    pairs = (part.rpartition("=") for part in listed(settings.roles))
+    wanted = {group.strip(): role.strip() for group, _, role in pairs}
+    found = [wanted[group] for group in groups_of(claims, settings.role_claim) if group in wanted]
+    if ranked := sorted((role for role in found if RANK.get(role, -1) > 0), key=lambda role: RANK[role]):
+        return ranked[-1]
+    default = settings.default_role or ("read" if domains else "none")
+    return None if default == "none" else default
+
+
+def groups_of(claims: Claims, claim: str) -> list[str]:
+    """The claim's values; a name that is not there as a whole is a path (`realm_access.roles`)."""
+    value: object = claims.get(claim)
+    if value is None:
+        value = claims
+        for part in claim.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, str):
+        return value.split()
+    return [str(item) for item in value] if isinstance(value, list) else []

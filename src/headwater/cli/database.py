@@ -1,0 +1,44 @@
+"""Commands that work on the database itself, beside a running server or without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from headwater.cli import process
+from headwater.cli.extras import need
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from headwater.store.database import Database
+
+T = TypeVar("T")
+
+
+def on_database(command: str, work: Callable[[Database], Awaitable[T]]) -> T:
+    """What `work` answers over the migrated database: the running server's, else the one the settings name, else the embedded one."""
+    need("server", f"`headwater {command}`")
+    import asyncio
+
+    from headwater.settings import Settings
+
+    running = process.read()
+    url = running.database_url if running else Settings().database.url
+    if url is not None:
+        return asyncio.run(_opened(url, work))
+    from headwater.store.embedded import EmbeddedPostgres
+
+    postgres = EmbeddedPostgres(process.home() / "postgres")
+    try:
+        return asyncio.run(_opened(postgres.url, work))
+    finally:
+        postgres.stop()
+
+
+async def _opened(url: str, work: Callable[[Database], Awaitable[T]]) -> T:
+    from headwater.store.database import Database
+    from headwater.store.migrate import migrate
+
+    async with Database(url, pool_size=2) as database:
+        await migrate(database)
+        return await work(database)

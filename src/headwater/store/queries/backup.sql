@@ -1,0 +1,7 @@
+-- name: has_log :one
+-- Whether there is a log: the table of events, in whatever schema the connection looks first.
+select to_regclass('events') is not null
+
+-- name: has_projections :one
+-- Whether anything was projected.
+select exists (select from datasets) or exists (select from jobs)
