@@ -10,14 +10,17 @@ from headwater.store import column_sets, names, sqlfile
 from headwater.store.database import Connection
 from headwater.store.edges import Moment
 
-Feed = tuple[uuid.UUID, str, Transformation | None]
-
 
 class FieldSet(msgspec.Struct, frozen=True):
-    """One set of edges. An empty field is the whole dataset. Sources are as told: `Evidence.canonical` says what they stand for."""
+    """One set of edges. An empty field is the whole dataset.
 
-    feeds: dict[str, tuple[Feed, ...]]
-    fed: dict[uuid.UUID, dict[str, tuple[str, ...]]]
+    `sources`, as told: `Evidence.canonical` says what they stand for. `feeds`: target field → (place in `sources`, source field, how).
+    `fed`: for each of `sources`: source field → target fields.
+    """
+
+    sources: tuple[uuid.UUID, ...]
+    feeds: dict[str, tuple[tuple[int, str, Transformation | None], ...]]
+    fed: tuple[dict[str, list[str]], ...]
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -32,9 +35,9 @@ class Evidence(msgspec.Struct, frozen=True):
             source
             for target in (self.sets if targets is None else targets)
             for one in self.sets.get(target, ())
-            for source in one.fed
+            for source in one.sources
         }
-        return {self.canonical.get(id_, id_) for id_ in told}
+        return {self.canonical.get(id_, id_) for id_ in told} if self.canonical else told
 
 
 # A set is content, so what was made once is kept; in sets.
@@ -47,7 +50,7 @@ async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.U
     if not pairs:
         return Evidence({}, {})
     others = await names.members(connection, {target for _, target in pairs})
-    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
+    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))] if others else pairs
     given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
     if moment.past:
         given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
@@ -56,7 +59,7 @@ async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.U
     )
     made = await _field_sets(connection, {row[2] for row in rows})
     canonical = await names.canonical(
-        connection, {row[1] for row in rows} | {source for one in made.values() for source in one.fed}
+        connection, {row[1] for row in rows} | {source for one in made.values() for source in one.sources}
     )
     found: dict[uuid.UUID, dict[uuid.UUID, FieldSet]] = {}
     for _job, target, set_id, _origin in rows:
@@ -70,13 +73,18 @@ async def _field_sets(connection: Connection, ids: set[uuid.UUID]) -> dict[uuid.
         if len(_made) + len(missing) > _REMEMBERED:
             _made.clear()
         for id_, edges in (await column_sets.load(connection, missing)).items():
-            feeds: dict[str, list[Feed]] = {}
-            fed: dict[uuid.UUID, dict[str, list[str]]] = {}
-            for edge in edges:
-                feeds.setdefault(edge.target_field, []).append((edge.source, edge.source_field, edge.transformation))
-                fed.setdefault(edge.source, {}).setdefault(edge.source_field, []).append(edge.target_field)
-            _made[id_] = found[id_] = FieldSet(
-                {field: tuple(told) for field, told in feeds.items()},
-                {source: {field: tuple(t) for field, t in told.items()} for source, told in fed.items()},
-            )
+            _made[id_] = found[id_] = _field_set(edges)
     return found
+
+
+def _field_set(edges: Collection[column_sets.SetEdge]) -> FieldSet:
+    places: dict[uuid.UUID, int] = {}
+    feeds: dict[str, list[tuple[int, str, Transformation | None]]] = {}
+    fed: list[dict[str, list[str]]] = []
+    for edge in edges:
+        place = places.setdefault(edge.source, len(places))
+        if place == len(fed):
+            fed.append({})
+        feeds.setdefault(edge.target_field, []).append((place, edge.source_field, edge.transformation))
+        fed[place].setdefault(edge.source_field, []).append(edge.target_field)
+    return FieldSet(tuple(places), {field: tuple(told) for field, told in feeds.items()}, tuple(fed))

@@ -11,7 +11,7 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection
 
 
-class DatasetRow(msgspec.Struct, frozen=True):
+class DatasetRow(msgspec.Struct, frozen=True, gc=False):
     """A dataset under the name that stands for it."""
 
     id: uuid.UUID
@@ -22,7 +22,7 @@ class DatasetRow(msgspec.Struct, frozen=True):
     hidden: bool
 
 
-class JobRow(msgspec.Struct, frozen=True):
+class JobRow(msgspec.Struct, frozen=True, gc=False):
     """A job, and the name of the job above it."""
 
     id: uuid.UUID
@@ -48,7 +48,7 @@ class JobRow(msgspec.Struct, frozen=True):
         return self.parent_name is not None and self.name.startswith(f"{self.parent_name}.")
 
 
-class CurrentVersion(msgspec.Struct, frozen=True):
+class CurrentVersion(msgspec.Struct, frozen=True, gc=False):
     """The latest version of a dataset; `written`: by a run."""
 
     dataset: uuid.UUID
@@ -58,7 +58,7 @@ class CurrentVersion(msgspec.Struct, frozen=True):
     written: bool
 
 
-class PastFacet(msgspec.Struct, frozen=True):
+class PastFacet(msgspec.Struct, frozen=True, gc=False):
     """A body that a facet had, told first and last at these times."""
 
     owner: uuid.UUID
@@ -80,7 +80,7 @@ class JobVersionRow(msgspec.Struct, frozen=True):
     run_id: uuid.UUID | None
 
 
-class FoundRow(msgspec.Struct, frozen=True):
+class FoundRow(msgspec.Struct, frozen=True, gc=False):
     """A dataset or job that has the words; a job under its full name."""
 
     type: str

@@ -37,14 +37,16 @@ async def get(database: Database, node_id: str, depth: int, with_downstream: boo
         datasets, field, moment = await _roots(connection, node)
         depth = max(depth, 0)
         evidence = await _evidence(connection, datasets.keys(), depth, with_downstream, moment)
-        fields = await _fields(connection, datasets.keys() | evidence.sets.keys(), moment)
+        # Columns that evidence does not name matter where it feeds datasets as a whole.
+        whole = {id_ for id_, sets in evidence.sets.items() if any("" in one.feeds for one in sets)}
+        fields = await _fields(connection, datasets.keys() | whole, moment)
         graph = columns.FieldGraph(evidence, {id_: told.keys() for id_, told in fields.items()})
         roots = _root_fields(graph, datasets, field, fields)
         edges = columns.upstream(graph, roots, depth)
         if with_downstream:
             for key, inputs in columns.downstream(graph, roots, depth).items():
                 edges[key] = {**inputs, **edges.get(key, {})}
-        return await _graph(connection, edges, fields, moment, versioned=node.version is not None)
+        return await _graph(connection, graph, edges, moment, versioned=node.version is not None)
 
 
 async def _roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, list[str]], bool, Moment]:
@@ -118,80 +120,86 @@ def _root_fields(
     fields: dict[uuid.UUID, dict[str, str | None]],
 ) -> list[FieldKey]:
     if not field:
-        roots = [(id_, name) for id_ in datasets for name in graph.fields(id_)]
-        if not roots and not datasets:
+        if not datasets:
             raise NotFound("Could not find node")
-        return roots
+        numbers = [graph.number(id_) for id_ in datasets]
+        return [(number, name) for number in numbers for name in graph.fields(number)]
     for id_, names in datasets.items():
+        number = graph.number(id_)
         for name in names:
-            if name in fields.get(id_, {}) or name in graph.fields(id_) or graph.outputs((id_, name)):
-                return [(id_, name)]
+            if name in fields.get(id_, {}) or name in graph.fields(number) or graph.outputs((number, name)):
+                return [(number, name)]
     raise NotFound("Could not find node")
 
 
 async def _graph(
     connection: Connection,
+    graph: columns.FieldGraph,
     edges: dict[FieldKey, Inputs],
-    fields: dict[uuid.UUID, dict[str, str | None]],
     moment: Moment,
     *,
     versioned: bool,
 ) -> shapes.Lineage:
-    keys = {key for key, inputs in edges.items() if inputs} | {one for inputs in edges.values() for one in inputs}
-    ids = {id_ for id_, _ in keys}
+    keys = {key for key, inputs in edges.items() if inputs}.union(*edges.values())
+    numbers = {number for number, _ in keys}
+    ids = {graph.datasets[number] for number in numbers}
     found = await rows.datasets_resolved(connection, ids)
-    datasets = {id_: row for id_, row in found.items() if not row.hidden}
-    current = await rows.current_versions(connection, datasets.keys(), moment.as_of)
-    if missing := ids - fields.keys():
-        fields = fields | await _fields(connection, missing, moment)
-    versions = {id_: str(current[id_].id if id_ in current else first_version(id_)) for id_ in datasets}
+    current = await rows.current_versions(connection, ids, moment.as_of)
+    fields = await _fields(connection, ids, moment)
+    datasets: dict[int, tuple[DatasetRow, str, dict[str, str | None], str]] = {}
+    for number in numbers:
+        id_ = graph.datasets[number]
+        if id_ in found and not found[id_].hidden:
+            row = found[id_]
+            version = str(current[id_].id if id_ in current else first_version(id_))
+            prefix = node_ids.of_field(row.namespace, row.name, "")
+            datasets[number] = (row, version, fields.get(id_, {}), prefix)
     names = {
-        (id_, name): node_ids.of_field(
-            datasets[id_].namespace, datasets[id_].name, name, versions[id_] if versioned else None
-        )
-        for id_, name in keys
-        if id_ in datasets
+        key: f"{datasets[key[0]][3]}{key[1]}#{datasets[key[0]][1]}" if versioned else datasets[key[0]][3] + key[1]
+        for key in keys
+        if key[0] in datasets
     }
     out_of: dict[FieldKey, list[str]] = {}
     for key, inputs in edges.items():
         if key in names:
             for one in inputs:
                 out_of.setdefault(one, []).append(names[key])
-    graph = []
+    made = []
     for key in sorted(names, key=names.__getitem__):
-        told = [
-            shapes.FieldInput(
-                namespace=datasets[one[0]].namespace,
-                dataset=datasets[one[0]].name,
-                dataset_version=versions[one[0]],
-                field=one[1],
-                transformation_description=how.description if how else None,
-                transformation_type=columns.told_type(how),
-            )
-            for one, how in sorted(edges.get(key, {}).items(), key=lambda item: names.get(item[0], ""))
-            if one in names
-        ]
-        graph.append(
+        me = names[key]
+        row, version, types, _ = datasets[key[0]]
+        told = sorted(
+            ((names[one], one, how) for one, how in edges.get(key, {}).items() if one in names),
+            key=lambda item: item[0],
+        )
+        first = told[0][2] if told else None
+        made.append(
             shapes.Node(
-                id=names[key],
+                id=me,
                 type="DATASET_FIELD",
                 data=shapes.FieldData(
-                    namespace=datasets[key[0]].namespace,
-                    dataset=datasets[key[0]].name,
-                    dataset_version=versions[key[0]],
+                    namespace=row.namespace,
+                    dataset=row.name,
+                    dataset_version=version,
                     field=key[1],
-                    field_type=fields.get(key[0], {}).get(key[1]),
-                    transformation_description=told[0].transformation_description if told else None,
-                    transformation_type=told[0].transformation_type if told else None,
-                    input_fields=told,
+                    field_type=types.get(key[1]),
+                    transformation_description=first.description if first else None,
+                    transformation_type=columns.told_type(first),
+                    input_fields=[
+                        shapes.FieldInput(
+                            namespace=datasets[one[0]][0].namespace,
+                            dataset=datasets[one[0]][0].name,
+                            dataset_version=datasets[one[0]][1],
+                            field=one[1],
+                            transformation_description=how.description if how else None,
+                            transformation_type=columns.told_type(how),
+                        )
+                        for _, one, how in told
+                    ],
                 ),
                 # Marquez has the ends of what comes in the wrong way round, and its page counts on it.
-                in_edges=[
-                    shapes.Edge(origin=names[key], destination=names[one])
-                    for one in sorted(edges.get(key, {}), key=lambda one: names.get(one, ""))
-                    if one in names
-                ],
-                out_edges=[shapes.Edge(origin=names[key], destination=other) for other in sorted(out_of.get(key, ()))],
+                in_edges=[shapes.Edge(origin=me, destination=other) for other, _, _ in told],
+                out_edges=[shapes.Edge(origin=me, destination=other) for other in sorted(out_of.get(key, ()))],
             )
         )
-    return shapes.Lineage(graph=graph)
+    return shapes.Lineage(graph=made)

@@ -129,19 +129,22 @@ async def _column_lineage(
     )
     found = {}
     for id_ in evidence.sets:
+        number = graph.number(id_)
         told = []
-        for name in graph.fields(id_):
-            inputs = [
-                shapes.ColumnInput(
-                    namespace=sources[source].namespace,
-                    dataset=sources[source].name,
-                    field=field,
-                    transformation_description=how.description if how else None,
-                    transformation_type=columns.told_type(how),
-                )
-                for (source, field), how in graph.inputs((id_, name)).items()
-                if source in sources and not sources[source].hidden
-            ]
+        for name in graph.fields(number):
+            inputs = []
+            for (place, field), how in graph.inputs((number, name)).items():
+                source = sources.get(graph.datasets[place])
+                if source is not None and not source.hidden:
+                    inputs.append(
+                        shapes.ColumnInput(
+                            namespace=source.namespace,
+                            dataset=source.name,
+                            field=field,
+                            transformation_description=how.description if how else None,
+                            transformation_type=columns.told_type(how),
+                        )
+                    )
             if inputs:
                 inputs.sort(key=lambda one: (one.namespace, one.dataset, one.field))
                 told.append(

@@ -18,7 +18,7 @@ from headwater.store.marquez_runs import Key
 from headwater.store.runs import RunRow
 
 _NOTHING: tuple[set[uuid.UUID], set[uuid.UUID]] = (set(), set())
-FACET_TYPES = ("run", "job", "dataset")
+FACET_TYPES = ("RUN", "JOB", "DATASET")
 
 
 def first_version(dataset: uuid.UUID) -> uuid.UUID:
@@ -68,7 +68,7 @@ async def page(database: Database, namespace: str, job: str, limit: int, offset:
 
 async def facets(database: Database, run_id: str, type_: str) -> shapes.RunFacets:
     """Facets of a run, or of its job as the run told them. Raises NotFound."""
-    if type_.lower() not in FACET_TYPES:
+    if type_.upper() not in FACET_TYPES:
         raise InvalidQuestion("query param type must be one of [RUN, JOB, DATASET]")
     async with database.snapshot() as connection:
         row = await row_of(connection, run_id)

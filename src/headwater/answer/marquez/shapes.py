@@ -13,8 +13,8 @@ import msgspec
 Facets = dict[str, msgspec.Raw]
 
 
-class Shape(msgspec.Struct, rename="camel", kw_only=True):
-    """A shape with Marquez's camel case; every key is always there."""
+class Shape(msgspec.Struct, rename="camel", kw_only=True, gc=False):
+    """A shape with Marquez's camel case; every key is always there. Shapes never hold themselves: nothing for the collector to find."""
 
 
 class Namespace(Shape):
@@ -59,12 +59,12 @@ class Field(Shape):
     description: str | None
 
 
-class DatasetId(msgspec.Struct, frozen=True, order=True, kw_only=True):
+class DatasetId(msgspec.Struct, frozen=True, order=True, kw_only=True, gc=False):
     namespace: str
     name: str
 
 
-class JobId(msgspec.Struct, frozen=True, order=True, kw_only=True):
+class JobId(msgspec.Struct, frozen=True, order=True, kw_only=True, gc=False):
     namespace: str
     name: str
 

@@ -26,7 +26,9 @@ async def moved(request: Request[Any, Any, Any], state: State, namespace: str, j
         return None
     before, _, after = request.scope["path"].partition(f"/namespaces/{namespace}/jobs/{job}")
     query = request.scope["query_string"].decode("latin-1")
-    place = f"{before}/namespaces/{namespace}/jobs/{quote(name, safe='')}{after}" + (f"?{query}" if query else "")
+    place = f"{state.settings.server.root_path}{before}/namespaces/{namespace}/jobs/{quote(name, safe='')}{after}" + (
+        f"?{query}" if query else ""
+    )
     return Response(None, status_code=301, headers={"location": place})
 
 

@@ -6,7 +6,7 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 
-from headwater import errors, telemetry
+from headwater import errors
 from headwater.api import problems
 
 
@@ -24,18 +24,23 @@ def headwater_error(
 ) -> Response[Refusal] | Response[Refusals]:
     told = problems.problem(error)
     problems.note(request, error, told.status)
+    headers = problems.headers(error)
     if "errors" in told.detail:
-        return Response(Refusals([str(one) for one in told.detail["errors"]]), status_code=told.status)
-    return Response(Refusal(told.status, told.message), status_code=told.status, headers=problems.headers(error))
+        return Response(Refusals(told.detail["errors"]), status_code=told.status, headers=headers)
+    return Response(Refusal(told.status, told.message), status_code=told.status, headers=headers)
 
 
-def http_exception(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Refusal]:
-    return Response(Refusal(error.status_code, error.detail), status_code=error.status_code)
+def http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Response[Refusal]:
+    if error.status_code >= 500:
+        return unforeseen(request, error)
+    return Response(
+        Refusal(error.status_code, error.detail), status_code=error.status_code, headers=dict(error.headers or {})
+    )
 
 
 def unforeseen(request: Request[Any, Any, Any], error: Exception) -> Response[Refusal]:
-    telemetry.say(telemetry.RequestFailed(request.url.path, repr(error)), error)
-    return Response(Refusal(500, "Headwater failed to answer; its log says more"), status_code=500)
+    told = problems.unforeseen(request, error)
+    return Response(Refusal(500, told.content.message), status_code=500)
 
 
 REFUSALS: Any = {errors.HeadwaterError: headwater_error, HTTPException: http_exception, Exception: unforeseen}
