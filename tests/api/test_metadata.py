@@ -275,6 +275,24 @@ def test_what_is_not_known_is_not_found(known: Client, people: People) -> None:
     assert people.put(*A, "description", body={"words": "x"}).status_code == 400
 
 
+def test_what_people_say_is_found(known: Client, people: People) -> None:
+    def found(words: str) -> list[str]:
+        return [one["id"] for one in people.get("search", q=words)["results"]]
+
+    people.put(*A, "description", body={"text": "passengers and their luggage"})
+    people.put(*A, "tags", "Confidential", column="id")
+    people.put("edges", body={"source": "dataset:file:/data/a", "target": "dataset:dash:turnover"})
+    assert found("luggage") == ["dataset:file:/data/a"]
+    assert found("confidential") == ["dataset:file:/data/a"]
+    assert "dataset:dash:turnover" in found("turnover")
+    people.put(*A, "hidden")
+    assert found("luggage") == []
+    people.delete(*A, "hidden")
+    people.delete(*A, "description")
+    assert found("luggage") == []
+    assert found("confidential") == ["dataset:file:/data/a"]
+
+
 def test_nobody_in_particular_is_anonymous(known: Client, people: People) -> None:
     reply = people.call("PUT", "v2", "metadata", *A, "description", body={"text": "x"})
     assert reply.json()["author"] == "anonymous"

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import audit, backup, datasets, lineage, local, maintenance, metadata, runs, sql
+from headwater.cli import audit, backup, datasets, lineage, local, maintenance, metadata, runs, search, sql
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -43,6 +43,7 @@ program.command("lineage")(lineage.lineage)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.command("search")(search.search)
 metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")

@@ -20,7 +20,7 @@ from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
 from headwater.model.identity import Identity
 from headwater.model.manual import Target
-from headwater.store import events, projections, server_state
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -157,6 +157,8 @@ class Intake:
             new = {row[0] for row in await appended.fetchall()}
             if (written.hidden or written.hidden_namespaces) and (again := _spoken_again(items, told, new, written)):
                 await manual.unhide(connection, again, remembered.projector.understood.identity)
+            if changed := written.changed | written.hidden:
+                await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
         if written.hidden_namespaces:
             # What is hidden has to be met again: only an event that is new shows it.
             seen = rows["upsert_namespaces"]

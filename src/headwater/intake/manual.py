@@ -19,7 +19,7 @@ from headwater.model.identity import Identity
 from headwater.model.manual import Change, Fact, Link, Target, Unhide, Unlink
 from headwater.store import annotations as annotation_store
 from headwater.store import changes as change_store
-from headwater.store import projections, server_state
+from headwater.store import projections, search, server_state
 from headwater.store.annotations import Annotation
 from headwater.store.database import Connection, Database
 
@@ -120,18 +120,22 @@ async def _project(
         ids, spaces = manual_rows.touched(change, identity)
         owners |= ids
         namespaces |= spaces
-    await _rows(connection, [manual_rows.rows(*one, identity) for one in told])
-    return await annotation_store.settle(connection, owners, namespaces)
+    await annotation_store.lock(connection, owners)
+    written = await _rows(connection, [manual_rows.rows(*one, identity) for one in told])
+    settled = await annotation_store.settle(connection, owners, namespaces)
+    regrouped = any(isinstance(change, Link | Unlink) for change, *_ in told)
+    await search.refresh(connection, owners | settled.nodes | written.changed, regrouped=regrouped)
+    return settled
 
 
-async def _rows(connection: Connection, some: Sequence[manual_rows.Rows]) -> None:
+async def _rows(connection: Connection, some: Sequence[manual_rows.Rows]) -> projections.Written:
     made: manual_rows.Rows = {}
     for one in some:
         for query, given in one.items():
             made.setdefault(query, []).extend(given)
     async with connection.pipeline() as pipeline:
         # No run reports here, so no horizon moves.
-        await projections.write(connection, pipeline, made, live_runs=1)
+        return await projections.write(connection, pipeline, made, live_runs=1)
 
 
 async def replay(connection: Connection, identity: Identity) -> int:

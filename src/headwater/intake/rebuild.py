@@ -11,7 +11,7 @@ from headwater.intake.accept import merged
 from headwater.intake.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity
-from headwater.store import events, projections, server_state
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _PAGE = 1000
@@ -38,6 +38,7 @@ async def rebuild(
             done += len(page)
             progress(done, total)
         await manual.replay(connection, Identity(state.rules))
+        await search.refresh_all(connection)
         await server_state.rebuilt(connection)
     return done
 

@@ -64,6 +64,13 @@ async def tag_names(connection: Connection) -> list[str]:
     return [row[0] for row in await sqlfile.load("annotations")["tag_names"].many(connection)]
 
 
+async def lock(connection: Connection, owners: Collection[uuid.UUID]) -> None:
+    """Hold these datasets and jobs to the end of the transaction, as writing them does, in the order in which events do."""
+    queries = sqlfile.load("annotations")
+    await queries["lock_datasets"].exec(connection, ids=list(owners))
+    await queries["lock_jobs"].exec(connection, ids=list(owners))
+
+
 class Settled(msgspec.Struct):
     """What followed: datasets and jobs whose names or hiding changed, and namespaces whose hiding did."""
 

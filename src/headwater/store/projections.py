@@ -45,7 +45,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
     "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
-    "annotations", "edge_changes",
+    "annotations", "edge_changes", "search_documents", "search_words",
 )  # fmt: skip
 
 _NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
@@ -96,7 +96,9 @@ class Known:
 
 
 class Written(msgspec.Struct):
-    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new or whose facets are.
+    """What a write met. `created`: datasets, jobs and runs never heard of before.
+
+    `changed`: datasets and jobs that are new, or whose facets are new or may be other ones than before.
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
     """

@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import catalog, find, health, lineage, runs
+from headwater.answer import catalog, find, health, lineage, runs, search
 from headwater.api.routes import metadata
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
@@ -42,9 +42,20 @@ async def get_lineage(
 
 
 @get("/search")
-async def search(state: State, q: Text, type: OptionalText = None, limit: Limit = 20) -> find.SearchResult:
-    """Datasets and jobs by name, column or description."""
-    return await find.search(state.database, q, type, limit)
+async def get_search(
+    state: State,
+    q: Text,
+    type: OptionalText = None,
+    namespace: OptionalText = None,
+    tag: OptionalText = None,
+    owner: OptionalText = None,
+    platform: OptionalText = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> search.SearchResult:
+    """Datasets and jobs by words in names, columns, tags, owners, descriptions and SQL."""
+    narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
+    return await search.search(state.database, q, **narrow, limit=limit, offset=offset)
 
 
 @get("/resolve")
@@ -122,7 +133,7 @@ router = Router(
     "/api/v2",
     route_handlers=[
         get_lineage,
-        search,
+        get_search,
         resolve,
         datasets,
         jobs,

@@ -27,6 +27,14 @@ where owner is null and not deleted and starts_with(target, %(prefix)s) order by
 -- Tags that people put on something.
 select distinct value->>'name' from annotations where kind = 'tag' and not deleted order by 1
 
+-- name: lock_datasets :exec
+-- Whoever speaks of a dataset waits for whoever else does: what follows from both is made by the second.
+select from datasets where id = any(%(ids)b::uuid[]) order by id for update
+
+-- name: lock_jobs :exec
+-- Jobs likewise.
+select from jobs where id = any(%(ids)b::uuid[]) order by id for update
+
 -- name: settle_hidden_datasets :many
 -- Datasets are hidden as people said last; those that changed.
 update datasets d set hidden = not a.deleted from annotations a
