@@ -259,7 +259,7 @@ def _answer(
         AnswerEdge(
             nodes[edge.source].id,
             nodes[edge.target].id,
-            "DECLARED" if edge.declared else "OBSERVED",
+            "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED",
             edge.first_seen,
             edge.last_seen,
         )

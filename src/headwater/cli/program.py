@@ -14,6 +14,7 @@ from headwater.cli import (
     lineage,
     local,
     maintenance,
+    metadata,
     receipts,
     runs,
     search,
@@ -76,6 +77,7 @@ program.command("slower")(health.slower)
 program.command("producers")(health.producers)
 program.command("receipt")(receipts.receipt)
 program.command("receipts")(receipts.receipts)
+metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.command("audit")(audit.audit)

@@ -14,6 +14,7 @@ from headwater.errors import (
     Ambiguous,
     Forbidden,
     HeadwaterError,
+    InvalidChange,
     InvalidEvent,
     InvalidQuestion,
     NotFound,
@@ -27,6 +28,7 @@ _BY_CODE: dict[str, type[HeadwaterError]] = {
     for error in (
         Ambiguous,
         Forbidden,
+        InvalidChange,
         InvalidEvent,
         InvalidQuestion,
         NotFound,

@@ -71,6 +71,17 @@ async def namespaces(connection: Connection, *, limit: int, offset: int) -> list
     return [(row[0], row[1]) for row in rows]
 
 
+async def namespaces_known(connection: Connection, names: Collection[str]) -> dict[str, bool]:
+    """Those of these namespaces that are known → whether they are hidden."""
+    return dict(await sqlfile.load("nodes")["namespaces_known"].many(connection, names=list(names)))
+
+
+async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:
+    """Every dataset and job of a namespace that is hidden, or that is not."""
+    rows = await sqlfile.load("nodes")["of_namespace"].many(connection, namespace=namespace, hidden=hidden)
+    return [NodeRow(*row) for row in rows]
+
+
 async def counts(connection: Connection) -> tuple[int, int, int]:
     """Datasets, jobs, runs."""
     row = await sqlfile.load("nodes")["counts"].one(connection)

@@ -64,3 +64,14 @@ select 'dataset:' || r.namespace || ':' || r.name, 'dataset:' || w.namespace || 
 from use r join use w on w.short = r.short and w.id <> r.id
 where r.is_read and not r.is_written and w.is_written and not w.is_read and length(r.short) > 2
 order by 1, 2 limit 50
+
+-- name: namespaces_known :many
+-- Which of these namespaces there are, and whether they are hidden.
+select name, hidden from namespaces where name = any(%(names)b::text[])
+
+-- name: of_namespace :many
+-- Datasets and jobs of a namespace, hidden or not.
+select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets where namespace = %(namespace)s and hidden = %(hidden)s
+union all
+select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where namespace = %(namespace)s and hidden = %(hidden)s
+order by 2, 4

@@ -208,3 +208,23 @@ with recursive member (root, id) as (
 insert into dataset_canonical as t (dataset_id, canonical_id)
 select distinct m.id, b.id from member m join best b using (root) order by 1
 on conflict (dataset_id) do update set canonical_id = excluded.canonical_id where t.canonical_id <> excluded.canonical_id
+
+-- name: upsert_annotations :exec
+-- What people say: the latest wins.
+insert into annotations as t (target, kind, key, value, deleted, author, at, change_id, owner, field)
+select distinct on (target, kind, key) target, kind, key, value::jsonb, deleted, author, at, change_id, owner, field
+from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::text[], %(deleted)b::bool[], %(author)b::text[],
+            %(at)b::timestamptz[], %(change_id)b::uuid[], %(owner)b::uuid[], %(field)b::text[])
+     as u (target, kind, key, value, deleted, author, at, change_id, owner, field)
+order by target, kind, key, at desc, change_id desc
+on conflict (target, kind, key) do update set value = excluded.value, deleted = excluded.deleted, author = excluded.author, at = excluded.at, change_id = excluded.change_id
+where (excluded.at, excluded.change_id) > (t.at, t.change_id)
+
+-- name: insert_edge_changes :exec
+-- Edges that people drew and removed.
+insert into edge_changes (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+select job_id, dataset_id, direction, change_id, at, drawn, set_id
+from unnest(%(job_id)b::uuid[], %(dataset_id)b::uuid[], %(direction)b::text[], %(change_id)b::uuid[], %(at)b::timestamptz[], %(drawn)b::bool[], %(set_id)b::uuid[])
+     as u (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+order by job_id, dataset_id, direction, change_id
+on conflict do nothing

@@ -2,10 +2,11 @@
 
 from litestar import Router
 
+from headwater.api.routes import metadata
 from headwater.api.routes.v2 import catalog, graph, runs, server
 
 router = Router(
     "/api/v2",
-    route_handlers=[*graph.handlers, *catalog.handlers, *runs.handlers, *server.handlers],
+    route_handlers=[*graph.handlers, *catalog.handlers, *runs.handlers, *server.handlers, *metadata.handlers],
     tags=["Headwater"],
 )
