@@ -20,7 +20,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.search import Candidate
 
 # How many documents are counted, how many of a tier are ranked at least, and how many can be paged through.
-MOST_COUNTED, _RANKED, _REACHED = 10_000, 1_000, 10_000
+MOST_COUNTED, _RANKED, _REACHED = 10_000, 500, 10_000
 # So many are ranked one by one; more by the index.
 _FEW = 300
 
