@@ -218,9 +218,9 @@ async def ingest(database: Database, columns: int) -> None:
     making, whole, part, refresh = Making(), [], [], store.refresh
     making.random.seed(time.time_ns())
 
-    async def timed(connection: Any, ids: Any) -> None:
+    async def timed(connection: Any, ids: Any, **how: Any) -> None:
         began = time.perf_counter()
-        await refresh(connection, ids)
+        await refresh(connection, ids, **how)
         part.append((time.perf_counter() - began) * 1000)
 
     store.refresh = timed

@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from headwater.answer import liveness
 from headwater.answer.people import Tag, Words, text_of
 from headwater.model import facets as known
 from headwater.model.names import short
 from headwater.model.run import RunState
+from headwater.model.statement import statement_kind
 from headwater.store import annotations as annotation_store
 from headwater.store import datasets as dataset_store
 from headwater.store import facets as facet_store
@@ -39,6 +41,10 @@ class RunSummary(msgspec.Struct):
     started_at: dt.datetime
     ended_at: dt.datetime | None
     duration_ms: int | None
+    last_event_at: dt.datetime | None = None
+    streaming: bool = False
+    stalled: bool = False
+    stalled_reason: str | None = None
 
 
 class DatasetNode(msgspec.Struct, kw_only=True, tag_field="type", tag="DATASET"):
@@ -68,13 +74,16 @@ class JobNode(msgspec.Struct, kw_only=True, tag_field="type", tag="JOB"):
     first_seen: dt.datetime
     updated_at: dt.datetime
     last_run: RunSummary | None
+    streaming: bool = False
+    statement: str | None = None
+    user: str | None = None
     hop: int = 0
     hidden_upstream: int = 0
     hidden_downstream: int = 0
 
 
 Node = DatasetNode | JobNode
-_SHOWN = ("schema", "documentation", "tags")
+_SHOWN = ("schema", "documentation", "tags", "jobType", "ownership")
 
 
 async def load(
@@ -94,6 +103,11 @@ async def from_rows(
     past = await dataset_store.schemas_as_of(connection, datasets, as_of) if isinstance(as_of, dt.datetime) else {}
     latest = await run_store.latest_of_jobs(connection, jobs, as_of)
     below = await run_store.worst_below(connection, [run.run_id for run in latest.values()])
+    types = {id_: mine["jobType"] for id_ in jobs if "jobType" in (mine := facets.get(id_, {}))}
+    now = as_of if isinstance(as_of, dt.datetime) else dt.datetime.now(dt.UTC)
+    alive = await liveness.load(connection, latest.values(), now, types)
+    silent = [id_ for id_ in jobs if id_ not in latest or latest[id_].statement is None]
+    texts = await facet_store.of_owners(connection, silent, ["sql"], as_of)
     parents = await node_store.by_ids(connection, {row.parent_id for row in rows.values() if row.parent_id})
     counts = await dataset_store.version_counts(connection, datasets, as_of)
     said = await annotation_store.of_owners(connection, rows.keys())
@@ -115,13 +129,36 @@ async def from_rows(
                 id=row.node_id, namespace=row.namespace, name=row.name, label=short_job(row.name),
                 parent=parent.node_id if parent else None, description=description, tags=tags,
                 first_seen=row.first_seen, updated_at=row.last_seen,
-                last_run=None if run is None else run_summary(run, below.get(run.run_id, RunState.NEW)),
+                last_run=None if run is None else run_summary(
+                    run, below.get(run.run_id, RunState.NEW), alive[run.run_id, id_]),
+                streaming=id_ in types and known.streaming(types[id_]),
+                statement=(run and run.statement) or statement_of(texts.get(id_, {}).get("sql")),
+                user=user_of(run, mine.get("ownership")),
             )  # fmt: skip
     return found
 
 
-def run_summary(run: RunRow, worst_below: RunState) -> RunSummary:
-    return RunSummary(str(run.run_id), effective(run, worst_below).name, run.began, run.ended_at, duration_ms(run))
+def run_summary(run: RunRow, worst_below: RunState, alive: liveness.Liveness | None = None) -> RunSummary:
+    alive = alive or liveness.Liveness(False)
+    return RunSummary(
+        str(run.run_id), effective(run, worst_below).name, run.began, run.ended_at, duration_ms(run),
+        run.last_event_at, alive.streaming, alive.stalled is not None, alive.stalled,
+    )  # fmt: skip
+
+
+def statement_of(sql: bytes | None) -> str | None:
+    """What kind of statement a job's `sql` facet holds, if it has one."""
+    query = plain(sql).get("query")
+    return statement_kind(query) if isinstance(query, str) else None
+
+
+def user_of(run: RunRow | None, ownership: bytes | None) -> str | None:
+    """Who ran the run, where its facets tell; else the job's first owner."""
+    if run is not None and run.user is not None:
+        return run.user
+    owners = plain(ownership).get("owners")
+    named = (one.get("name") for one in (owners if isinstance(owners, list) else []) if isinstance(one, dict))
+    return next((name for name in named if isinstance(name, str) and name), None)
 
 
 def effective(run: RunRow, worst_below: RunState) -> RunState:

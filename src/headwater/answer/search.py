@@ -21,6 +21,8 @@ from headwater.store.search import Candidate
 
 # How many documents are counted, how many of a tier are ranked at least, and how many can be paged through.
 MOST_COUNTED, _RANKED, _REACHED = 10_000, 1_000, 10_000
+# So many are ranked one by one; more by the index.
+_FEW = 300
 
 
 class Result(msgspec.Struct):
@@ -85,18 +87,20 @@ async def search(
         question = await understand(connection, q)
     if not question.anywhere():
         return SearchResult(0, [], {facet: {} for facet in _FACETS}, None, False, [])
-    tiers = question.tiers()
+    tiers, anywhere = question.tiers(), narrowed(question.anywhere(), **filters)
     most = max(_RANKED, min(offset + limit, _REACHED))
 
     async def ranked() -> list[Result]:
         async with database.connection() as connection:
             queries = [narrowed(query, **filters) for _, _, query in tiers]
-            found = await search_store.candidates(connection, queries, most)
+            found = await search_store.few(connection, anywhere, queries, _FEW)
+            if not found:
+                found = await search_store.candidates(connection, queries, most)
             return await _results(connection, question, found[:_REACHED][offset : offset + limit], tiers)
 
     async def counted() -> dict[str, dict[str, int]]:
         async with database.connection() as connection:
-            return await search_store.counts(connection, narrowed(question.anywhere(), **filters), MOST_COUNTED + 1)
+            return await search_store.counts(connection, anywhere, MOST_COUNTED + 1)
 
     results, counts = await asyncio.gather(ranked(), counted())
     total = sum(counts.get("type", {}).values())

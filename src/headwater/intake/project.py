@@ -23,6 +23,7 @@ from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
+from headwater.model.user import user_of
 
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
@@ -149,6 +150,7 @@ class _Projection:
             "upsert_runs", event.run_id, job, event.external_run_id, int(state), self.at, self.digest,
             self.at if event.event_type == "START" else None, self.at if state.terminal else None,
             parent_run, None if parent is None else version.job_id(parent.job), *nominal,
+            user_of(event.run_facets), self.decoded("job.facets.sql", event.job_facets.get("sql"), "statement"),
         )  # fmt: skip
         self.facets(job, event.job_facets, self.understood.sets(event.job_facets))
         if event.inputs or event.outputs or explicit:
@@ -167,7 +169,8 @@ class _Projection:
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            made = version.dataset_version_id(dataset, run, job, said.external_version)
+            external = said.external_version or self.offsets(report)
+            made = version.dataset_version_id(dataset, run, job, external)
             self.version_row(made, dataset, run, job, report, said, declared=declared)
             self.column_lineage(job, run, dataset, said)
 
@@ -183,7 +186,7 @@ class _Projection:
                 run, _ = version.run_id(relative.run_id)
                 self.add(
                     "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest,
-                    None, None, None, None, None, None,
+                    None, None, None, None, None, None, None, None,
                 )  # fmt: skip
         assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
@@ -239,9 +242,17 @@ class _Projection:
     ) -> None:
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
-            "upsert_dataset_versions", made, dataset, run, job, said.external_version, declared, self.at, self.digest,
+            "upsert_dataset_versions", made, dataset, run, job, said.external_version or self.offsets(report), declared, self.at, self.digest,
             said.schema_id, said.lifecycle, *(counts or (None, None, None)),
         )  # fmt: skip
+
+    def offsets(self, report: DatasetReport) -> str:
+        """Where a stream stood, which is its version."""
+        for key in known.OFFSETS:
+            told = self.decoded(f"facets.{key}", report.here.get(key, report.facets.get(key)), "offsets")
+            if told:
+                return str(told)
+        return ""
 
     def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Told:
         """Keep the facets, and what they say of names and sources; all they say."""

@@ -100,11 +100,6 @@ async def totals(connection: Connection) -> tuple[int, dt.datetime | None]:
     return count, last
 
 
-async def warnings_by_producer(connection: Connection) -> list[sqlfile.Row]:
-    """(producer, events, code, count, example); code is None for a producer without warnings."""
-    return await sqlfile.load("events")["warnings_by_producer"].many(connection)
-
-
 class RunEvent(msgspec.Struct, frozen=True):
     """An event of a run, as it is in the log."""
 

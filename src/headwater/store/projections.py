@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_jobs": ("id", "namespace", "name", "at", "digest", "parent_id", "declared_at", "explicit_at"),
     "upsert_runs": (
         "run_id", "job_id", "external_id", "state", "at", "digest", "started_at", "ended_at", "parent_run_id", "parent_job_id",
-        "nominal_start", "nominal_end",
+        "nominal_start", "nominal_end", "user_name", "statement",
     ),
     "upsert_reports": ("job_id", "report_id", "declaration", "at"),
     "upsert_report_datasets": ("job_id", "report_id", "dataset_id", "direction", "declared", "at"),

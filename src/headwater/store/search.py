@@ -83,29 +83,29 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regroup
 async def _write(
     connection: Connection, documents: list[_Document], gone: list[uuid.UUID], known: list[str], left: list[str]
 ) -> None:
+    # One after the other: megabytes of words in a pipeline can stop it, when both sides wait for the other to read.
     queries = sqlfile.load("search")
-    async with connection.pipeline():
-        # Who takes words away must see the documents of everybody who counted on finding them there.
-        await queries["lock_words_alone" if left else "lock_words"].send(connection)
-        if gone:
-            await queries["delete_documents"].send(connection, ids=gone)
-        if documents:
-            await queries["upsert_documents"].send(
-                connection,
-                id=[d.id for d in documents],
-                type=[d.type for d in documents],
-                namespace=[d.namespace for d in documents],
-                name=[d.name for d in documents],
-                tags=[_PART.join(d.tags) for d in documents],
-                owners=[_PART.join(d.owners) for d in documents],
-                source=[d.source for d in documents],
-                words=[_PART.join(d.lexemes) for d in documents],
-            )
-        if known:
-            await queries["insert_words"].send(connection, word=known)
-        if left:
-            anywhere = [any_of(f"{where}{word}" for where in WORD_CLASSES) for word in left]
-            await queries["delete_words"].send(connection, word=left, query=anywhere)
+    # Who takes words away must see the documents of everybody who counted on finding them there.
+    await queries["lock_words_alone" if left else "lock_words"].exec(connection)
+    if gone:
+        await queries["delete_documents"].exec(connection, ids=gone)
+    if documents:
+        await queries["upsert_documents"].exec(
+            connection,
+            id=[d.id for d in documents],
+            type=[d.type for d in documents],
+            namespace=[d.namespace for d in documents],
+            name=[d.name for d in documents],
+            tags=[_PART.join(d.tags) for d in documents],
+            owners=[_PART.join(d.owners) for d in documents],
+            source=[d.source for d in documents],
+            words=[_PART.join(d.lexemes) for d in documents],
+        )
+    if known:
+        await queries["insert_words"].exec(connection, word=known)
+    if left:
+        anywhere = [any_of(f"{where}{word}" for where in WORD_CLASSES) for word in left]
+        await queries["delete_words"].exec(connection, word=left, query=anywhere)
 
 
 async def refresh_all(connection: Connection) -> None:
@@ -232,6 +232,15 @@ async def candidates(connection: Connection, queries: Sequence[str], most: int) 
     for row in rows:
         found.setdefault(row[1], Candidate(*row))
     return list(found.values())
+
+
+async def few(connection: Connection, query: str, queries: Sequence[str], most: int) -> list[Candidate]:
+    """The documents the query finds when they are fewer than `most`, as `candidates` would give them; none when they are more.
+
+    The query is looked up once, and the others are asked of its few documents: cheaper than each of them over the index.
+    """
+    rows = await sqlfile.load("search")["few"].many(connection, query=query, queries=list(queries), most=most)
+    return [Candidate(*row) for row in rows if row[0] is not None]
 
 
 async def counts(connection: Connection, query: str, most: int) -> dict[str, dict[str, int]]:

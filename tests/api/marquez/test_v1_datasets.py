@@ -53,7 +53,7 @@ def test_a_dataset_has_all_of_marquez_keys(client: Any) -> None:
                     "field": "x",
                     "transformationDescription": None,
                     "transformationType": "IDENTITY",
-                }  # fmt: skip
+                }
             ],
             "transformationDescription": None,
             "transformationType": "IDENTITY",

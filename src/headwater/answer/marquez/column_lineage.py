@@ -33,7 +33,7 @@ async def get(database: Database, node_id: str, depth: int, with_downstream: boo
         raise NotFound("Could not find node")
     if node.version is not None and with_downstream:
         raise InvalidQuestion("Node version cannot be specified when withDownstream is true")
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         datasets, field, moment = await _roots(connection, node)
         depth = max(depth, 0)
         evidence = await _evidence(connection, datasets.keys(), depth, with_downstream, moment)
@@ -129,6 +129,10 @@ def _root_fields(
         for name in names:
             if name in fields.get(id_, {}) or name in graph.fields(number) or graph.outputs((number, name)):
                 return [(number, name)]
+    for id_, names in datasets.items():
+        if id_ not in fields:
+            # Nobody told its columns: what is asked for may be one.
+            return [(graph.number(id_), names[0])]
     raise NotFound("Could not find node")
 
 

@@ -21,7 +21,7 @@ from headwater.store.marquez import CurrentVersion, DatasetRow
 
 async def get(database: Database, namespace: str, name: str) -> shapes.Dataset:
     """One dataset by any of its names. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         return (await shown(connection, [row]))[0]
 
@@ -37,7 +37,7 @@ async def check(database: Database, names: Sequence[tuple[str, str]]) -> None:
 
 async def page(database: Database, namespace: str, limit: int, offset: int) -> shapes.Datasets:
     """Datasets of a namespace by name, each once. Raises NotFound for a namespace nobody spoke of."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         known = await naming.namespace_of(connection, namespace)
         found, total = await rows.datasets_page(connection, known, limit, offset)
         return shapes.Datasets(datasets=await shown(connection, found), total_count=total)
@@ -45,7 +45,7 @@ async def page(database: Database, namespace: str, limit: int, offset: int) -> s
 
 async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.DatasetVersions:
     """Versions of a dataset, the latest first; one that nobody was seen writing has one. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         total = await rows.version_count(connection, row.id)
         if total:
@@ -57,7 +57,7 @@ async def versions(database: Database, namespace: str, name: str, limit: int, of
 
 async def version(database: Database, namespace: str, name: str, wanted: str) -> shapes.DatasetVersion:
     """One version of a dataset. Raises NotFound, also where the version is another dataset's."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         try:
             id_ = uuid.UUID(wanted)

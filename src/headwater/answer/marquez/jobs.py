@@ -23,14 +23,14 @@ LATEST_RUNS = 10
 
 async def get(database: Database, namespace: str, name: str) -> shapes.Job:
     """One job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await naming.job(connection, namespace, name)
         return (await shown(connection, [row], all_facets=True))[0]
 
 
 async def canonical_name(database: Database, namespace: str, name: str) -> str:
     """The name a job goes by (`parent.child`), whichever it is asked by. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         return (await naming.job(connection, namespace, name)).full_name
 
 
@@ -48,14 +48,14 @@ async def page(
 
     Facets of runs come with the latest run of each job only; `get` has them all.
     """
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         found, total = await rows.jobs_page(connection, namespace, states or None, limit, offset)
         return shapes.Jobs(jobs=await shown(connection, found), total_count=total)
 
 
 async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.JobVersions:
     """Versions of a job, the latest first. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         job = await naming.job(connection, namespace, name)
         found = (await rows.job_versions(connection, job.id))[offset : offset + limit]
         return shapes.JobVersions(versions=await _versions(connection, job, found))
@@ -63,7 +63,7 @@ async def versions(database: Database, namespace: str, name: str, limit: int, of
 
 async def version(database: Database, namespace: str, name: str, wanted: str) -> shapes.JobVersion:
     """One version of a job by its hash. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         job = await naming.job(connection, namespace, name)
         found = await rows.job_versions(connection, job.id)
         hashes = await _hashes(connection, job, found)

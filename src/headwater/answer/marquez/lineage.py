@@ -20,8 +20,8 @@ from headwater.store.marquez import DatasetRow, JobRow
 from headwater.store.marquez_runs import Key
 from headwater.store.runs import RunRow
 
-# Graphs with more jobs than this tell of each latest run all but its facets: those are read from the log.
-FACETS_UP_TO = 200
+# Graphs with more jobs than this tell of each latest run its state and times only, not what it read, wrote and said.
+WHOLE_RUNS_UP_TO = 200
 _OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
 _OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")
 
@@ -31,7 +31,7 @@ async def get(database: Database, node_id: str, depth: int, aggregate_by_parent:
     node = node_ids.parsed(node_id)
     if node.kind not in {"dataset", "job"}:
         raise NotFound(f"Node '{node_id}' must be of type dataset or job!")
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         start = await node_ids.dataset_or_job(connection, node)
         walk = _Walk(connection, aggregate_by_parent)
         await walk.go(start, max(depth, 0))
@@ -100,8 +100,8 @@ async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     facets = await facet_store.of_owners(connection, names.keys(), [*_OF_JOBS, *_OF_DATASETS])
     spoken = await said.of_owners(connection, names.keys())
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
-    with_facets = None if len(jobs) <= FACETS_UP_TO else set[Key]()
-    shown_runs = await runs.shown(connection, list(latest.values()), with_facets)
+    show = runs.shown if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
+    shown_runs = await show(connection, list(latest.values()))
     data: dict[uuid.UUID, shapes.JobData | shapes.DatasetData] = {}
     for id_, job_row in jobs.items():
         run = latest.get(id_)
@@ -186,7 +186,7 @@ def _dataset(
 
 async def upstream(database: Database, run_id: str, depth: int) -> shapes.UpstreamRuns:
     """The run, the runs that wrote what it read, and so on: a hop at a time, each run once, the nearest first. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         start = await runs.row_of(connection, run_id)
         order: dict[Key, RunRow] = {(start.run_id, start.job_id): start}
         inputs: dict[Key, list[marquez_runs.Read]] = {}

@@ -11,14 +11,13 @@ import msgspec
 
 from headwater.answer.marquez import naming
 from headwater.errors import NotFound
-from headwater.model.names import node_id_readings
 from headwater.store.database import Connection
 from headwater.store.marquez import DatasetRow, JobRow
 
 _KINDS = ("dataset", "datasetField", "job", "run")
 _VERSION = re.compile(r"#([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$")
-# An id with more colons than this is read by its last ones only.
-_MOST_CUTS = 32
+# Of an id with more colons than twice this, the first ones and the last ones are read as borders.
+_MOST_CUTS = 16
 
 
 class NodeId(msgspec.Struct, frozen=True):
@@ -44,7 +43,7 @@ def parsed(text: str) -> NodeId:
 
 async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | JobRow:
     """What a `dataset:` or `job:` id means. Of two readings that exist the one with the longer namespace. Raises NotFound."""
-    names = [(reading.namespace, reading.name) for reading in node_id_readings(node.text)]
+    names = [(node.rest[:cut], node.rest[cut + 1 :]) for cut in _cuts(node.rest)]
     found: dict[tuple[str, str], DatasetRow] | dict[tuple[str, str], JobRow]
     if node.kind == "job":
         found = await naming.jobs_of(connection, names)
@@ -57,11 +56,11 @@ async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | J
 
 async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetRow, str]]:
     """(dataset, field): every way to read a `datasetField:` id whose dataset exists, the likelier first. Raises NotFound."""
-    cuts = [place for place, char in enumerate(node.rest) if char == ":" and 0 < place < len(node.rest) - 1]
+    cuts = _cuts(node.rest)
     readings = [
         ((node.rest[:first], node.rest[first + 1 : last]), node.rest[last + 1 :])
-        for last in cuts[-_MOST_CUTS:]
-        for first in cuts[-_MOST_CUTS:]
+        for last in cuts
+        for first in cuts
         if first < last - 1
     ]
     found = await naming.datasets_of(connection, {name for name, _ in readings})
@@ -70,6 +69,12 @@ async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetR
         raise NotFound(f"Field '{node.rest}' not found.")
     known.sort(key=lambda one: (-len(one[0][0]), len(one[1])))
     return [(found[name], field) for name, field in known]
+
+
+def _cuts(rest: str) -> list[int]:
+    """Where a namespace may end and a name begin."""
+    cuts = [place for place, char in enumerate(rest) if char == ":" and 0 < place < len(rest) - 1]
+    return cuts if len(cuts) <= 2 * _MOST_CUTS else cuts[:_MOST_CUTS] + cuts[-_MOST_CUTS:]
 
 
 def of_dataset(namespace: str, name: str) -> str:

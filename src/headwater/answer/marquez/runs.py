@@ -28,7 +28,7 @@ def first_version(dataset: uuid.UUID) -> uuid.UUID:
 
 async def get(database: Database, run_id: str) -> shapes.Run:
     """One run. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await row_of(connection, run_id)
         return (await shown(connection, [row]))[row.run_id, row.job_id]
 
@@ -57,7 +57,7 @@ async def job_of(database: Database, run_id: str) -> tuple[str, str]:
 
 async def page(database: Database, namespace: str, job: str, limit: int, offset: int) -> shapes.Runs:
     """Runs of a job, the latest first. Raises NotFound."""
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         asked = await naming.job(connection, namespace, job)
         found, total = await run_store.page(
             connection, job=asked.id, state=None, parent=None, limit=limit, offset=offset
@@ -70,7 +70,7 @@ async def facets(database: Database, run_id: str, type_: str) -> shapes.RunFacet
     """Facets of a run, or of its job as the run told them. Raises NotFound."""
     if type_.upper() not in FACET_TYPES:
         raise InvalidQuestion("query param type must be one of [RUN, JOB, DATASET]")
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
         row = await row_of(connection, run_id)
         told = (await run_log.load(connection, [row]))[row.run_id, row.job_id]
     shown_ = {"run": told.run, "job": told.job, "dataset": {}}[type_.lower()]
@@ -119,6 +119,12 @@ async def shown(
     return made
 
 
+async def outlined(connection: Connection, found: Sequence[RunRow]) -> dict[Key, shapes.Run]:
+    """Runs with their states, times and arguments alone."""
+    jobs = await rows.jobs_by_ids(connection, {row.parent_job_id for row in found if row.parent_job_id})
+    return {(row.run_id, row.job_id): _run(row, jobs, {}, _NOTHING, {}, {}, None, run_log.empty()) for row in found}
+
+
 def _run(
     row: RunRow,
     jobs: dict[uuid.UUID, JobRow],
@@ -129,9 +135,9 @@ def _run(
     place: str | None,
     log: run_log.RunFacets,
 ) -> shapes.Run:
-    job = job_id(jobs[row.job_id])
     job_version = None
-    if sides[0] or sides[1] or row.state.terminal:
+    if row.job_id in jobs and (sides[0] or sides[1] or row.state.terminal):
+        job = job_id(jobs[row.job_id])
         hash_ = shapes.job_version(job, dataset_ids(sides[0], datasets), dataset_ids(sides[1], datasets), place)
         job_version = shapes.JobVersionId(namespace=job.namespace, name=job.name, version=str(hash_))
     return shapes.Run(

@@ -40,12 +40,11 @@ select t.run_id, t.job_id, t.node, x.id, x.run_id, x.job_id from told t left joi
   order by v.written_at desc, v.id limit 1) x on true
 
 -- name: written :many
--- What these runs left behind; of several versions of one dataset, one with an external version, the latest.
-select distinct on (v.run_id, v.job_id, coalesce(c.canonical_id, v.dataset_id)) v.run_id, v.job_id, coalesce(c.canonical_id, v.dataset_id), v.id
-from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as u (run_id, job_id)
-join dataset_versions v on v.run_id = u.run_id and v.job_id = u.job_id
-left join dataset_canonical c on c.dataset_id = v.dataset_id
-order by v.run_id, v.job_id, coalesce(c.canonical_id, v.dataset_id), v.external_version <> '' desc, v.written_at desc, v.id
+-- What these runs left behind; of several versions of one dataset, one with an external version, the latest, comes last.
+select v.run_id, v.job_id, coalesce(c.canonical_id, v.dataset_id), v.id
+from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id
+where v.run_id = any(%(runs)b::uuid[]) and v.job_id = any(%(jobs)b::uuid[])
+order by v.external_version <> '', v.written_at, v.id
 
 -- name: last_of_datasets :many
 -- The last run that told each of these datasets, under any of its names.

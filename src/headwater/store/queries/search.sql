@@ -129,6 +129,18 @@ from (
   limit 2 * %(most)s) h
 order by h.tier, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
 
+-- name: few :many
+-- Documents that the query finds, when they are few: each with the first of the other queries that finds it.
+with tiers as materialized (
+  select query::tsquery as query, tier from unnest(%(queries)b::text[]) with ordinality t (query, tier)
+), hits as materialized (
+  select id, type, namespace, name, words from search_documents where words @@ (select %(query)s::tsquery) limit %(most)s
+)
+select (select t.tier from tiers t where h.words @@ t.query order by t.tier limit 1) as tier, h.id, h.type, h.namespace, h.name,
+       coalesce((select last_seen from datasets where id = h.id), (select last_seen from jobs where id = h.id))
+from hits h where (select count(*) from hits) < %(most)s
+order by 1, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
+
 -- name: counts :many
 -- How many documents the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
 with hits as materialized (

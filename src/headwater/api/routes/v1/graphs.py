@@ -102,7 +102,9 @@ async def namespace_events(
     offset: Whole = None,
 ) -> shapes.Events:
     """Run events of the jobs of a namespace; marquez-python does not encode its slashes."""
-    namespace = decoded(request.scope["path"].partition("/events/")[2])
+    # Routing makes two slashes one; the path as it was sent has both.
+    sent = request.scope["raw_path"].partition(b"?")[0].decode("ascii", "replace")
+    namespace = decoded(sent.partition("/api/v1/events/")[2])
     return await _events(state, before, after, sort_direction, limit, offset, namespace)
 
 
