@@ -2,11 +2,10 @@
 
 from litestar import Router
 
-from headwater.api.routes import metadata
-from headwater.api.routes.v2 import catalog, graph, runs, server
+from headwater.api.routes.v2 import catalog, graph, metadata, runs, server
 
 router = Router(
     "/api/v2",
-    route_handlers=[*graph.handlers, *catalog.handlers, *runs.handlers, *server.handlers, *metadata.handlers],
+    route_handlers=[*graph.handlers, *catalog.handlers, *runs.handlers, *metadata.handlers, *server.handlers],
     tags=["Headwater"],
 )

@@ -1,16 +1,16 @@
 """`/api/v2/metadata` and `/api/v2/changes`: what people say of datasets, jobs and columns, and the audit of it."""
 
-import datetime as dt
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 import msgspec
 from litestar import Request, delete, get, put
 from litestar.datastructures import State
-from litestar.params import JSONBody, PathParameter, QueryParameter
+from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer import said
 from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
 from headwater.errors import NotFound
 from headwater.intake import manual, manual_targets
 from headwater.intake.manual import Recorded
@@ -36,12 +36,6 @@ from headwater.model.manual import (
 )
 from headwater.model.tags import Place, TagSchema
 
-Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
-Offset = Annotated[int, QueryParameter(ge=0)]
-OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
-Text = Annotated[str, QueryParameter(max_length=20_000)]
-Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
-Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 Column = Annotated[str | None, QueryParameter(max_length=20_000, description="A column of the dataset.")]
 
 
@@ -358,15 +352,11 @@ async def changes(
         target=target,
         author=author,
         action=action,
-        since=_utc(since),
-        until=_utc(until),
+        since=utc(since),
+        until=utc(until),
         limit=limit,
         offset=offset,
     )
-
-
-def _utc(time: dt.datetime | None) -> dt.datetime | None:
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
 
 
 handlers = [
