@@ -170,6 +170,22 @@ async def families(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[
     return dict(await sqlfile.load("marquez")["families"].many(connection, ids=list(jobs)))
 
 
+async def edges_of_jobs(connection: Connection, jobs: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID, str]]:
+    """(dataset, job, direction) of everything these jobs read and write now."""
+    if not jobs:
+        return []
+    rows = await sqlfile.load("marquez")["edges_of_jobs"].many(connection, ids=list(jobs))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def jobs_at_datasets(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Every job that reads or writes one of these datasets now."""
+    if not datasets:
+        return set()
+    rows = await sqlfile.load("marquez")["jobs_at_datasets"].many(connection, ids=list(datasets))
+    return {row[0] for row in rows}
+
+
 async def told_last(
     connection: Connection, jobs: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, tuple[dt.datetime, set[uuid.UUID], set[uuid.UUID]]]:

@@ -9,12 +9,10 @@ from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import naming, runs, said, shapes
 from headwater.errors import NotFound
 from headwater.model.run import RunState
-from headwater.store import edges as edge_store
 from headwater.store import facets as facet_store
 from headwater.store import marquez as rows
 from headwater.store import marquez_runs
 from headwater.store.database import Connection, Database
-from headwater.store.edges import Moment
 from headwater.store.marquez import JobRow, JobVersionRow
 
 # Marquez shows as many.
@@ -25,7 +23,7 @@ async def get(database: Database, namespace: str, name: str) -> shapes.Job:
     """One job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.job(connection, namespace, name)
-        return (await shown(connection, [row], all_facets=True))[0]
+        return (await shown(connection, [row], whole_runs=True))[0]
 
 
 async def canonical_name(database: Database, namespace: str, name: str) -> str:
@@ -46,7 +44,7 @@ async def page(
 ) -> shapes.Jobs:
     """Jobs, the latest spoken of first; with states, those whose latest run is in one of them, and as many are counted.
 
-    Facets of runs come with the latest run of each job only; `get` has them all.
+    Of runs before the latest of each job only state and times are told; `get` has them whole.
     """
     async with database.snapshot(generic=True) as connection:
         found, total = await rows.jobs_page(connection, namespace, states or None, limit, offset)
@@ -121,34 +119,33 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
     return made
 
 
-async def shown(connection: Connection, found: Sequence[JobRow], *, all_facets: bool = False) -> list[shapes.Job]:
-    """Jobs as they are shown, in a fixed number of statements."""
+async def shown(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
+    """Jobs as they are shown, in a fixed number of statements; without `whole_runs` only the latest run of each is told whole."""
     if not found:
         return []
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
     spoken = await said.of_owners(connection, ids)
-    edges = [
-        *await edge_store.at_jobs(connection, ids, "in", Moment()),
-        *await edge_store.at_jobs(connection, ids, "out", Moment()),
-    ]
+    edges = await rows.edges_of_jobs(connection, ids)
     told = await rows.told_last(connection, ids)
     datasets = await rows.datasets_resolved(
         connection,
-        {edge.dataset for edge in edges} | {id_ for _, inputs, outputs in told.values() for id_ in inputs | outputs},
+        {dataset for dataset, _, _ in edges}
+        | {id_ for _, inputs, outputs in told.values() for id_ in inputs | outputs},
     )
     latest = await marquez_runs.latest(connection, ids, LATEST_RUNS)
-    first = None if all_facets else {(mine[0].run_id, mine[0].job_id) for mine in latest.values()}
-    made = await runs.shown(connection, [row for mine in latest.values() for row in mine], first)
+    made = await runs.shown(connection, [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])])
+    if not whole_runs:
+        made |= await runs.outlined(connection, [row for mine in latest.values() for row in mine[1:]])
     places = said_by_facets.Past(
         await rows.facet_history(
             connection, [id_ for id_ in ids if "sourceCodeLocation" in facets.get(id_, {})], ["sourceCodeLocation"]
         )
     )
     sides: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = {}
-    for edge in edges:
-        if edge.dataset in datasets and not datasets[edge.dataset].hidden:
-            sides.setdefault((edge.job, edge.direction), set()).add(edge.dataset)
+    for dataset, job, direction in edges:
+        if dataset in datasets and not datasets[dataset].hidden:
+            sides.setdefault((job, direction), set()).add(dataset)
     shown_ = []
     for row in found:
         mine = facets.get(row.id, {})

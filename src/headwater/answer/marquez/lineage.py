@@ -8,14 +8,12 @@ import uuid
 from collections.abc import Collection
 
 from headwater.answer.marquez import facets as said_by_facets
-from headwater.answer.marquez import neighbours, node_ids, runs, said, shapes
+from headwater.answer.marquez import node_ids, runs, said, shapes
 from headwater.errors import NotFound
-from headwater.model.lineage import Edge
 from headwater.store import facets as facet_store
 from headwater.store import marquez as rows
 from headwater.store import marquez_runs
 from headwater.store.database import Connection, Database
-from headwater.store.edges import Moment
 from headwater.store.marquez import DatasetRow, JobRow
 from headwater.store.marquez_runs import Key
 from headwater.store.runs import RunRow
@@ -45,7 +43,7 @@ class _Walk:
         self.connection, self.folded = connection, folded
         self.jobs: set[uuid.UUID] = set()
         self.datasets: set[uuid.UUID] = set()
-        self.edges: list[Edge] = []
+        self.edges: list[tuple[uuid.UUID, uuid.UUID, str]] = []
         self.top: dict[uuid.UUID, uuid.UUID] = {}
 
     async def go(self, start: DatasetRow | JobRow, depth: int) -> None:
@@ -53,18 +51,15 @@ class _Walk:
             jobs = await self.enter({start.id})
         else:
             self.datasets.add(start.id)
-            jobs = await self.enter(
-                {edge.job for edge in await neighbours.of_datasets(self.connection, {start.id}, Moment())}
-            )
+            jobs = await self.enter(await rows.jobs_at_datasets(self.connection, {start.id}))
         for hop in range(depth + 1):
-            found = await neighbours.of_jobs(self.connection, jobs, Moment())
+            found = await rows.edges_of_jobs(self.connection, jobs)
             self.edges += found
-            datasets = {edge.dataset for edge in found} - self.datasets
+            datasets = {dataset for dataset, _, _ in found} - self.datasets
             self.datasets |= datasets
             if hop == depth or not datasets:
                 return
-            reached = await neighbours.of_datasets(self.connection, datasets, Moment())
-            jobs = await self.enter({edge.job for edge in reached} - self.jobs)
+            jobs = await self.enter(await rows.jobs_at_datasets(self.connection, datasets) - self.jobs)
             if not jobs:
                 return
 
@@ -89,12 +84,12 @@ async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     names |= {id_: node_ids.of_dataset(row.namespace, row.name) for id_, row in datasets.items()}
     into: dict[uuid.UUID, set[uuid.UUID]] = {}
     out_of: dict[uuid.UUID, set[uuid.UUID]] = {}
-    for edge in walk.edges:
-        job = walk.top.get(edge.job, edge.job)
+    for dataset, told_by, direction in walk.edges:
+        job = walk.top.get(told_by, told_by) if walk.top else told_by
         if job not in jobs and job in found:
             job = found[job].id
-        source, target = (edge.dataset, job) if edge.direction == "in" else (job, edge.dataset)
-        if source in names and target in names and source != target:
+        if job in names and dataset in names and job != dataset:
+            source, target = (dataset, job) if direction == "in" else (job, dataset)
             into.setdefault(target, set()).add(source)
             out_of.setdefault(source, set()).add(target)
     facets = await facet_store.of_owners(connection, names.keys(), [*_OF_JOBS, *_OF_DATASETS])

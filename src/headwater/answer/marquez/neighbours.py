@@ -1,31 +1,14 @@
-"""One step of a walk over the graph, in either direction at once: the only place here that asks for edges by frontier."""
+"""Which datasets are above others, or below: the walk that column lineage is looked for along."""
 
 import uuid
 from collections.abc import Collection
 
-from headwater.model.lineage import Edge
 from headwater.store import edges as edge_store
 from headwater.store.database import Connection
 from headwater.store.edges import Moment
 
 # A walk that meets more datasets and jobs than this is made a hop at a time.
 _MOST = 100_000
-
-
-async def of_jobs(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[Edge]:
-    """Everything these jobs read and write."""
-    return [
-        *await edge_store.at_jobs(connection, jobs, "in", moment),
-        *await edge_store.at_jobs(connection, jobs, "out", moment),
-    ]
-
-
-async def of_datasets(connection: Connection, datasets: Collection[uuid.UUID], moment: Moment) -> list[Edge]:
-    """Every job that reads or writes these datasets."""
-    return [
-        *await edge_store.at_datasets(connection, datasets, "in", moment),
-        *await edge_store.at_datasets(connection, datasets, "out", moment),
-    ]
 
 
 async def datasets_beyond(

@@ -396,15 +396,16 @@ class Hits(Shape):
     highlights: list[dict[str, list[str]]]
 
 
+_WITH_MICROSECONDS = len("2020-02-22T22:42:42.000000")
+
+
 def instant(time: dt.datetime) -> str:
     """`2020-02-22T22:42:42Z`: UTC, with no, three or six digits of a second's fraction."""
-    time = time.astimezone(dt.UTC)
-    text = f"{time.year:04}-{time.month:02}-{time.day:02}T{time.hour:02}:{time.minute:02}:{time.second:02}"
-    if not time.microsecond:
-        return text + "Z"
-    if time.microsecond % 1000:
-        return f"{text}.{time.microsecond:06}Z"
-    return f"{text}.{time.microsecond // 1000:03}Z"
+    text = time.isoformat()
+    if not text.endswith("+00:00"):
+        text = time.astimezone(dt.UTC).isoformat()
+    text = text[:-6]
+    return f"{text[:-3]}Z" if len(text) == _WITH_MICROSECONDS and text.endswith("000") else f"{text}Z"
 
 
 def maybe_instant(time: dt.datetime | None) -> str | None:

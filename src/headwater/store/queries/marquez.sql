@@ -92,6 +92,19 @@ with recursive up (id, top, path) as (
 )
 select distinct id, top from down union select id, top from roots
 
+-- name: edges_of_jobs :many
+-- What these jobs read and write now.
+select distinct coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction
+from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id where e.job_id = any(%(ids)b)
+
+-- name: jobs_at_datasets :many
+-- Jobs that read or write these datasets now, under any of their names.
+with member as (
+  select i as id from unnest(%(ids)b::uuid[]) i
+  union select dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+)
+select distinct e.job_id from member m join live_edges e on e.dataset_id = m.id
+
 -- name: told_last :many
 -- What the latest report of each of these jobs said it reads and writes.
 select j.id, l.at, coalesce(c.canonical_id, d.dataset_id), d.direction
