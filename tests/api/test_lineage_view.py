@@ -81,6 +81,30 @@ def test_columns_go_with_their_edges(client: Any) -> None:
     assert gone["filtered"]["column_edges"] == 1
 
 
+def test_columns_of_an_edge_that_went_go_though_their_ends_stay(client: Any) -> None:
+    def out(column: str) -> dict[str, Any]:
+        return dataset("/out", **columns({"x": [("/in", column, "DIRECT:IDENTITY")]}))
+
+    send(
+        client,
+        run_event("COMPLETE", 1, "early", ["/in"], [out("a")], at="2026-01-01T00:00:00Z"),
+        run_event("COMPLETE", 2, "late", ["/in"], [out("b")], at="2026-03-01T00:00:00Z"),
+    )
+    answer = ask(client, "dataset:file:/out", columns=True, since="2026-02-01T00:00:00Z")
+    assert [e["source_field"] for e in answer["column_edges"]] == ["b"]
+    assert answer["filtered"]["column_edges"] == 1
+
+
+def test_a_dataset_that_stands_in_its_jobs_place_is_grouped_too(client: Any) -> None:
+    told = facet(inputs=[{"type": "DATASET", "namespace": "file", "name": "/in"}])
+    event = {"eventTime": "2026-01-01T00:00:00Z", "producer": "p", "dataset": dataset("/out", lineage=told)}
+    send(client, event)
+    plain = ask(client, "dataset:file:/out")
+    assert ("dataset:file:/out", "dataset:file:/out") in {(e["source"], e["target"]) for e in plain["edges"]}
+    (group,) = ask(client, "dataset:file:/out", group="namespace")["groups"]
+    assert (group["datasets"], group["inside"]) == (2, len(plain["edges"]))
+
+
 def test_no_bridge_against_explicit_lineage(client: Any) -> None:
     entries = [
         {"namespace": "file", "name": f"/o{n}", "type": "DATASET", "inputs": [{"namespace": "file", "name": f"/i{n}", "type": "DATASET"}]}

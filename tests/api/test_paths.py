@@ -112,6 +112,9 @@ def test_columns(client: Any) -> None:
     assert told == [[("a", "job:test:a", "x"), ("x", "job:test:b", "z")]]
     assert ways(answer) == {("/raw", "a", "/mid", "b", "/out")}
     assert ask(client, "dataset:file:/raw", "dataset:file:/out", from_field="b", to_field="z")["total"] == 0
+    for most, total in ((3, 0), (4, 1)):
+        few = ask(client, "dataset:file:/raw", "dataset:file:/out", from_field="a", to_field="z", max_length=most)
+        assert few["total"] == total
     # What decides about all rows decides about every column; a dataset without a column asked for is any of its columns.
     assert ask(client, "dataset:file:/raw", "dataset:file:/out", from_field="k", to_field="z")["length"] == 4
     assert ask(client, "dataset:file:/raw", "dataset:file:/mid", from_field="b")["length"] == 2

@@ -118,6 +118,33 @@ def test_the_version_a_run_names_goes_before_the_one_of_its_time(client: Any) ->
     assert {"now#4"} == {n for n in hops(ask(client, 2)) if n.startswith(("back", "now", "else"))}
 
 
+def test_a_version_that_is_named_at_the_end_only(client: Any) -> None:
+    """Producers tell the output at START, and its version when it is done: that is one version, and there is nothing new before its end."""
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", [], [versioned("/a", "v1")], at="2026-01-01T00:00:00Z"),
+        run_event("START", 2, "load", [], ["/a"], at="2026-01-02T00:00:00Z"),
+        run_event("COMPLETE", 2, "load", [], [versioned("/a", "v2")], at="2026-01-02T01:00:00Z"),
+        run_event("COMPLETE", 3, "meanwhile", ["/a"], [], at="2026-01-02T00:30:00Z"),
+        run_event("COMPLETE", 4, "after", ["/a"], [], at="2026-01-02T02:00:00Z"),
+    )
+    assert set(hops(ask(client, 2))) == {"load#2", "a@v2", "after#4"}
+    assert set(hops(ask(client, 1))) == {"load#1", "a@v1", "meanwhile#3"}
+    assert set(hops(ask(client, 3))) == {"load#1", "a@v1", "meanwhile#3"}
+
+
+def test_readers_that_were_not_looked_at_are_counted(client: Any, monkeypatch: Any) -> None:
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", [], ["/a"], at="2026-01-01T00:00:00Z"),
+        *(run_event("COMPLETE", n, "use", ["/a"], [], at=f"2026-01-02T00:{n}:00Z") for n in range(10, 15)),
+    )
+    monkeypatch.setattr("headwater.answer.run_lineage._READERS", 3)
+    assert ask(client, 1)["unchecked_readers"] == 1
+    monkeypatch.setattr("headwater.answer.run_lineage._READERS", 5)
+    assert ask(client, 1)["unchecked_readers"] == 0
+
+
 def test_an_iceberg_scan_names_a_snapshot(client: Any) -> None:
     read = dataset("/a") | {"inputFacets": {"icebergScanReport": facet(snapshotId=77)}}
     send(
@@ -175,6 +202,19 @@ def test_a_parent_stands_for_the_runs_below_it(client: Any) -> None:
     # What the package declared, its child was seen doing.
     assert not [e for e in answer["edges"] if "package#2" in (named(answer)[e["target"]], named(answer)[e["source"]])]
     assert next(n for n in answer["nodes"] if n.get("label") == "package.a")["parent"]["run_id"] == RUN.format(2)
+
+
+def test_one_run_id_may_span_jobs_that_read_each_other(client: Any) -> None:
+    send(
+        client,
+        run_event("COMPLETE", 1, "first", ["/in"], ["/mid"], at="2026-01-01T00:00:00Z"),
+        run_event("COMPLETE", 1, "second", ["/mid", "/out"], ["/out"], at="2026-01-01T00:10:00Z"),
+    )
+    answer = ask(client, 1)
+    assert ("mid@first#1", "second#1", "DERIVED") in edges(answer)
+    assert len(answer["roots"]) == 2
+    # What a run reads of a dataset that it writes too is what was there before.
+    assert ("out@", "second#1", "UNKNOWN") in edges(answer)
 
 
 def test_a_stream_that_still_writes_is_read_too(client: Any) -> None:

@@ -87,6 +87,12 @@ def test_a_job_that_says_what_feeds_what_is_passed_only_so() -> None:
     assert len(bridged(flows, ["i1", "i2", "o1", "o2"])[0]) == 4
 
 
+def test_what_a_job_lets_pass_depends_on_where_one_comes_from() -> None:
+    flows = [flow("i", "x"), flow("i", "y"), flow("x", "j"), flow("y", "j"), flow("j", "o1"), flow("j", "o2")]
+    found, _ = bridged(flows, ["i", "o1", "o2"], {"j": [("x", "o1"), ("y", "o2")]})
+    assert ends(found) == {("i", "o1"), ("i", "o2")}
+
+
 def test_too_many_is_said() -> None:
     flows = [flow(f"i{n}", "hub") for n in range(30)] + [flow("hub", f"o{n}") for n in range(30)]
     kept = [f.source for f in flows[:30]] + [f.target for f in flows[30:]]

@@ -28,6 +28,7 @@ order by 1, 2, 3
 -- name: versions_found :many
 -- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail; for a reader
 -- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun (a stream).
+-- A version without an external name yields to one of the same run that has it, here and below.
 with asked as (
   select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(nodes)b::uuid[], %(ats)b::timestamptz[]) as a (run_id, job_id, node, at)
 ), member as (
@@ -40,15 +41,16 @@ with asked as (
 select distinct on (t.run_id, t.job_id, t.node, t.part) t.run_id, t.job_id, t.node, t.part, x.id
 from told t join member m on m.node = t.node cross join lateral (
   (select v.id, true as done, v.written_at as at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-   where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id is null or v.run_id <> t.run_id) and coalesce(r.state, 3) not in (4, 5)
+   where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and coalesce(r.state, 3) not in (4, 5)
      and (t.part is null or v.run_id is null
        or exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = t.part)
        or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
+     and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
    order by v.written_at desc, v.id limit 1)
   union all
   (select v.id, false, v.first_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-   where v.dataset_id = m.id and v.first_at <= t.at and v.written_at > t.at and (v.run_id is null or v.run_id <> t.run_id) and not v.declared and coalesce(r.state, 3) not in (4, 5)
+   where v.dataset_id = m.id and v.first_at <= t.at and v.written_at > t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and not v.declared and coalesce(r.state, 3) not in (4, 5)
    order by v.written_at, v.id limit 1)) x
 order by t.run_id, t.job_id, t.node, t.part, x.done desc, x.at desc, x.id
 
@@ -95,6 +97,7 @@ with asked as (
     select min(n.written_at) from member m cross join lateral (
       select v.written_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
       where v.dataset_id = m.id and v.written_at > a.written_at and coalesce(r.state, 3) not in (4, 5) and not v.declared
+        and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
       order by v.written_at limit 1) n where m.node = a.node) as until
   from asked a
 ), candidate as (
