@@ -185,3 +185,30 @@ def test_a_first_run_that_failed_makes_no_version_of_its_own(client: Any) -> Non
     send(client, run_event("COMPLETE", 2, "j", ["/a"], ["/o"], at=day(2), job_facets=code("aaa")))
     (only,) = get(client, "/api/v2/jobs/test/j/versions")["versions"]
     assert (only["runs"], only["outputs"]) == (2, ["dataset:file:/o"])
+
+
+def test_a_job_that_never_ran_has_the_versions_it_was_declared_with(client: Any) -> None:
+    for number, inputs, query in ((1, ["/a"], "insert into o select 1"), (2, ["/a", "/b"], "insert into o select 2")):
+        job = {"namespace": "test", "name": "j", "facets": {"sql": facet(query=query)}}
+        sides = {"inputs": [dataset(name) for name in inputs], "outputs": [dataset("/o")]}
+        send(client, {"eventTime": day(number), "producer": "p", "job": job, **sides})
+    new, old = get(client, "/api/v2/jobs/test/j/versions")["versions"]
+    assert (old["inputs"], old["sql"], old["first_run"], old["first_at"]) == (["dataset:file:/a"], "insert into o select 1", None, day(1))  # fmt: skip
+    assert (new["current"], new["statement"], new["changes"]["inputs_added"]) == (True, "INSERT", ["dataset:file:/b"])
+
+
+def test_a_schema_that_changed_within_a_run_is_in_the_history(client: Any) -> None:
+    for hour, columns in ((1, ("a",)), (2, ("a", "b"))):
+        send(client, run_event("RUNNING", 1, "stream", [], [told(**schema(*columns))], at=day(1, hour)))
+    found = get(client, f"{T}/schema-history")["schemas"]
+    assert [([f["name"] for f in s["fields"]], s["versions"]) for s in found] == [(["a", "b"], 1), (["a"], 0)]
+    assert [f["name"] for f in found[0]["changes"]["added"]] == ["b"]
+
+
+def test_schemas_of_a_registry_are_versions(client: Any) -> None:
+    for number, columns in ((1, ("a",)), (2, ("a", "b")), (3, ("a", "b"))):
+        send(client, {"eventTime": day(number), "producer": "registry", "dataset": told(**schema(*columns))})
+    found = get(client, f"{T}/versions")
+    assert (found["total"], [v["schema_changed"] for v in found["versions"]]) == (2, [True, False])
+    assert [v["run"] for v in found["versions"]] == [None, None]
+    assert [f["name"] for f in get(client, f"{T}/versions/diff")["schema"]["added"]] == ["b"]

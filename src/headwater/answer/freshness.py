@@ -16,17 +16,17 @@ from headwater.answer.find import node_row
 from headwater.answer.runs import RunRef
 from headwater.errors import InvalidQuestion
 from headwater.model import facets as known
-from headwater.model.cadence import Cadence, Judgement, Lateness, judge, learn
+from headwater.model.cadence import Cadence, Judgement, Lateness, judge, learn_seconds
 from headwater.model.names import short
-from headwater.model.run import RunState
 from headwater.store import facets as facet_store
 from headwater.store import freshness as store
 from headwater.store import nodes as node_store
 from headwater.store.database import Connection, Database
-from headwater.store.freshness import Update
 from headwater.store.nodes import NodeRow
 
-_UPDATES = 60
+# A month of days; more would tell little, and all datasets are asked at once.
+_UPDATES = 30
+_EPOCH, _MICROSECOND = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
 _MOST_DATASETS = 10_000
 _CHECK_JOBS, _CHECK_RUNS = 40, 5
 _STATES = ("on_time", "late", "very_late", "unknown")
@@ -133,8 +133,7 @@ async def health(database: Database, namespace: str, name: str, as_of: dt.dateti
         row = await node_row(connection, f"dataset:{namespace}:{name}")
         histories = await _histories(connection, [row.id], now)
         history = histories[row.id]
-        last = history.updates[0].at if history.updates else dt.datetime.min.replace(tzinfo=dt.UTC)
-        count, first = await store.failures(connection, row.id, last, now)
+        count, first = await store.failures(connection, row.id, history.last or _EPOCH, now)
         rows = await node_store.by_ids(connection, _writers(histories, [row.id]))
         quality = await _quality(connection, row, now)
     return Health(
@@ -146,10 +145,12 @@ async def health(database: Database, namespace: str, name: str, as_of: dt.dateti
 
 
 class _History(msgspec.Struct):
-    """Updates of a dataset, the latest first, and the times its streams spoke."""
+    """Times of updates in seconds since 1970, the latest as a time, and who made that."""
 
-    updates: list[Update]
-    beats: list[dt.datetime]
+    times: list[float]
+    last: dt.datetime | None
+    run: uuid.UUID | None
+    job: uuid.UUID | None
     streaming: bool
     dropped: bool
 
@@ -157,24 +158,30 @@ class _History(msgspec.Struct):
 async def _histories(connection: Connection, ids: Collection[uuid.UUID], now: dt.datetime) -> dict[uuid.UUID, _History]:
     """A fixed number of statements for any number of datasets."""
     told = await store.updates(connection, ids, now, _UPDATES)
-    writers = {one.job for updates in told.values() for one in updates if one.job}
+    writers = {job for one in told.values() for job in (one.done.job, one.open.job) if job}
     types = await facet_store.of_owners(connection, writers, ["jobType"])
     streams = {job for job, facets in types.items() if known.streaming(facets["jobType"])}
-    latest = {id_: {one.run for one in updates[:1] if one.job in streams and one.run} for id_, updates in told.items()}
-    beats = await store.beats(connection, set().union(*latest.values()), now, _UPDATES) if latest else {}
+    # What is still running has written nothing yet, unless it never ends.
+    latest = {id_: one.open if one.open.job in streams else one.done for id_, one in told.items()}
+    beats = await store.beats(
+        connection, {one.run for one in latest.values() if one.run and one.job in streams}, now, _UPDATES
+    )
     found = {}
     for id_ in ids:
-        # What is still running has written nothing yet, unless it never ends.
-        done = [one for one in told.get(id_, []) if one.state != RunState.RUNNING or one.job in streams]
-        times = [time for run in latest.get(id_, ()) for time in beats.get(run, ())]
-        dropped = bool(done) and done[0].lifecycle == "DROP"
-        kept = [one for one in done if one.lifecycle != "DROP"][:_UPDATES]
-        found[id_] = _History(kept, times, bool(times), dropped)
+        one, by = told.get(id_), latest.get(id_)
+        if one is None or by is None:
+            found[id_] = _History([], None, None, None, False, False)
+            continue
+        times = one.done.times + (one.open.times if by is one.open else [])
+        spoke = beats.get(by.run, []) if by.run else []
+        times += [(beat - _EPOCH) // _MICROSECOND for beat in spoke]
+        last = _EPOCH + max(times) * _MICROSECOND if times else None
+        found[id_] = _History([time / 1e6 for time in times], last, by.run, by.job, bool(spoke), one.dropped)
     return found
 
 
 def _judged(history: _History, now: dt.datetime) -> tuple[Cadence, Judgement]:
-    cadence = learn([one.at for one in history.updates] + history.beats)
+    cadence = msgspec.structs.replace(learn_seconds(history.times), last=history.last)
     return cadence, Judgement(Lateness.UNKNOWN) if history.dropped else judge(cadence, now)
 
 
@@ -184,22 +191,22 @@ def _order(judged: tuple[Cadence, Judgement], id_: uuid.UUID) -> tuple[int, floa
 
 
 def _writers(histories: dict[uuid.UUID, _History], ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    return {one.job for id_ in ids for one in histories[id_].updates[:1] if one.job}
+    return {job for id_ in ids if (job := histories[id_].job)}
 
 
 def _answer(
     row: NodeRow, history: _History, cadence: Cadence, judged: Judgement, rows: dict[uuid.UUID, NodeRow]
 ) -> Freshness:
-    last = history.updates[0] if history.updates else None
+    ref = RunRef(str(history.run), rows[history.job].node_id) if history.run and history.job in rows else None
     return Freshness(
         id=row.node_id, namespace=row.namespace, name=row.name, label=short(row.name),
-        available=None if last is None and not history.dropped else not history.dropped,
+        available=None if history.last is None and not history.dropped else not history.dropped,
         state=judged.state.value,
         cadence=Usual(
             cadence.rhythm.value, cadence.name, cadence.gap, cadence.spread,
             cadence.updates, list(cadence.quiet_days)),
         streaming=history.streaming, last_update=cadence.last,
-        last_run=RunRef(str(last.run), rows[last.job].node_id) if last and last.run and last.job in rows and last.job else None,
+        last_run=ref,
         expected_next=judged.expected, late_seconds=judged.late_seconds, missed=judged.missed,
     )  # fmt: skip
 

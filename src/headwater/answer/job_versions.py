@@ -1,7 +1,8 @@
 """What a job was, version by version: its code, its SQL, what it read and wrote. Each distinct one, from which run to which.
 
 Read from the job's latest runs and their events. A run that did not end well tells less than it meant to: where what it told is part of the
-version before it, it counts as that version and is none of its own. What a run does not tell (code, SQL) is as the run before it told.
+version before it, it counts as that version and is none of its own. What a run does not tell (code, SQL) is as the run before it told. A job that
+never ran has the versions that JobEvents declared.
 """
 
 import datetime as dt
@@ -18,6 +19,7 @@ from headwater.errors import NotFound
 from headwater.model import version
 from headwater.model.run import RunState
 from headwater.model.statement import statement_kind
+from headwater.store import facets as facet_store
 from headwater.store import nodes as node_store
 from headwater.store import runs as run_store
 from headwater.store import versions as version_store
@@ -25,12 +27,14 @@ from headwater.store.database import Database
 from headwater.store.runs import RunRow
 
 _MOST_LINES = 400
+_MOST_BODIES = 2000
+_Datasets = dict[tuple[uuid.UUID, str], frozenset[str]]
 
 
 class Told(msgspec.Struct, frozen=True):
     """What one run said of its job. None: it did not say."""
 
-    run: uuid.UUID
+    run: uuid.UUID | None
     began: dt.datetime
     whole: bool
     code: Code | None
@@ -60,9 +64,9 @@ class JobVersion(msgspec.Struct, kw_only=True):
     sql: str | None
     inputs: list[str]
     outputs: list[str]
-    first_run: str
+    first_run: str | None
     first_at: dt.datetime
-    last_run: str
+    last_run: str | None
     last_at: dt.datetime
     runs: int
     returns: int
@@ -85,23 +89,43 @@ async def job_versions(database: Database, namespace: str, name: str, limit: int
         if row.type != "JOB":
             raise NotFound(f"job {name!r} is not known in namespace {namespace!r}")
         rows, total = await run_store.page(connection, job=row.id, state=None, parent=None, limit=limit, offset=0)
-        datasets = await version_store.told_by_runs(connection, row.id, [one.run_id for one in rows])
+        declared = [] if rows else await version_store.declarations(connection, row.id, limit)
+        reports = [one.run_id for one in rows] + [report for report, _ in declared]
+        datasets = await version_store.told_by_runs(connection, row.id, reports)
         names = await node_store.by_ids(connection, {id_ for ids in datasets.values() for id_ in ids})
         facets = await run_log.load(connection, rows)
+        past = await facet_store.history(connection, row.id, None, _MOST_BODIES) if declared else []
     shown = {key: frozenset(names[id_].node_id for id_ in ids if id_ in names) for key, ids in datasets.items()}
     told = [_told(one, facets[one.run_id, one.job_id], shown) for one in reversed(rows)]
+    told += [_declared(report, at, past, shown) for report, at in declared]
     return JobVersions(row.node_id, total, len(rows), fold(told))
 
 
-def _told(row: RunRow, facets: run_log.RunFacets, datasets: dict[tuple[uuid.UUID, str], frozenset[str]]) -> Told:
-    query = node.plain(facets.job.get("sql")).get("query")
-    source = node.plain(facets.job.get("sourceCode")).get("sourceCode")
+def _text(facets: dict[str, bytes]) -> str | None:
+    """The job's SQL, else its source code."""
+    query = node.plain(facets.get("sql")).get("query")
+    source = node.plain(facets.get("sourceCode")).get("sourceCode")
+    return query if isinstance(query, str) else source if isinstance(source, str) else None
+
+
+def _declared(report: uuid.UUID, at: dt.datetime, past: list[facet_store.Past], datasets: _Datasets) -> Told:
+    """What a JobEvent said, with the facets the job had then."""
+    then: dict[str, facet_store.Past] = {}
+    for one in past:
+        if one.first_at <= at and (one.name not in then or one.first_at > then[one.name].first_at):
+            then[one.name] = one
+    facets = {name: one.body for name, one in then.items() if not one.deleted}
+    inputs, outputs = (datasets.get((report, side), frozenset()) for side in ("in", "out"))
+    return Told(None, at, True, code_of({}, facets), _text(facets), inputs, outputs)
+
+
+def _told(row: RunRow, facets: run_log.RunFacets, datasets: _Datasets) -> Told:
     return Told(
         row.run_id,
         row.began,
         row.state == RunState.COMPLETED,
         code_of(facets.run, facets.job),
-        query if isinstance(query, str) else source if isinstance(source, str) else None,
+        _text(facets.job),
         datasets.get((row.run_id, "in"), frozenset()),
         datasets.get((row.run_id, "out"), frozenset()),
     )
@@ -163,7 +187,8 @@ def _version(each: _Growing, current: bool) -> JobVersion:
         id=str(version.content_id(content.encode("utf-8", "surrogatepass"))), current=current, code=each.code,
         statement=statement_kind(each.sql) if each.sql else None, sql=each.sql,
         inputs=sorted(each.inputs), outputs=sorted(each.outputs),
-        first_run=str(each.first.run), first_at=each.first.began, last_run=str(each.last.run), last_at=each.last.began,
+        first_run=str(each.first.run) if each.first.run else None, first_at=each.first.began,
+        last_run=str(each.last.run) if each.last.run else None, last_at=each.last.began,
         runs=each.runs, returns=each.returns, changes=None if each.before is None else _changes(each.before, each),
     )  # fmt: skip
 

@@ -85,7 +85,10 @@ class VersionDiff(msgspec.Struct, kw_only=True):
 
 
 class Schema(msgspec.Struct):
-    """Columns that held for a while. `changes`: from the schema before it; None for the first. `run`: whose version had it first."""
+    """Columns that held for a while. `changes`: from the schema before it; None for the first. `run`: whose version had it first.
+
+    `versions` is 0 for what only readers told, or a later event of the same run replaced.
+    """
 
     first_at: dt.datetime
     last_at: dt.datetime
@@ -157,23 +160,28 @@ async def version_diff(
 
 
 async def schema_history(database: Database, namespace: str, name: str, limit: int) -> SchemaHistory:
-    """Each schema the dataset has had in a row of versions, the latest first. Raises NotFound."""
+    """Each schema the dataset has had, the latest first. Raises NotFound."""
     async with database.snapshot() as connection:
         dataset = await _dataset(connection, namespace, name)
         stretches, total = await version_store.schemas(connection, dataset.id, limit)
         bodies = await facet_store.bodies(connection, {one.schema_id for one in stretches})
         names = await node_store.by_ids(connection, {one.job_id for one in stretches if one.job_id})
-        if not stretches:
-            told = await facet_store.history(connection, dataset.id, "schema", limit + 1)
-            spans = [
-                Schema(one.first_at, one.last_at, 0, None, _fields(one.body), None) for one in told if not one.deleted
-            ]
-            return SchemaHistory(dataset.node_id, "facets", _compared(spans[:limit]), len(told) > limit)
+        told = await facet_store.history(connection, dataset.id, "schema", limit + 1)
     found = [
         Schema(one.first_at, one.last_at, one.versions, _ref(one.run_id, one.job_id, names), _fields(bodies.get(one.schema_id)), None)
         for one in stretches
     ]  # fmt: skip
-    return SchemaHistory(dataset.node_id, "versions", _compared(found), total > len(stretches))
+    # A version keeps the last schema of its run, and nobody writes a source: the rest is in the facets.
+    shown = [one.fields for one in found]
+    since = found[-1].first_at if total > len(stretches) else None
+    for one in told:
+        fields = _fields(one.body)
+        if not one.deleted and fields not in shown and (since is None or one.first_at >= since):
+            found.append(Schema(one.first_at, one.last_at, 0, None, fields, None))
+    found.sort(key=lambda schema: schema.first_at, reverse=True)
+    source = "versions" if stretches else "facets"
+    truncated = total > len(stretches) or len(told) > limit or len(found) > limit
+    return SchemaHistory(dataset.node_id, source, _compared(found[:limit]), truncated)
 
 
 def _compared(schemas: list[Schema]) -> list[Schema]:
@@ -182,7 +190,8 @@ def _compared(schemas: list[Schema]) -> list[Schema]:
     for one in schemas:
         if kept and kept[-1].fields == one.fields:
             last = kept[-1]
-            last.first_at, last.run, last.versions = one.first_at, one.run, last.versions + one.versions
+            last.first_at, last.last_at = one.first_at, max(last.last_at, one.last_at)
+            last.run, last.versions = one.run or last.run, last.versions + one.versions
         else:
             kept.append(one)
     for newer, older in itertools.pairwise(kept):

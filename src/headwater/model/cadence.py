@@ -8,7 +8,7 @@ import datetime as dt
 import enum
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -23,6 +23,7 @@ _APART = 8.0
 _MINUTE, _HOUR, _DAY, _WEEK = 60.0, 3600.0, 86400.0, 604800.0
 _NAMED = (("hourly", _HOUR), ("daily", _DAY), ("weekly", _WEEK))
 _SHORTEST_SLACK = _MINUTE
+_FIRST_DAY = dt.date(1970, 1, 1)
 
 
 class Rhythm(enum.StrEnum):
@@ -69,20 +70,24 @@ class Judgement(msgspec.Struct, frozen=True):
     missed: int = 0
 
 
-def learn(times: Sequence[dt.datetime]) -> Cadence:
+def learn(times: Collection[dt.datetime]) -> Cadence:
     """The cadence of updates at these times, in any order."""
+    found = learn_seconds([time.timestamp() for time in times])
+    return msgspec.structs.replace(found, last=max(times)) if times else found
+
+
+def learn_seconds(times: Collection[float]) -> Cadence:
+    """The same from seconds since 1970, for a great many datasets; `last` is left out."""
     ordered = sorted(set(times))
-    if not ordered:
-        return Cadence(Rhythm.UNKNOWN, 0)
     grouped = _grouped(ordered)
     gaps = _gaps(grouped)
     if len(gaps) < _FEWEST_GAPS:
-        return Cadence(Rhythm.UNKNOWN, len(grouped), ordered[-1])
+        return Cadence(Rhythm.UNKNOWN, len(grouped))
     quiet = _quiet_days(grouped, gaps)
     if quiet:
         # A weekend between two updates is no gap.
         gaps = [
-            max(0.0, gap - _DAY * _quiet_between(a, b, quiet))
+            max(0.0, gap - _DAY * _quiet_between(int(a // _DAY), int(b // _DAY), quiet))
             for gap, a, b in zip(gaps, grouped, grouped[1:], strict=False)
         ]
     usual = statistics.median(gaps)
@@ -92,7 +97,7 @@ def learn(times: Sequence[dt.datetime]) -> Cadence:
     return Cadence(
         Rhythm.REGULAR if regular else Rhythm.IRREGULAR,
         len(grouped),
-        ordered[-1],
+        None,
         _name(usual, quiet) if regular else None,
         usual,
         spread,
@@ -117,27 +122,24 @@ def judge(cadence: Cadence, now: dt.datetime) -> Judgement:
     missed = 1
     following = _after(due, cadence.gap, cadence.quiet_days)
     if now > following:
-        active = (now - due).total_seconds() - _DAY * _quiet_between(due, now, cadence.quiet_days)
+        quiet = _quiet_between(_day(due), _day(now), cadence.quiet_days)
+        active = (now - due).total_seconds() - _DAY * quiet
         missed = 1 + max(1, int(active // cadence.gap))
     return Judgement(Lateness.VERY_LATE if missed > 1 else Lateness.LATE, expected, max(0, late), missed)
 
 
-def _gaps(times: Sequence[dt.datetime]) -> list[float]:
-    return [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
+def _gaps(times: Sequence[float]) -> list[float]:
+    return [b - a for a, b in itertools.pairwise(times)]
 
 
-def _grouped(times: list[dt.datetime]) -> list[dt.datetime]:
+def _grouped(times: list[float]) -> list[float]:
     """The last update of each group, where updates stand in clearly separate groups; else all of them."""
     gaps = sorted(_gaps(times))
     for place in range(1, len(gaps)):
         short, long = gaps[place - 1], gaps[place]
         # The gaps between groups must themselves be a rhythm: one outage parts nothing.
         if len(gaps) - place >= _FEWEST_BETWEEN and long > _APART * max(short, 1.0) and _alike(gaps[place:]):
-            return [
-                a
-                for a, b in zip(times, [*times[1:], None], strict=True)
-                if b is None or (b - a).total_seconds() >= long
-            ]
+            return [a for a, b in zip(times, [*times[1:], None], strict=True) if b is None or b - a >= long]
     return times
 
 
@@ -146,23 +148,31 @@ def _alike(gaps: Sequence[float]) -> bool:
     return sum(abs(gap - usual) <= _NEAR * usual for gap in gaps) >= _MOST * len(gaps)
 
 
-def _quiet_days(times: Sequence[dt.datetime], gaps: Sequence[float]) -> tuple[int, ...]:
+def _quiet_days(times: Sequence[float], gaps: Sequence[float]) -> tuple[int, ...]:
     """Weekdays on which something daily is never updated, seen over two weeks at least."""
-    if abs(statistics.median(gaps) - _DAY) > 0.1 * _DAY or (times[-1] - times[0]).days < 13:
+    if abs(statistics.median(gaps) - _DAY) > 0.1 * _DAY or times[-1] - times[0] < 13 * _DAY:
         return ()
-    seen = {time.astimezone(dt.UTC).isoweekday() for time in times}
+    seen = {_weekday(int(time // _DAY)) for time in times}
     quiet = tuple(day for day in range(1, 8) if day not in seen)
     return quiet if len(quiet) <= 3 else ()
 
 
-def _quiet_between(a: dt.datetime, b: dt.datetime, quiet: Sequence[int]) -> int:
-    """Whole quiet days after the day of `a` and before that of `b`."""
+def _day(time: dt.datetime) -> int:
+    """Days since 1970, in UTC."""
+    return (time.astimezone(dt.UTC).date() - _FIRST_DAY).days
+
+
+def _weekday(day: int) -> int:
+    """ISO weekday of a day since 1970, which began on a Thursday."""
+    return (day + 3) % 7 + 1
+
+
+def _quiet_between(first: int, last: int, quiet: Sequence[int]) -> int:
+    """Whole quiet days after the first day and before the last."""
     if not quiet:
         return 0
-    first, last = a.astimezone(dt.UTC).date(), b.astimezone(dt.UTC).date()
-    days = (last - first).days - 1
-    weeks, rest = divmod(max(0, days), 7)
-    return weeks * len(quiet) + sum((first + dt.timedelta(days=1 + i)).isoweekday() in quiet for i in range(rest))
+    weeks, rest = divmod(max(0, last - first - 1), 7)
+    return weeks * len(quiet) + sum(_weekday(first + 1 + i) in quiet for i in range(rest))
 
 
 def _after(time: dt.datetime, seconds: float, quiet: Sequence[int]) -> dt.datetime:

@@ -12,14 +12,20 @@ from headwater.store.database import Connection
 from headwater.store.runs import RunRow
 
 
-class Update(msgspec.Struct, frozen=True):
-    """One update. `run` and `job` are None where an event without a run told it. `lifecycle` may be empty."""
+class Writer(msgspec.Struct, frozen=True):
+    """Updates by some runs: microseconds since 1970, in no order, and who made the latest. `run` and `job` are None where an event told it."""
 
-    at: dt.datetime
+    times: list[int]
     run: uuid.UUID | None
     job: uuid.UUID | None
-    state: RunState
-    lifecycle: str
+
+
+class Updates(msgspec.Struct, frozen=True):
+    """`done`: by runs that ended well; `open`: by runs that still run. `dropped`: the last thing that was done to it."""
+
+    done: Writer
+    open: Writer
+    dropped: bool
 
 
 async def candidates(connection: Connection, namespace: str | None, limit: int) -> tuple[list[uuid.UUID], int]:
@@ -30,17 +36,19 @@ async def candidates(connection: Connection, namespace: str | None, limit: int) 
 
 async def updates(
     connection: Connection, datasets: Collection[uuid.UUID], until: dt.datetime, limit: int
-) -> dict[uuid.UUID, list[Update]]:
-    """dataset → its updates, the latest first, at most `limit` under each of its names. Runs that still run are in it, failed ones are not."""
+) -> dict[uuid.UUID, Updates]:
+    """dataset → its latest updates, at most `limit` under each of its names. Datasets that nobody wrote are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("freshness")["updates"].many(connection, ids=list(datasets), until=until, limit=limit)
     return {
-        row[0]: [
-            Update(at, run, job, RunState(state), life) for at, run, job, state, life in zip(*row[1:], strict=True)
-        ]
+        row[0]: Updates(Writer(_times(row[1]), row[2], row[3]), Writer(_times(row[4]), row[5], row[6]), bool(row[7]))
         for row in rows
     }
+
+
+def _times(text: str | None) -> list[int]:
+    return list(map(int, text.split(","))) if text else []
 
 
 async def failures(

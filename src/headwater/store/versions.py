@@ -61,6 +61,12 @@ async def schemas(connection: Connection, dataset: uuid.UUID, limit: int) -> tup
     return [SchemaStretch(*row[:7]) for row in rows], rows[0][7] if rows else 0
 
 
+async def declarations(connection: Connection, job: uuid.UUID, limit: int) -> list[tuple[uuid.UUID, dt.datetime]]:
+    """(report, time) of the latest JobEvents that declared what a job reads and writes, the oldest first."""
+    rows = await sqlfile.load("versions")["declarations"].many(connection, job=job, limit=limit)
+    return [(row[0], row[1]) for row in rows]
+
+
 async def told_by_runs(
     connection: Connection, job: uuid.UUID, runs: Collection[uuid.UUID]
 ) -> dict[tuple[uuid.UUID, str], set[uuid.UUID]]:

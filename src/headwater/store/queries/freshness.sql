@@ -8,22 +8,27 @@ where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace
 order by d.last_seen desc, d.namespace, d.name limit %(limit)s
 
 -- name: updates :many
--- When these datasets were updated last, by whom, and the state of that run: a run that failed updated nothing, one that runs has not yet
--- (whether it is a stream, the caller knows). What an event without a run told counts when it was told first.
+-- When these datasets were updated (microseconds, as text: arrays of a million times are slow to read), and by whom last: by runs that
+-- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing. What an event without a
+-- run told counts when it was told first.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+), update as (
+  select m.node, x.* from member m cross join lateral (
+    select case when v.run_id is null then v.first_at when r.state = 3 then coalesce(r.ended_at, v.written_at) else v.written_at end as at,
+           v.run_id, v.job_id, v.lifecycle, coalesce(r.state, 3) = 2 as open, coalesce(v.lifecycle, '') = 'DROP' as gone
+    from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+    where v.dataset_id = m.id and v.first_at <= %(until)s and coalesce(r.state, 3) not in (4, 5)
+      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+    order by v.written_at desc limit %(limit)s) x
 )
-select m.node, array_agg(x.at order by x.at desc), array_agg(x.run_id order by x.at desc), array_agg(x.job_id order by x.at desc),
-       array_agg(x.state order by x.at desc), array_agg(coalesce(x.lifecycle, '') order by x.at desc)
-from member m cross join lateral (
-  select case when v.run_id is null then v.first_at when r.state = 3 then coalesce(r.ended_at, v.written_at) else v.written_at end as at,
-         v.run_id, v.job_id, coalesce(r.state, 3)::int as state, v.lifecycle
-  from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-  where v.dataset_id = m.id and v.first_at <= %(until)s and coalesce(r.state, 3) not in (4, 5)
-    and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
-  order by v.written_at desc limit %(limit)s) x
-group by m.node
+select node, string_agg((extract(epoch from at) * 1000000)::bigint::text, ',') filter (where not open and not gone),
+       (array_agg(run_id order by at desc) filter (where not open and not gone))[1], (array_agg(job_id order by at desc) filter (where not open and not gone))[1],
+       string_agg((extract(epoch from at) * 1000000)::bigint::text, ',') filter (where open),
+       (array_agg(run_id order by at desc) filter (where open))[1], (array_agg(job_id order by at desc) filter (where open))[1],
+       (array_agg(gone order by at desc) filter (where not open))[1]
+from update group by node
 
 -- name: failures :one
 -- How many runs failed to write this dataset after a time, and the first of them.

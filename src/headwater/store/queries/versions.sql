@@ -39,6 +39,12 @@ select schema_id, min(written_at), max(written_at), count(*), (array_agg(id orde
        (array_agg(job_id order by written_at, id))[1], count(*) over ()
 from stretch group by number, schema_id order by number desc limit %(limit)s
 
+-- name: declarations :many
+-- The latest JobEvents that declared inputs or outputs of a job, the oldest first.
+select report_id, first_at from (
+  select report_id, first_at from reports where job_id = %(job)s and declaration order by first_at desc, report_id limit %(limit)s) d
+order by first_at, report_id
+
 -- name: told_by_runs :many
 -- Inputs and outputs of these runs of a job, by the names that stand for them.
 select d.report_id, d.direction, coalesce(c.canonical_id, d.dataset_id) as dataset
