@@ -130,22 +130,22 @@ class Intake:
     async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
         now = dt.datetime.now(dt.UTC)
         times = [item.event.time or now for item in items]
-        if timeless := [item.digest for item in items if item.event.time is None]:
-            # An event without a time keeps the time of its first arrival, or sending it again would be another event.
-            async with self._database.connection() as connection:
-                first = await events.times_of(connection, timeless)
-            times = [item.event.time or first.get(item.digest, now) for item in items]
         await self._partitions.ensure(self._database, times)
         remembered = await self._current()
-        told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
-        rows = remembered.known.news(merged(told))
-        log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
-        warnings = [
-            (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
-            for item, at, changes in zip(items, times, told, strict=True)
-            for position, w in enumerate(changes.warnings)
-        ]
         async with self._database.transaction() as connection:
+            if timeless := [item.digest for item in items if item.event.time is None]:
+                # An event without a time keeps the time of its first arrival, or sending it again would be another event.
+                await events.lock_arrivals(connection)
+                first = await events.times_of(connection, timeless)
+                times = [item.event.time or first.get(item.digest, now) for item in items]
+            told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+            rows = remembered.known.news(merged(told))
+            log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
+            warnings = [
+                (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
+                for item, at, changes in zip(items, times, told, strict=True)
+                for position, w in enumerate(changes.warnings)
+            ]
             async with connection.pipeline() as pipeline:
                 await server_state.begin_writing(connection, remembered.generation)
                 if rows.get("upsert_dataset_links"):
