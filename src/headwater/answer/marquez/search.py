@@ -76,7 +76,7 @@ async def documents(database: Database, words: str, type_: str) -> shapes.Hits:
             by_time=False,
             limit=_DOCUMENTS,
         )
-        hits: list[shapes.JobDocument | shapes.DatasetDocument]
+        hits: list[shapes.Document]
         hits = [*await (_jobs if type_ == "JOB" else _datasets)(connection, found)]
     return shapes.Hits(hits=hits, highlights=[{"name": [_marked(row.name, words)]} for row in found])
 
