@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import psycopg
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, StaleGeneration
@@ -20,6 +21,11 @@ Connection = AsyncConnection[Any]
 # SQLSTATE classes that say "later": connection, read-only (a standby, an operator's brake), serialization and deadlock, resources, lock and
 # statement timeouts, operator intervention, the system.
 _RETRYABLE_CLASSES = frozenset({"08", "25", "40", "53", "55", "57", "58"})
+
+# Seconds; `tcp_user_timeout` in milliseconds.
+_PATIENCE = {
+    "connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
+}  # fmt: skip
 
 # What begin_writing() raises (migration 0002).
 _STALE = "HW001"
@@ -44,6 +50,7 @@ class Database:
                 "autocommit": True,
                 "prepare_threshold": 2,
                 "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC",
+                **connecting(url),
             },
         )
 
@@ -94,6 +101,20 @@ class Database:
                 if generic:
                     await connection.execute("set local plan_cache_mode = force_generic_plan")
                 yield connection
+
+
+def connecting(url: str) -> dict[str, Any]:
+    """How long silence is believed, in what libpq calls it; what the address itself says of that holds.
+    Raises DatabaseRefused for an address that is none.
+
+    A host that vanished without closing its connections would hold every writer for the two hours of Linux's own keepalive.
+    """
+    try:
+        told = {name: value for name, value in conninfo_to_dict(url).items() if name in _PATIENCE}
+    except psycopg.ProgrammingError as error:
+        # Not shown: it may hold a password.
+        raise DatabaseRefused("the database's address is none that PostgreSQL's library understands") from error
+    return {**_PATIENCE, **told}
 
 
 async def _configure(connection: Connection) -> None:
