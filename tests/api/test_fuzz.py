@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 import httpx
 import pytest
@@ -25,7 +25,7 @@ from headwater.intake.rebuild import fingerprints, rebuild
 from headwater.model.version import event_digest
 from headwater.store.database import Database
 
-SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS", "30"))
+SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS", "12"))
 LINEAGE, BATCH = "/api/v1/lineage", "/api/v1/lineage/batch"
 INSIDE = re.compile(
     rb"Traceback|File \"|psycopg|PostgreSQL|sqlstate|\bselect\b.+\bfrom\b|insert into|violates|syntax error at|/src/",
@@ -43,8 +43,9 @@ def right(reply: Any, asked: object) -> None:
     """No 5xx; an error has our shape and says nothing of the inside."""
     assert reply.status_code < 500, (asked, reply.status_code, reply.text[:500])
     if reply.status_code >= 400:
-        found = INSIDE.search(reply.content)
-        assert not found, (asked, reply.text[:500])
+        sent = unquote_plus(str(reply.request.url)).lower().encode()
+        told = [one[0] for one in INSIDE.finditer(reply.content) if one[0].lower() not in sent]
+        assert not told, (told, asked, reply.text[:2000])
         assert len(reply.content) < 100_000, (asked, len(reply.content))
 
 
@@ -221,7 +222,7 @@ def test_every_place_of_an_event_takes_every_hostile_value(client: Any, database
     accepted: list[bytes] = []
     for number, (make, path) in enumerate(every_place()):
         bodies = []
-        for value in VALUES[:: 1 if len(path) < 4 else 3]:
+        for value in VALUES[number % 4 :: 1 if len(path) < 2 or SECONDS > 60 else 4]:
             if len(repr(value)) > 20_000:
                 continue
             event = make(number % 50)
@@ -312,7 +313,7 @@ def test_a_batch_with_one_that_the_database_would_refuse(client: Any, database: 
 def test_large_events(served: Any, database: Database, shape: str) -> None:
     event = whole(1)
     if shape == "a facet of 10 MB":
-        event["outputs"][0]["facets"]["documentation"] = facet(description="x\u00e9" * (5 * 1024 * 1024))
+        event["outputs"][0]["facets"]["documentation"] = facet(description="x\u00e9" * (10 * 1024 * 1024 // 7))
     elif shape == "50,000 inputs":
         event["inputs"] = [{"namespace": "file", "name": f"/in/{number}"} for number in range(50_000)]
     elif shape == "20,000 facets":
