@@ -1,4 +1,4 @@
-"""How the server itself is: the database, the log, and what producers do oddly."""
+"""How the server itself is: the database, the log, and links that are probably missing."""
 
 import datetime as dt
 
@@ -37,22 +37,6 @@ class Status(msgspec.Struct):
     database: DatabaseHealth
     events: EventTotals
     counts: Counts
-
-
-class WarningCount(msgspec.Struct):
-    code: str
-    count: int
-    example: str
-
-
-class Producer(msgspec.Struct):
-    producer: str
-    events: int
-    warnings: list[WarningCount]
-
-
-class Producers(msgspec.Struct):
-    producers: list[Producer]
 
 
 class NearMiss(msgspec.Struct):
@@ -98,14 +82,3 @@ async def status(database: Database) -> Status:
         total, last = await event_store.totals(connection)
         counts = await node_store.counts(connection)
     return Status(__version__, _STARTED, DatabaseHealth(True, version, size), EventTotals(total, last), Counts(*counts))
-
-
-async def producers(database: Database) -> Producers:
-    """Warnings by producer, the busiest first."""
-    found: dict[str, Producer] = {}
-    async with database.connection() as connection:
-        for name, events, code, count, example in await event_store.warnings_by_producer(connection):
-            producer = found.setdefault(name, Producer(name, events, []))
-            if code is not None:
-                producer.warnings.append(WarningCount(code, count, example))
-    return Producers(list(found.values()))

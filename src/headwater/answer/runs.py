@@ -6,16 +6,20 @@ from typing import Any
 
 import msgspec
 
-from headwater.answer import node, run_log
+from headwater.answer import liveness, node, run_log
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.run import RunState
+from headwater.store import facets as facet_store
 from headwater.store import nodes as node_store
 from headwater.store import runs as run_store
 from headwater.store.database import Connection, Database
 from headwater.store.nodes import NodeRow
 from headwater.store.runs import RunRow
+
+# Of more runs than these that never ended, those silent for longest are looked at.
+_MOST_OPEN = 20_000
 
 
 class RunRef(msgspec.Struct):
@@ -38,6 +42,12 @@ class Run(msgspec.Struct, kw_only=True):
     nominal_end: dt.datetime | None
     parent: RunRef | None
     error: str | None
+    last_event_at: dt.datetime | None = None
+    streaming: bool = False
+    stalled: bool = False
+    stalled_reason: str | None = None
+    statement: str | None = None
+    user: str | None = None
 
 
 class RunInput(msgspec.Struct):
@@ -84,9 +94,16 @@ class Runs(msgspec.Struct):
 
 
 async def runs(
-    database: Database, *, job: str | None, state: str | None, parent: str | None, limit: int, offset: int
+    database: Database,
+    *,
+    job: str | None,
+    state: str | None,
+    parent: str | None,
+    limit: int,
+    offset: int,
+    stalled: bool = False,
 ) -> Runs:
-    """A page of runs, the latest first."""
+    """A page of runs, the latest first; `stalled`: only those, silent for longest first."""
     wanted = None
     if state is not None:
         if state.upper() not in RunState.__members__:
@@ -99,15 +116,22 @@ async def runs(
             if row.type != "JOB":
                 raise InvalidQuestion(f"{job!r} is a dataset; runs belong to jobs", parameter="job")
             job_id = row.id
+        parent_id = version.run_id(parent)[0] if parent else None
+        if stalled:
+            if wanted not in {None, RunState.RUNNING}:
+                return Runs(0, [])
+            rows = await _stalled(connection, job_id, parent_id)
+            return Runs(len(rows), await _runs(connection, rows[offset : offset + limit]))
         rows, total = await run_store.page(
-            connection,
-            job=job_id,
-            state=wanted,
-            parent=version.run_id(parent)[0] if parent else None,
-            limit=limit,
-            offset=offset,
+            connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset
         )
         return Runs(total, await _runs(connection, rows))
+
+
+async def _stalled(connection: Connection, job: uuid.UUID | None, parent: uuid.UUID | None) -> list[RunRow]:
+    rows = await run_store.open_runs(connection, job=job, parent=parent, limit=_MOST_OPEN)
+    alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
+    return [row for row in rows if alive[row.run_id, row.job_id].stalled]
 
 
 async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
@@ -115,6 +139,8 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
         connection, {row.job_id for row in rows} | {row.parent_job_id for row in rows if row.parent_job_id}
     )
     below = await run_store.worst_below(connection, [row.run_id for row in rows])
+    alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
+    owners = await facet_store.of_owners(connection, {row.job_id for row in rows}, ["ownership"])
     # Only what went wrong is asked of the log here: most runs of a page went well.
     wrong = await run_log.load(connection, [row for row in rows if row.state in {RunState.FAILED, RunState.ABORTED}])
     return [
@@ -124,13 +150,22 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
                 names,
                 below.get(row.run_id, RunState.NEW),
                 wrong.get((row.run_id, row.job_id), run_log.empty()).run,
+                alive[row.run_id, row.job_id],
+                owners.get(row.job_id, {}).get("ownership"),
             )
         )
         for row in rows
     ]
 
 
-def _values(row: RunRow, names: dict[uuid.UUID, NodeRow], worst: RunState, facets: dict[str, bytes]) -> dict[str, Any]:
+def _values(
+    row: RunRow,
+    names: dict[uuid.UUID, NodeRow],
+    worst: RunState,
+    facets: dict[str, bytes],
+    alive: liveness.Liveness,
+    ownership: bytes | None,
+) -> dict[str, Any]:
     parent = names.get(row.parent_job_id) if row.parent_job_id else None
     return {
         "id": str(row.run_id),
@@ -145,6 +180,12 @@ def _values(row: RunRow, names: dict[uuid.UUID, NodeRow], worst: RunState, facet
         "nominal_end": row.nominal_end,
         "parent": RunRef(str(row.parent_run_id), parent.node_id) if parent else None,
         "error": _error(facets),
+        "last_event_at": row.last_event_at,
+        "streaming": alive.streaming,
+        "stalled": alive.stalled is not None,
+        "stalled_reason": alive.stalled,
+        "statement": row.statement,
+        "user": node.user_of(row, ownership),
     }
 
 
@@ -163,17 +204,22 @@ def _error(facets: dict[str, bytes]) -> str | None:
 async def run(database: Database, text: str) -> RunDetail:
     """One run by id, or by a beginning of it that only one run has. Raises NotFound."""
     async with database.snapshot() as connection:
-        rows = await run_store.by_run_id(connection, version.run_id(text)[0])
-        if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
-            ids = await run_store.by_prefix(connection, text.lower())
-            if len(ids) > 1:
-                raise InvalidQuestion(
-                    f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
-                )
-            rows = await run_store.by_run_id(connection, ids[0]) if ids else []
-        if not rows:
-            raise NotFound(f"run {text!r} is not known", run=text)
-        return await _detail(connection, rows[0])
+        return await _detail(connection, (await start(connection, text))[0])
+
+
+async def start(connection: Connection, text: str) -> list[RunRow]:
+    """The run with this id, or with a beginning that only it has, once for each job that has it. Raises NotFound."""
+    rows = await run_store.by_run_id(connection, version.run_id(text)[0])
+    if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
+        ids = await run_store.by_prefix(connection, text.lower())
+        if len(ids) > 1:
+            raise InvalidQuestion(
+                f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
+            )
+        rows = await run_store.by_run_id(connection, ids[0]) if ids else []
+    if not rows:
+        raise NotFound(f"run {text!r} is not known", run=text)
+    return rows
 
 
 async def _detail(connection: Connection, row: RunRow) -> RunDetail:
@@ -230,18 +276,25 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
                 )
             )
     return RunDetail(
-        **_values(row, names, below.get(row.run_id, RunState.NEW), facets.run),
+        **_values(
+            row,
+            names,
+            below.get(row.run_id, RunState.NEW),
+            facets.run,
+            (await liveness.load(connection, [row], dt.datetime.now(dt.UTC)))[row.run_id, row.job_id],
+            facets.job.get("ownership"),
+        ),
         facets=node.verbatim(facets.run),
         job_facets=node.verbatim(facets.job),
         inputs=inputs,
         outputs=outputs,
         children=await _runs(connection, children),
-        parameters=_parameters(facets.run),
-        code=_code(facets.run, facets.job),
+        parameters=parameters_of(facets.run),
+        code=code_of(facets.run, facets.job),
     )
 
 
-def _parameters(facets: dict[str, bytes]) -> dict[str, str]:
+def parameters_of(facets: dict[str, bytes]) -> dict[str, str]:
     items = node.plain(facets.get("executionParameters")).get("parameters")
     return {
         str(item["key"]): str(item.get("value", ""))
@@ -250,7 +303,7 @@ def _parameters(facets: dict[str, bytes]) -> dict[str, str]:
     }
 
 
-def _code(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
+def code_of(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
     location, local = node.plain(job_facets.get("sourceCodeLocation")), node.plain(run_facets.get("headwater_code"))
     if not location and not local:
         return None

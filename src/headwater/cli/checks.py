@@ -117,6 +117,12 @@ def _producers(url: str | None) -> Iterator[Check]:
                 "warn",
                 f"{warning['code']} ×{warning['count']:,}: {warning['example']}",
             )
+        for lost in producer["never_ended"]:
+            yield Check(
+                f"producer {producer['producer'][:60]}",
+                "warn",
+                f"{lost['runs']:,} run(s) of {lost['job']} began and never ended, and have been silent for a day",
+            )
 
 
 def _links(url: str | None) -> Iterator[Check]:

@@ -23,10 +23,13 @@ from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
+from headwater.model.user import user_of
 
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
 DECLARED = "headwater_declared"
+# The mark of a run that was made and did not begin.
+ANNOUNCED = "headwater_announced"
 
 
 class Changes:
@@ -136,6 +139,8 @@ class _Projection:
         explicit = "lineage" in event.job_facets
         job = self.job(event.job, parent=None if parent is None else version.job_id(parent.job), explicit=explicit)
         state = state_of(event.event_type) or RunState.OTHER
+        if event.event_type is None and ANNOUNCED in event.run_facets:
+            state = RunState.NEW
         parent_run = None if parent is None else version.run_id(parent.run_id)[0]
         nominal = self.decoded("run.facets.nominalTime", event.run_facets.get("nominalTime"), "nominal_time") or (
             None,
@@ -145,6 +150,7 @@ class _Projection:
             "upsert_runs", event.run_id, job, event.external_run_id, int(state), self.at, self.digest,
             self.at if event.event_type == "START" else None, self.at if state.terminal else None,
             parent_run, None if parent is None else version.job_id(parent.job), *nominal,
+            user_of(event.run_facets), self.decoded("job.facets.sql", event.job_facets.get("sql"), "statement"),
         )  # fmt: skip
         self.facets(job, event.job_facets, self.understood.sets(event.job_facets))
         if event.inputs or event.outputs or explicit:
@@ -163,7 +169,7 @@ class _Projection:
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
-            made = version.dataset_version_id(dataset, run, job, said.external_version)
+            made = version.dataset_version_id(dataset, run, job, self.external_version(said, report))
             self.version_row(made, dataset, run, job, report, said, declared=declared)
             self.column_lineage(job, run, dataset, said)
 
@@ -179,7 +185,7 @@ class _Projection:
                 run, _ = version.run_id(relative.run_id)
                 self.add(
                     "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest,
-                    None, None, None, None, None, None,
+                    None, None, None, None, None, None, None, None,
                 )  # fmt: skip
         assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
@@ -235,9 +241,16 @@ class _Projection:
     ) -> None:
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
-            "upsert_dataset_versions", made, dataset, run, job, said.external_version, declared, self.at, self.digest,
+            "upsert_dataset_versions", made, dataset, run, job, self.external_version(said, report), declared, self.at, self.digest,
             said.schema_id, said.lifecycle, *(counts or (None, None, None)),
         )  # fmt: skip
+
+    def external_version(self, said: Told, report: DatasetReport) -> str:
+        """What the storage calls it; else a stream's offsets, which may stand beside the output; else empty."""
+        told = said.external_version
+        for key in known.OFFSETS if not told else ():
+            told = told or self.decoded(f"facets.{key}", report.here.get(key, report.facets.get(key)), "offsets") or ""
+        return told
 
     def dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Told:
         """Keep the facets, and what they say of names and sources; all they say."""

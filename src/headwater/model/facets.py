@@ -10,7 +10,10 @@ import msgspec
 
 from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName, normalised
+from headwater.model.statement import statement_kind
 
+# Facets that hold a stream's position, where no `version` facet does.
+OFFSETS = ("headwater_offsets", "kafkaOffsets")
 # A schema nested deeper than this is cut: no reader needs more, and it bounds the walk.
 _DEEPEST = 32
 
@@ -59,6 +62,25 @@ class Parent(msgspec.Struct, frozen=True):
 
 class _Version(msgspec.Struct, rename="camel"):
     dataset_version: str | int
+
+
+class _Sql(msgspec.Struct):
+    query: str
+
+
+class _JobType(msgspec.Struct, rename="camel"):
+    processing_type: str | None = None
+
+
+class _PartitionOffset(msgspec.Struct):
+    partition: int | str
+    offset: int
+    topic: str | None = None
+
+
+class _Offsets(msgspec.Struct):
+    offsets: list[_PartitionOffset] | dict[str, int] | None = None
+    partitions: list[_PartitionOffset] | dict[str, int] | None = None
 
 
 class _Transformation(msgspec.Struct):
@@ -173,6 +195,9 @@ class LineageEntry(msgspec.Struct, frozen=True):
 _schema = msgspec.json.Decoder(_Schema)
 _parent = msgspec.json.Decoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
+_job_type = msgspec.json.Decoder(_JobType)
+_sql = msgspec.json.Decoder(_Sql)
+_offsets = msgspec.json.Decoder(_Offsets)
 _column_lineage = msgspec.json.Decoder(_ColumnLineage)
 _lineage = msgspec.json.Decoder(_Lineage)
 _symlinks = msgspec.json.Decoder(_Symlinks)
@@ -211,6 +236,32 @@ def _reference(reference: _Reference) -> Parent:
 def external_version(body: bytes) -> str:
     """The version the storage gives: a Delta version, an Iceberg snapshot, offsets."""
     return clean(str(_version.decode(body).dataset_version))
+
+
+def offsets(body: bytes) -> str | None:
+    """Offsets of a stream as one text in the order of its partitions (`0:42,1:17`, with the topic before where it is told).
+
+    Taken as `offsets` or `partitions`: a map of partition to offset, or a list of `{partition, offset[, topic]}`. None when there are none.
+    """
+    read = _offsets.decode(body)
+    told = read.offsets if read.offsets is not None else read.partitions
+    if isinstance(told, dict):
+        told = [_PartitionOffset(key, value) for key, value in told.items()]
+    rows = sorted((one.topic or "", str(one.partition).zfill(12), str(one.partition), one.offset) for one in told or ())
+    return clean(",".join(f"{topic}{'/' if topic else ''}{part}:{at}" for topic, _, part, at in rows)) or None
+
+
+def streaming(body: bytes) -> bool:
+    """Whether a `jobType` facet says that runs last until somebody stops them. Never raises: another shape says no."""
+    try:
+        return (_job_type.decode(body).processing_type or "").upper() in {"STREAMING", "SERVICE"}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def statement(body: bytes) -> str | None:
+    """What kind of statement a job's `sql` facet holds."""
+    return statement_kind(_sql.decode(body).query)
 
 
 def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:

@@ -61,6 +61,11 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
         await sqlfile.load("events")["append_warnings"].send_columns(connection, names, rows)
 
 
+async def lock_arrivals(connection: Connection) -> None:
+    """Held to the end of the transaction by whoever writes events without a time: of two that bring the same one, the second sees the first's."""
+    await connection.execute("select pg_advisory_xact_lock(1751474532, 7)")
+
+
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
     """Event times of events that are already in the log."""
     return dict(await sqlfile.load("events")["time_of"].many(connection, digests=list(digests)))
@@ -98,11 +103,6 @@ async def lineage_events(
 async def totals(connection: Connection) -> tuple[int, dt.datetime | None]:
     count, last = await sqlfile.load("events")["totals"].one(connection)
     return count, last
-
-
-async def warnings_by_producer(connection: Connection) -> list[sqlfile.Row]:
-    """(producer, events, code, count, example); code is None for a producer without warnings."""
-    return await sqlfile.load("events")["warnings_by_producer"].many(connection)
 
 
 class RunEvent(msgspec.Struct, frozen=True):

@@ -26,6 +26,8 @@ class RunRow(msgspec.Struct, frozen=True):
     parent_job_id: uuid.UUID | None
     nominal_start: dt.datetime | None
     nominal_end: dt.datetime | None
+    user: str | None = None
+    statement: str | None = None
 
     @property
     def began(self) -> dt.datetime:
@@ -65,9 +67,24 @@ async def page(
     return [_row(row) for row in rows], total
 
 
+async def open_runs(
+    connection: Connection, *, job: uuid.UUID | None, parent: uuid.UUID | None, limit: int
+) -> list[RunRow]:
+    """Runs that say they are running, those silent for longest first."""
+    rows = await sqlfile.load("runs")["open"].many(connection, job_id=job, parent=parent, limit=limit)
+    return [_row(row) for row in rows]
+
+
 async def by_run_id(connection: Connection, run: uuid.UUID) -> list[RunRow]:
     """The run, once for each job that has it."""
     return [_row(row) for row in await sqlfile.load("runs")["by_run_id"].many(connection, run_id=run)]
+
+
+async def by_run_ids(connection: Connection, runs: Collection[uuid.UUID]) -> list[RunRow]:
+    """These runs, each once for each job that has it."""
+    if not runs:
+        return []
+    return [_row(row) for row in await sqlfile.load("runs")["by_run_ids"].many(connection, ids=list(runs))]
 
 
 async def by_prefix(connection: Connection, prefix: str) -> list[uuid.UUID]:

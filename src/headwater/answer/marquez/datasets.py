@@ -26,6 +26,15 @@ async def get(database: Database, namespace: str, name: str) -> shapes.Dataset:
         return (await shown(connection, [row]))[0]
 
 
+async def check(database: Database, names: Sequence[tuple[str, str]]) -> None:
+    """Raises NotFound for the first of these (namespace, name) that is not known."""
+    async with database.snapshot() as connection:
+        found = await naming.datasets_of(connection, names)
+    for namespace, name in names:
+        if (namespace, name) not in found:
+            raise NotFound(f"Dataset '{name}' not found.")
+
+
 async def page(database: Database, namespace: str, limit: int, offset: int) -> shapes.Datasets:
     """Datasets of a namespace by name, each once. Raises NotFound for a namespace nobody spoke of."""
     async with database.snapshot(generic=True) as connection:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from headwater.answer import node
 from headwater.answer.marquez import shapes
 from headwater.answer.marquez.said import Said
+from headwater.model.tags import key_of
 from headwater.store.marquez import PastFacet
 
 _STREAMS = ("kafka", "pubsub", "kinesis", "pulsar", "eventhub", "eventhubs", "rabbitmq", "amqp", "nats", "mqtt", "sqs")
@@ -63,7 +64,7 @@ def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.
         shapes.Field(
             name=field.name,
             type=field.type,
-            description=field.description,
+            description=said.field_descriptions.get(field.name) or field.description,
             tags=_joined(
                 told.get(field.name, ()), said.field_tags.get(field.name, ()), said.untagged_fields.get(field.name, ())
             ),
@@ -82,7 +83,8 @@ def description(facets: Mapping[str, bytes], said: Said) -> str | None:
 
 
 def _joined(told: Iterable[str], said: Iterable[str], untagged: Iterable[str]) -> list[str]:
-    return sorted((set(told) - set(untagged)) | set(said))
+    gone = set(untagged)
+    return sorted({tag for tag in told if not {key_of(tag), key_of(tag.partition(":")[0])} & gone} | set(said))
 
 
 class Past:

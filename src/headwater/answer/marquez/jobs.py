@@ -32,6 +32,13 @@ async def canonical_name(database: Database, namespace: str, name: str) -> str:
         return (await naming.job(connection, namespace, name)).full_name
 
 
+async def own_name(database: Database, namespace: str, name: str) -> tuple[str, str]:
+    """Namespace and own name of a job, whichever name it is asked by. Raises NotFound."""
+    async with database.snapshot() as connection:
+        row = await naming.job(connection, namespace, name)
+    return row.namespace, row.name
+
+
 async def page(
     database: Database, namespace: str | None, states: Collection[RunState], limit: int, offset: int
 ) -> shapes.Jobs:

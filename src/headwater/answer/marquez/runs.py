@@ -41,6 +41,20 @@ async def row_of(connection: Connection, run_id: str) -> RunRow:
     return min(found, key=lambda row: (row.state == RunState.NEW, row.first_event_at, row.job_id))
 
 
+async def exists(database: Database, run_id: str) -> bool:
+    """Whether somebody spoke of the run."""
+    async with database.connection() as connection:
+        return bool(await run_store.by_run_id(connection, version.run_id(run_id)[0]))
+
+
+async def job_of(database: Database, run_id: str) -> tuple[str, str]:
+    """Namespace and own name of the job that has the run. Raises NotFound."""
+    async with database.snapshot() as connection:
+        row = await row_of(connection, run_id)
+        job = (await rows.jobs_by_ids(connection, [row.job_id]))[row.job_id]
+    return job.namespace, job.name
+
+
 async def page(database: Database, namespace: str, job: str, limit: int, offset: int) -> shapes.Runs:
     """Runs of a job, the latest first. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
@@ -136,7 +150,7 @@ def _run(
         started_at=started_at(row),
         ended_at=shapes.maybe_instant(row.ended_at),
         duration_ms=node.duration_ms(row) if started_at(row) is not None else None,
-        args=_arguments(row, jobs),
+        args=_arguments(row, jobs, log),
         job_version=job_version,
         input_dataset_versions=[
             shapes.InputDatasetVersion(dataset_version_id=id_, facets=_here(log.inputs, dataset))
@@ -187,9 +201,14 @@ def _here(side: dict[uuid.UUID, run_log.DatasetFacets], dataset: uuid.UUID) -> s
     return node.verbatim(side[dataset].here) if dataset in side else {}
 
 
-def _arguments(row: RunRow, jobs: dict[uuid.UUID, JobRow]) -> dict[str, str]:
-    """What Marquez derives from the nominalTime and parent facets."""
-    found = {}
+def _arguments(row: RunRow, jobs: dict[uuid.UUID, JobRow], log: run_log.RunFacets) -> dict[str, str]:
+    """The run's parameters, and what Marquez derives from the nominalTime and parent facets."""
+    parameters = node.plain(log.run.get("executionParameters")).get("parameters")
+    found = {
+        str(item["key"]): str(item.get("value", ""))
+        for item in (parameters if isinstance(parameters, list) else [])
+        if isinstance(item, dict) and "key" in item
+    }
     if row.nominal_start is not None:
         found["nominal_start_time"] = shapes.zoned(row.nominal_start)
     if row.nominal_end is not None:

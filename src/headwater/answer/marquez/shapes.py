@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import uuid
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -296,7 +297,7 @@ class FieldData(Shape):
 class Node(Shape):
     id: str
     type: str
-    data: JobData | DatasetData | FieldData
+    data: Any
     in_edges: list[Edge]
     out_edges: list[Edge]
 

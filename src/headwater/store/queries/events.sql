@@ -48,13 +48,6 @@ where run_id is not null and event_time >= %(after)s and event_time < %(before)s
 -- Size of the log and when it last grew.
 select count(*), max(received_at) from events
 
--- name: warnings_by_producer :many
--- What each producer does oddly, how often, and one example.
-select e.producer, e.events, w.code, w.count, w.example
-from (select producer, count(*) as events from events group by producer) e
-left join (select producer, code, count(*) as count, min(message) as example from warnings group by producer, code) w using (producer)
-order by e.events desc, e.producer, w.count desc, w.code
-
 -- name: of_runs :many
 -- Events of these runs between two times, the latest of each run first and at most so many: a run's facets are read from them.
 select x.* from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (

@@ -143,10 +143,10 @@ from located group by inputs, outputs, location order by min(first_at) desc, inp
 
 -- name: namespaces :many
 -- Every namespace of a dataset or a job, and `default`, which is always there.
-select name, min(first_seen), bool_and(hidden) from (
+select name, min(first_seen), coalesce(bool_and(hidden), false) from (
   select name, first_seen, hidden from namespaces
   union all select 'default', (select min(applied_at) from migrations), false where not exists (select 1 from namespaces where name = 'default')
-  union all select unnest(%(said)b::text[]), null::timestamptz, false) n
+  union all select unnest(%(said)b::text[]), null::timestamptz, null) n
 where %(names)b::text[] is null or name = any(%(names)b)
 group by name order by name limit %(limit)s offset %(offset)s
 

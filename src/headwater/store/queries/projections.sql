@@ -73,16 +73,16 @@ on conflict (name, url) do update set first_seen = excluded.first_seen where exc
 
 -- name: upsert_runs :many
 -- Runs spoken of: the state of highest rank, the earliest start, the latest end, the latest told parent.
-insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, parent_run_id, parent_job_id, parent_at, parent_digest)
-select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end),
+insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, user_name, statement, parent_run_id, parent_job_id, parent_at, parent_digest)
+select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end), min(user_name), max(statement),
        (array_agg(parent_run_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(parent_job_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(at order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(digest order by at desc, digest desc) filter (where parent_run_id is not null))[1]
 from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(external_id)b::text[], %(state)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[],
             %(started_at)b::timestamptz[], %(ended_at)b::timestamptz[], %(parent_run_id)b::uuid[], %(parent_job_id)b::uuid[],
-            %(nominal_start)b::timestamptz[], %(nominal_end)b::timestamptz[])
-     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end)
+            %(nominal_start)b::timestamptz[], %(nominal_end)b::timestamptz[], %(user_name)b::text[], %(statement)b::text[])
+     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement)
 group by run_id, job_id order by run_id, job_id
 on conflict (run_id, job_id) do update set
   external_id = least(t.external_id, excluded.external_id),
@@ -93,6 +93,8 @@ on conflict (run_id, job_id) do update set
   ended_at = greatest(t.ended_at, excluded.ended_at),
   nominal_start = least(t.nominal_start, excluded.nominal_start),
   nominal_end = greatest(t.nominal_end, excluded.nominal_end),
+  user_name = least(t.user_name, excluded.user_name),
+  statement = greatest(t.statement, excluded.statement),
   (parent_run_id, parent_job_id, parent_at, parent_digest) = (
     select e.run_id, e.job_id, e.at, e.digest
     from (values (excluded.parent_run_id, excluded.parent_job_id, excluded.parent_at, excluded.parent_digest),
@@ -159,7 +161,8 @@ on conflict (id) do update set declared = t.declared and excluded.declared,
     order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
 
 -- name: upsert_owner_facets :many
--- Which sets were told of which owner, from when to when; owners of sets never told of them before.
+-- Which sets were told of which owner, from when to when; owners of sets never told of them before, or told again after another one: what
+-- RETURNING reads of the table is as it was before.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -168,7 +171,9 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
   (last_at, last_digest) = (
     select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
     order by e.at desc, e.digest desc limit 1)
-returning owner, xmax = 0
+returning owner, case when xmax = 0 then true else exists (
+  select 1 from owner_facets old join owner_facets other on other.owner = old.owner and other.set_id <> old.set_id and other.last_at >= old.last_at
+  where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at) end
 
 -- name: upsert_report_columns :exec
 -- Which set of column edges a report has for a target; the latest wins within its slot.
@@ -203,3 +208,23 @@ with recursive member (root, id) as (
 insert into dataset_canonical as t (dataset_id, canonical_id)
 select distinct m.id, b.id from member m join best b using (root) order by 1
 on conflict (dataset_id) do update set canonical_id = excluded.canonical_id where t.canonical_id <> excluded.canonical_id
+
+-- name: upsert_annotations :exec
+-- What people say: the latest wins.
+insert into annotations as t (target, kind, key, value, deleted, author, at, change_id, owner, field)
+select distinct on (target, kind, key) target, kind, key, value::jsonb, deleted, author, at, change_id, owner, field
+from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::text[], %(deleted)b::bool[], %(author)b::text[],
+            %(at)b::timestamptz[], %(change_id)b::uuid[], %(owner)b::uuid[], %(field)b::text[])
+     as u (target, kind, key, value, deleted, author, at, change_id, owner, field)
+order by target, kind, key, at desc, change_id desc
+on conflict (target, kind, key) do update set value = excluded.value, deleted = excluded.deleted, author = excluded.author, at = excluded.at, change_id = excluded.change_id
+where (excluded.at, excluded.change_id) > (t.at, t.change_id)
+
+-- name: insert_edge_changes :exec
+-- Edges that people drew and removed.
+insert into edge_changes (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+select job_id, dataset_id, direction, change_id, at, drawn, set_id
+from unnest(%(job_id)b::uuid[], %(dataset_id)b::uuid[], %(direction)b::text[], %(change_id)b::uuid[], %(at)b::timestamptz[], %(drawn)b::bool[], %(set_id)b::uuid[])
+     as u (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+order by job_id, dataset_id, direction, change_id
+on conflict do nothing

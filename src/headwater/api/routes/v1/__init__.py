@@ -2,9 +2,9 @@
 
 from litestar import Router
 
-from headwater.api.routes.v1 import events_in, graphs, reads
+from headwater.api.routes.v1 import events_in, graphs, reads, writes
 from headwater.api.routes.v1.refusals import REFUSALS
 
-marquez = Router("/", route_handlers=[*reads.HANDLERS, *graphs.HANDLERS], exception_handlers=REFUSALS)
+marquez = Router("/", route_handlers=[*reads.HANDLERS, *graphs.HANDLERS, *writes.HANDLERS], exception_handlers=REFUSALS)
 
 router = Router("/api/v1", route_handlers=[*events_in.HANDLERS, marquez], tags=["OpenLineage and Marquez"])

@@ -1,0 +1,218 @@
+"""`headwater history`: what facets, versions and schemas were, and what changed."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+
+Name = Annotated[str, typer.Argument(help="A dataset or job: a name, an ending of one, or a node id.")]
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_LONGEST = 100
+
+
+def _place(url: str | None, name: str, what: str, kind: str | None = None) -> str:
+    node = server.resolve(url, name, kind)
+    kinds = "jobs" if node["type"] == "JOB" else "datasets"
+    return server.path(kinds, node["namespace"], node["name"], *what.split("/"))
+
+
+def facets(
+    name: Name,
+    facet: Annotated[str | None, typer.Option("--facet", "-f", help="Only this facet.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 200,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """What the facets of a dataset or job said, from when to when, and what changed each time.
+
+    Examples:
+
+      headwater history facets clean/flights --facet documentation
+    """
+    body = server.ask(url, _place(url, name, "facets"), name=facet, limit=limit)
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    for past in found["facets"]:
+        output.line(output.printable(past["name"]) + ("" if past["current"] else "  (deleted)"), "bold")
+        for told in past["bodies"]:
+            output.line(f"  {_span(told)}  " + ("deleted" if told["deleted"] else _count(told)))
+            for change in (told["changes"] or [])[:20]:
+                output.line(f"    {_change(change)}", "dim")
+            if (told["change_count"] or 0) > 20:
+                output.line(f"    … and {told['change_count'] - 20} more; --json shows them", "dim")
+    if found["truncated"]:
+        output.line("there are older ones; --limit shows more", "dim")
+
+
+def _span(told: dict[str, Any]) -> str:
+    return f"{output.moment(told['first_at'])} … {output.moment(told['last_at'])}"
+
+
+def _count(told: dict[str, Any]) -> str:
+    count = told["change_count"]
+    return "first told" if count is None else f"{count} change{'' if count == 1 else 's'}"
+
+
+def _change(change: dict[str, Any]) -> str:
+    signs = {"added": "+", "removed": "-", "changed": "~", "moved": "↕"}
+    before, after = (
+        None if change[side] is None else msgspec.json.encode(change[side]).decode() for side in ("before", "after")
+    )
+    values = " → ".join(_short(value) for value in (before, after) if value is not None)
+    return f"{signs[change['op']]} {output.printable(change['path'])}  {values}"
+
+
+def _short(text: str) -> str:
+    return output.printable(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+def versions(
+    name: Name,
+    limit: Annotated[int, typer.Option(min=1, max=2_000)] = 50,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Versions of a dataset; or of a job: each distinct code, SQL, inputs and outputs, with its runs and what changed.
+
+    Examples:
+
+      headwater history versions clean/flights
+
+      headwater history versions job:flights:clean-flights --json
+    """
+    place = _place(url, name, "versions")
+    of_job = place.startswith("/api/v2/jobs/")
+    body = server.ask(url, place, limit=max(limit, 500) if of_job else limit)
+    if json:
+        output.raw(body)
+    elif of_job:
+        _job_versions(msgspec.json.decode(body), limit)
+    else:
+        _dataset_versions(msgspec.json.decode(body))
+
+
+def _dataset_versions(found: dict[str, Any]) -> None:
+    output.table(
+        ("version", "written (UTC)", "state", "rows", "size", "by", "schema"),
+        [
+            (
+                v["external_version"] or v["id"],
+                output.moment(v["created_at"]),
+                v["state"],
+                None if v["rows"] is None else f"{v['rows']:,}",
+                output.size(v["bytes"]),
+                v["run"]["job"].removeprefix("job:") if v["run"] else None,
+                "changed" if v["schema_changed"] else None,
+            )
+            for v in found["versions"]
+        ],
+        styles={2: output.STATE_STYLES},
+    )
+    if found["total"] > len(found["versions"]):
+        output.line(f"{len(found['versions'])} of {found['total']:,}; --limit shows more", "dim")
+
+
+def _job_versions(found: dict[str, Any], limit: int) -> None:
+    for v in found["versions"][:limit]:
+        code = (v["code"] or {}).get("version") or "no code told"
+        mark = "  (current)" if v["current"] else ""
+        output.line(f"{output.printable(str(code)[:12])}  {v['statement'] or ''}{mark}", "bold")
+        output.line(f"  {output.moment(v['first_at'])} … {output.moment(v['last_at'])}  {v['runs']:,} runs")
+        for side in ("inputs", "outputs"):
+            for sign, change in (("+", "added"), ("-", "removed")):
+                for node in (v["changes"] or {}).get(f"{side}_{change}", ()):
+                    output.line(f"  {sign} {side[:-1]} {output.printable(node.removeprefix('dataset:'))}")
+        for line in ((v["changes"] or {}).get("sql_diff") or ())[:20]:
+            output.line(f"    {output.printable(line)}", "dim")
+    output.line(f"as {found['examined']:,} of {found['runs']:,} runs tell it", "dim")
+
+
+def diff(
+    name: Name,
+    before: Annotated[
+        str | None, typer.Argument(metavar="[FROM]", help="A version: its id or external version; else the one before.")
+    ] = None,
+    after: Annotated[str | None, typer.Argument(metavar="[TO]", help="A version; else the latest.")] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """What changed between two versions of a dataset: columns, counts, the writer, its code and parameters.
+
+    Examples:
+
+      headwater history diff clean/flights
+
+      headwater history diff clean/flights 41 42
+    """
+    body = server.ask(url, _place(url, name, "versions/diff", "dataset"), **{"from": before, "to": after})
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    for side in ("before", "after"):
+        told = found[side]
+        by = told["run"]["job"].removeprefix("job:") if told["run"] else "an event without a run"
+        version = output.printable(told["external_version"] or told["id"])
+        output.line(f"{side:<7}{version}  {output.moment(told['created_at'])}  {output.printable(by)}", "bold")
+    if found["same"]:
+        output.line("nothing changed")
+        return
+    schema_changes(found["schema"])
+    for key in ("rows", "bytes", "files", "external_version", "job", "code"):
+        if found[key]:
+            ratio = f"  (×{found[key]['ratio']:g})" if found[key]["ratio"] is not None else ""
+            output.line(f"~ {key.replace('_', ' ')}  {_pair(found[key])}{ratio}")
+    for key, change in found["parameters"].items():
+        output.line(f"~ parameter {output.printable(key)}  {_pair(change)}")
+    for sign, key in (("+", "parts_added"), ("-", "parts_removed")):
+        for part in found[key]:
+            output.line(f"{sign} part {output.printable(', '.join(f'{k}={v}' for k, v in part.items()))}")
+
+
+def _pair(change: dict[str, Any]) -> str:
+    return " → ".join("nothing" if change[side] is None else _short(str(change[side])) for side in ("before", "after"))
+
+
+def schema_changes(told: dict[str, Any], indent: str = "") -> None:
+    """Lines for what changed between two schemas."""
+    for sign, key in (("+", "added"), ("-", "removed")):
+        for field in told[key]:
+            output.line(
+                f"{indent}{sign} column {output.printable(field['name'])}  {output.printable(field['type'] or '')}"
+            )
+    for key, word in (("retyped", "type"), ("redescribed", "description"), ("moved", "place")):
+        for change in told[key]:
+            output.line(f"{indent}~ {word} of {output.printable(change['column'])}  {_pair(change)}")
+
+
+def schema(
+    name: Name,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 200,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Each schema a dataset has had, from when to when, and what changed.
+
+    Examples:
+
+      headwater history schema clean/flights
+    """
+    body = server.ask(url, _place(url, name, "schema-history", "dataset"), limit=limit)
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    for told in found["schemas"]:
+        by = f"  {told['run']['job'].removeprefix('job:')}" if told["run"] else ""
+        output.line(f"{_span(told)}  {len(told['fields'])} columns{output.printable(by)}", "bold")
+        if told["changes"]:
+            schema_changes(told["changes"], "  ")
+        else:
+            output.line("  " + output.printable(", ".join(field["name"] for field in told["fields"])), "dim")
+    if found["truncated"]:
+        output.line("there are older ones; --limit shows more", "dim")
