@@ -9,6 +9,8 @@ pytest_plugins = [
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
+    "tests.fixtures.people",
+    "tests.fixtures.served",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

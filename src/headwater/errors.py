@@ -5,6 +5,8 @@
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
     ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
+    ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
+    ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
     ├── PortInUse                  port_in_use          something else listens where Headwater should
@@ -57,6 +59,14 @@ class InvalidSettings(HeadwaterError):
 
 class InvalidQuestion(HeadwaterError):
     code = "invalid_question"
+
+
+class InvalidChange(HeadwaterError):
+    code = "invalid_change"
+
+
+class Unprocessable(HeadwaterError):
+    code = "unprocessable"
 
 
 class NotFound(HeadwaterError):

@@ -89,6 +89,12 @@ class LineageSettings(BaseModel):
     )
 
 
+class MetadataSettings(BaseModel):
+    """What people may say."""
+
+    strict_tags: bool = Field(False, description="People may use only tags that are defined.")
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
@@ -103,6 +109,7 @@ class Settings(BaseSettings):
     database: DatabaseSettings = Field(default_factory=lambda: DatabaseSettings())
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
+    metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
 
     def __init__(self, **given: Any) -> None:

@@ -1,12 +1,18 @@
 """Migrations run once, in order, and refuse to be edited after they ran."""
 
+import subprocess
+import sys
+import uuid
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 
 from headwater.errors import DatabaseRefused
 from headwater.store import migrate as module
 from headwater.store.database import Database
+from headwater.store.embedded import EmbeddedPostgres
 
 
 def test_second_run_does_nothing(database: Database, run: Any) -> None:
@@ -18,3 +24,43 @@ def test_an_edited_file_is_refused(database: Database, run: Any, monkeypatch: py
     monkeypatch.setattr(module, "files", lambda: [(name, sql + "\n-- edited"), *rest])
     with pytest.raises(DatabaseRefused, match="was edited after it ran"):
         run(module.migrate(database))
+
+
+# Both wait for a line, so that they begin together.
+_PROCESS = """
+import asyncio, sys
+from headwater.store.database import Database
+from headwater.store.migrate import migrate
+
+async def main():
+    async with Database(sys.argv[1], pool_size=2) as database:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(len(await migrate(database)), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_two_processes_at_once_run_each_file_once(postgres: EmbeddedPostgres) -> None:
+    name = f"migrated_{uuid.uuid4().hex}"
+    url = urlunsplit(urlsplit(postgres.url)._replace(path=f"/{name}"))
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"create database {name}".encode())
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", _PROCESS, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        told = [process.communicate(timeout=60)[0] for process in started]
+        connection.execute(f"drop database {name} with (force)".encode())
+    assert [process.returncode for process in started] == [0, 0]
+    assert sorted(map(int, told)) == [0, len(module.files())]

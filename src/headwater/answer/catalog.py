@@ -7,22 +7,20 @@ import msgspec
 from headwater.answer import node
 from headwater.answer.find import node_row
 from headwater.answer.lineage import Question, lineage
+from headwater.answer.people import EVENT, MANUAL, Owner, Tag, Words
 from headwater.answer.runs import Run, runs
 from headwater.errors import NotFound
+from headwater.store import annotations as annotation_store
 from headwater.store import datasets as dataset_store
 from headwater.store import edges as edge_store
 from headwater.store import facets as facet_store
+from headwater.store import names as name_store
 from headwater.store import nodes as node_store
 from headwater.store.database import Database
 from headwater.store.edges import Moment
 
 _VERSIONS = 50
 _INHERIT_FROM = 500
-
-
-class Owner(msgspec.Struct):
-    name: str
-    type: str | None
 
 
 class InheritedTag(msgspec.Struct):
@@ -50,6 +48,10 @@ class Version(msgspec.Struct):
 
 class Dataset(node.DatasetNode, kw_only=True):
     owners: list[Owner]
+    tag_details: list[Tag]
+    description_origin: str | None
+    aliases: list[str]
+    hidden: bool
     inherited_tags: list[InheritedTag]
     facets: dict[str, msgspec.Raw]
     versions: list[Version]
@@ -59,6 +61,9 @@ class Dataset(node.DatasetNode, kw_only=True):
 
 class Job(node.JobNode, kw_only=True):
     owners: list[Owner]
+    tag_details: list[Tag]
+    description_origin: str | None
+    hidden: bool
     children: list[str]
     inputs: list[str]
     outputs: list[str]
@@ -108,6 +113,8 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
         row = await node_row(connection, f"dataset:{namespace}:{name}")
         shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
         facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
+        words = Words((await annotation_store.of_owners(connection, [row.id])).get(row.id, ()))
+        aliases = (await name_store.aliases(connection, [row.id])).get(row.id, [])
         rows = await dataset_store.versions(connection, row.id, moment.as_of, _VERSIONS + 1)
         schemas = await facet_store.bodies(connection, {v.schema_id for v in rows if v.schema_id})
         written = await edge_store.at_datasets(connection, [row.id], "out", moment)
@@ -139,7 +146,11 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
         )
     return Dataset(
         **msgspec.structs.asdict(shown),
-        owners=_owners(facets.get("ownership")),
+        owners=words.owners(_owners(facets.get("ownership"))),
+        tag_details=node.tags_with(words, facets.get("tags")),
+        description_origin=_description_origin(words, shown),
+        aliases=[alias.node_id for alias in aliases],
+        hidden=words.hidden,
         inherited_tags=await _inherited(database, row.node_id, as_of, set(shown.tags)),
         facets=node.verbatim(facets),
         versions=versions,
@@ -169,6 +180,7 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
             raise NotFound(f"job {name!r} is not known in namespace {namespace!r}")
         shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
         facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
+        words = Words((await annotation_store.of_owners(connection, [row.id])).get(row.id, ()))
         inputs = await edge_store.at_jobs(connection, [row.id], "in", moment)
         outputs = await edge_store.at_jobs(connection, [row.id], "out", moment)
         children = (await edge_store.children(connection, [row.id])).get(row.id, [])
@@ -176,13 +188,20 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
     latest = await runs(database, job=row.node_id, state=None, parent=None, limit=20, offset=0)
     return Job(
         **msgspec.structs.asdict(shown),
-        owners=_owners(facets.get("ownership")),
+        owners=words.owners(_owners(facets.get("ownership"))),
+        tag_details=node.tags_with(words, facets.get("tags")),
+        description_origin=_description_origin(words, shown),
+        hidden=words.hidden,
         children=sorted(names[child].node_id for child in children),
         inputs=sorted(names[e.dataset].node_id for e in inputs),
         outputs=sorted(names[e.dataset].node_id for e in outputs),
         facets=node.verbatim(facets),
         runs=latest.runs,
     )
+
+
+def _description_origin(words: Words, shown: node.Node) -> str | None:
+    return MANUAL if words.description() else EVENT if shown.description else None
 
 
 def _owners(body: bytes | None) -> list[Owner]:

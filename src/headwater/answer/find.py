@@ -1,9 +1,10 @@
-"""Finding what a person or a client means by a name: node ids, unique suffixes, search."""
+"""Finding what a person or a client means by a name: node ids, unique suffixes, what is near."""
 
 import uuid
 
 import msgspec
 
+from headwater.answer.search import kind_of, near
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.identity import Identity
@@ -12,12 +13,15 @@ from headwater.store import names, server_state
 from headwater.store import nodes as node_store
 from headwater.store.database import Connection, Database
 from headwater.store.nodes import Hit, NodeRow
+from headwater.store.search import Candidate
 
 # What holds whatever rules people set.
 _SPELLINGS = Identity()
 
 
 class Found(msgspec.Struct):
+    """`detail`: the other name by which it was found."""
+
     id: str
     type: str
     namespace: str
@@ -25,11 +29,6 @@ class Found(msgspec.Struct):
     label: str
     matched: str
     detail: str | None
-
-
-class SearchResult(msgspec.Struct):
-    total: int
-    results: list[Found]
 
 
 class Resolution(msgspec.Struct):
@@ -40,8 +39,9 @@ class Resolution(msgspec.Struct):
     suggestions: list[Found]
 
 
-def _found(hit: Hit) -> Found:
-    return Found(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), hit.matched, hit.detail)
+def _found(hit: Hit | Candidate) -> Found:
+    other = hit.told if isinstance(hit, Hit) and hit.told != hit.node_id else None
+    return Found(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), "name", other)
 
 
 async def node_row(connection: Connection, node_id: str) -> NodeRow:
@@ -65,43 +65,27 @@ def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:
     return version.job_id(reading)
 
 
-async def search(database: Database, words: str, kind: str | None, limit: int) -> SearchResult:
-    """Datasets and jobs with the words in a name, a column or a description."""
-    wanted = _kind(kind)
-    if not words.strip():
-        raise InvalidQuestion("q must not be blank", parameter="q")
-    async with database.connection() as connection:
-        hits, total = await node_store.search(connection, words.strip(), wanted, limit)
-    return SearchResult(total, [_found(hit) for hit in hits])
-
-
 async def resolve(database: Database, name: str, kind: str | None = None) -> Resolution:
     """What a person means: the node id, the whole name, or an ending of it that only one thing has."""
-    wanted = _kind(kind)
+    wanted = kind_of(kind)
     if not name.strip():
         raise InvalidQuestion("name must not be blank", parameter="name")
     async with database.connection() as connection:
         hits = [hit for hit in await node_store.ending_with(connection, name) if wanted in {None, hit.type}]
         for group in (
-            [hit for hit in hits if hit.node_id == name],
-            [hit for hit in hits if hit.name == name],
+            [hit for hit in hits if name in {hit.node_id, hit.told}],
+            [hit for hit in hits if hit.told_name == name],
             [
                 hit
                 for hit in hits
-                if suffixes_match(hit.name, name) or suffixes_match(f"{hit.namespace}:{hit.name}", name)
+                if suffixes_match(hit.told_name, name) or suffixes_match(f"{hit.told_namespace}:{hit.told_name}", name)
             ],
         ):
-            if len(group) == 1:
-                return Resolution(_found(group[0]), [], [])
-            if group:
-                return Resolution(None, [_found(hit) for hit in group], [])
-        near = [hit for hit in await node_store.nearest(connection, name, 10) if wanted in {None, hit.type}]
-    return Resolution(None, [], [_found(hit) for hit in near[:5]])
-
-
-def _kind(kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    if kind.upper() not in {"DATASET", "JOB"}:
-        raise InvalidQuestion(f"type {kind!r} is not dataset or job", parameter="type")
-    return kind.upper()
+            # A dataset that is meant by two of its names is one.
+            meant = list({hit.id: hit for hit in reversed(group)}.values())[::-1]
+            if len(meant) == 1:
+                return Resolution(_found(meant[0]), [], [])
+            if meant:
+                return Resolution(None, [_found(hit) for hit in meant], [])
+        close = [one for one in await near(connection, name, 10) if wanted in {None, one.type}]
+    return Resolution(None, [], [_found(one) for one in close[:5]])

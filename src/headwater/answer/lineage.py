@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.answer import node
+from headwater.answer import inferred, node
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.reach import ColumnGraph
@@ -225,6 +225,8 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
     pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
     found = await edge_store.column_edges(walk.connection, pairs, walk.moment)
+    told = {(edge.job, edge.target) for edge in found}
+    found += await inferred.column_edges(walk.connection, pairs - told, walk.moment)
     return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 
@@ -257,7 +259,7 @@ def _answer(
         AnswerEdge(
             nodes[edge.source].id,
             nodes[edge.target].id,
-            "DECLARED" if edge.declared else "OBSERVED",
+            "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED",
             edge.first_seen,
             edge.last_seen,
         )
@@ -271,12 +273,13 @@ def _answer(
         as_of=question.as_of or dt.datetime.now(dt.UTC),
         nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
         edges=sorted(edges, key=lambda e: (e.source, e.target)),
-        column_edges=_column_answers(columns, nodes),
+        column_edges=column_answers(columns, nodes),
         hidden=Hidden(len(hidden) + walk.capped, reason),
     )
 
 
-def _column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
+def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
+    """Column edges between nodes of an answer, each with all its transformations."""
     found: dict[tuple[object, ...], AnswerColumnEdge] = {}
     for edge in columns:
         key = (edge.job, edge.source, edge.source_field, edge.target, edge.target_field)
@@ -293,3 +296,9 @@ def _column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]
         if (t := edge.transformation) is not None:
             found[key].transformations.append(AnswerTransformation(t.type, t.subtype or None, t.masking, t.description))
     return list(found.values())
+
+
+def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
+    """An edge between two nodes of an answer."""
+    origin = "DECLARED" if edge.declared else "OBSERVED"
+    return AnswerEdge(nodes[edge.source].id, nodes[edge.target].id, origin, edge.first_seen, edge.last_seen)

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from headwater.answer import liveness
+from headwater.answer.people import Tag, Words, text_of
 from headwater.model import facets as known
 from headwater.model.names import short
 from headwater.model.run import RunState
 from headwater.model.statement import statement_kind
+from headwater.store import annotations as annotation_store
 from headwater.store import datasets as dataset_store
 from headwater.store import facets as facet_store
 from headwater.store import nodes as node_store
@@ -109,14 +111,16 @@ async def from_rows(
     texts = await facet_store.of_owners(connection, declared, ["sql"], as_of)
     parents = await node_store.by_ids(connection, {row.parent_id for row in rows.values() if row.parent_id})
     counts = await dataset_store.version_counts(connection, datasets, as_of)
+    said = await annotation_store.of_owners(connection, rows.keys())
     found: dict[uuid.UUID, Node] = {}
     for id_, row in rows.items():
-        mine = facets.get(id_, {})
-        tags, field_tags = tags_of(mine.get("tags"))
+        mine, words = facets.get(id_, {}), Words(said.get(id_, ()))
+        description = words.description() or description_of(mine)
+        tags = [tag.text for tag in tags_with(words, mine.get("tags"))]
         if row.type == "DATASET":
             found[id_] = DatasetNode(
                 id=row.node_id, namespace=row.namespace, name=row.name, label=short(row.name),
-                description=description_of(mine), tags=tags, fields=fields_of(past.get(id_) or mine.get("schema"), field_tags),
+                description=description, tags=tags, fields=fields_with(words, past.get(id_) or mine.get("schema"), mine.get("tags")),
                 first_seen=row.first_seen, updated_at=row.last_seen, version_count=counts.get(id_, 0),
             )  # fmt: skip
         else:
@@ -124,7 +128,7 @@ async def from_rows(
             parent = parents.get(row.parent_id) if row.parent_id else None
             found[id_] = JobNode(
                 id=row.node_id, namespace=row.namespace, name=row.name, label=short_job(row.name),
-                parent=parent.node_id if parent else None, description=description_of(mine), tags=tags,
+                parent=parent.node_id if parent else None, description=description, tags=tags,
                 first_seen=row.first_seen, updated_at=row.last_seen,
                 last_run=None if run is None else run_summary(
                     run, below.get(run.run_id, RunState.NEW), alive[run.run_id, id_]),
@@ -196,18 +200,46 @@ def _fields(schema: bytes) -> list[Field]:
         return []
 
 
+def fields_with(words: Words, schema: bytes | None, tags: bytes | None) -> list[Field]:
+    """Columns with what people say of them; those that only people speak of come last."""
+    told, spoken = told_tags(tags), words.fields
+    found = fields_of(schema, {})
+    if not spoken and set(told) <= {""}:
+        return found
+    known_fields = {field.name for field in found}
+    found = [*found, *(Field(name, None, None, []) for name in spoken if name not in known_fields)]
+    return [
+        Field(
+            field.name,
+            field.type,
+            words.description(field.name) or field.description,
+            [tag.text for tag in words.tags(told.get(field.name, ()), field.name)],
+        )
+        for field in found
+    ]
+
+
+def tags_with(words: Words, body: bytes | None) -> list[Tag]:
+    """Tags of the dataset or job as a whole."""
+    return words.tags(told_tags(body).get("", ()))
+
+
 def tags_of(body: bytes | None) -> tuple[list[str], dict[str, list[str]]]:
-    """Tags of the dataset or job as `key` or `key:value`, and those of its columns."""
-    whole: list[str] = []
-    columns: dict[str, list[str]] = {}
+    """Tags that events tell of the dataset or job, as `key` or `key:value`, and of its columns."""
+    told = {field: [text_of(*tag) for tag in tags] for field, tags in told_tags(body).items()}
+    return told.pop("", []), told
+
+
+def told_tags(body: bytes | None) -> dict[str, list[tuple[str, Any]]]:
+    """Column (empty for the whole) → (name, value) of each tag of a tags facet."""
+    found: dict[str, list[tuple[str, Any]]] = {}
     items = plain(body).get("tags")
     for item in items if isinstance(items, list) else []:
         if isinstance(item, dict) and isinstance(item.get("key"), str):
-            value = item.get("value")
-            text = item["key"] if value in (None, "", "true", item["key"]) else f"{item['key']}:{value}"
-            field = item.get("field")
-            (columns.setdefault(field, []) if isinstance(field, str) and field else whole).append(text)
-    return whole, columns
+            field, value = item.get("field"), item.get("value")
+            plain_value = value if isinstance(value, str | int | float | bool) else None
+            found.setdefault(field if isinstance(field, str) else "", []).append((item["key"], plain_value))
+    return found
 
 
 def plain(body: bytes | None) -> dict[str, Any]:

@@ -204,17 +204,22 @@ def _error(facets: dict[str, bytes]) -> str | None:
 async def run(database: Database, text: str) -> RunDetail:
     """One run by id, or by a beginning of it that only one run has. Raises NotFound."""
     async with database.snapshot() as connection:
-        rows = await run_store.by_run_id(connection, version.run_id(text)[0])
-        if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
-            ids = await run_store.by_prefix(connection, text.lower())
-            if len(ids) > 1:
-                raise InvalidQuestion(
-                    f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
-                )
-            rows = await run_store.by_run_id(connection, ids[0]) if ids else []
-        if not rows:
-            raise NotFound(f"run {text!r} is not known", run=text)
-        return await _detail(connection, rows[0])
+        return await _detail(connection, (await start(connection, text))[0])
+
+
+async def start(connection: Connection, text: str) -> list[RunRow]:
+    """The run with this id, or with a beginning that only it has, once for each job that has it. Raises NotFound."""
+    rows = await run_store.by_run_id(connection, version.run_id(text)[0])
+    if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
+        ids = await run_store.by_prefix(connection, text.lower())
+        if len(ids) > 1:
+            raise InvalidQuestion(
+                f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
+            )
+        rows = await run_store.by_run_id(connection, ids[0]) if ids else []
+    if not rows:
+        raise NotFound(f"run {text!r} is not known", run=text)
+    return rows
 
 
 async def _detail(connection: Connection, row: RunRow) -> RunDetail:

@@ -22,7 +22,7 @@ from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
-from headwater.api.routes import admin, auth, health, history, v1, v2
+from headwater.api.routes import admin, auth, health, history, v1, v2, v2beta
 from headwater.api.sessions import Sessions
 from headwater.intake import rebuild
 from headwater.intake.accept import Intake
@@ -78,6 +78,7 @@ def create_app(settings: Settings) -> Any:
             v1.router,
             v2.router,
             history.router,
+            v2beta.router,
             admin.router,
             auth.router,
             health.healthz,

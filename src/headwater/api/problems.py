@@ -15,6 +15,8 @@ from headwater import errors, telemetry
 _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.InvalidEvent: 400,
     errors.InvalidQuestion: 400,
+    errors.InvalidChange: 400,
+    errors.Unprocessable: 422,
     errors.NotFound: 404,
     errors.Ambiguous: 409,
     errors.TooLarge: 413,

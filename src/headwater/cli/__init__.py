@@ -8,8 +8,8 @@ import sys
 
 
 def arguments(given: list[str]) -> list[str]:
-    """`run DIR …` is `run package DIR …`; only `run show` and `run package` are words of their own."""
-    if len(given) > 1 and given[0] == "run" and given[1] not in {"package", "show", "-h", "--help"}:
+    """`run DIR …` is `run package DIR …`; only `run show`, `run lineage` and `run package` are words of their own."""
+    if len(given) > 1 and given[0] == "run" and given[1] not in {"package", "show", "lineage", "-h", "--help"}:
         return ["run", "package", *given[1:]]
     return given
 

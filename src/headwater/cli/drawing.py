@@ -79,6 +79,37 @@ def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
         print_run(last_run)
 
 
+def print_edges(answer: Answer) -> None:
+    """An answer that was filtered, collapsed or grouped: its edges as a table, and what is not in it."""
+    labels = {n["id"]: n["label"] if n["type"] == "GROUP" else n["id"].partition(":")[2] for n in answer["nodes"]}
+    if answer["groups"]:
+        rows = [(g["label"], g["datasets"], g["jobs"], g["inside"]) for g in answer["groups"]]
+        output.table((answer["group"], "datasets", "jobs", "edges inside"), rows)
+        output.line()
+    output.table(
+        ("from", "to", "edges", "through", "origin", "last seen (UTC)"),
+        [
+            (
+                labels[edge["source"]],
+                labels[edge["target"]],
+                edge["count"],
+                f"{edge['via']} not shown" if edge["via"] else "",
+                edge["origin"].lower(),
+                output.moment(edge["last_seen"]),
+            )
+            for edge in answer["edges"]
+        ],
+    )
+    for one in answer["collapsed"]:
+        output.line(f"{labels.get(one['job'], one['job'])} stands for {len(one['children'])} jobs", "dim")
+    if answer["filtered"]["nodes"] or answer["filtered"]["edges"]:
+        output.line(f"{answer['filtered']['nodes']} nodes and {answer['filtered']['edges']} edges filtered out", "dim")
+    if answer["filtered"]["cut"]:
+        output.line("too many edges lead through what is not shown; some are missing", "yellow")
+    if answer["hidden"]["nodes"]:
+        output.line(f"{answer['hidden']['nodes']} more not shown: {answer['hidden']['reason']}", "yellow")
+
+
 def tree_lines(
     steps: Steps, node: str, direction: str, indent: str, shown: set[str]
 ) -> Iterator[tuple[str, str | None]]:

@@ -25,6 +25,19 @@ def lineage(
     columns: Annotated[bool, typer.Option("--columns", help="Which column feeds which.")] = False,
     column: Annotated[str | None, typer.Option(metavar="C", help="Only what is connected to this column.")] = None,
     as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Only this namespace; `x*` is a beginning; again: or.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; `x*` is a beginning; again: or.")] = None,
+    type: Annotated[str | None, typer.Option(help="Only `dataset`s or `job`s.")] = None,
+    job_type: Annotated[
+        str | None, typer.Option(help="Only jobs of this type, processing type or integration.")
+    ] = None,
+    state: Annotated[str | None, typer.Option(help="Only jobs whose last run ended so.")] = None,
+    origin: Annotated[str | None, typer.Option(help="Only edges that are `observed`, `declared` or `manual`.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only edges seen since (ISO 8601, UTC).")] = None,
+    collapse: Annotated[str | None, typer.Option(help="Draw jobs as their `parent` or `root`.")] = None,
+    group: Annotated[str | None, typer.Option(help="By `namespace`, `source`, `tag`, `owner` or `parent`.")] = None,
     format: Annotated[Format, typer.Option(help="How to print it.")] = Format.tree,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     refresh: Annotated[
@@ -41,6 +54,8 @@ def lineage(
       headwater lineage marts/daily_traffic --column delay_minutes
 
       headwater lineage clean-flights --format mermaid > lineage.mmd
+
+      headwater lineage marts/daily_traffic --type dataset --namespace 'warehouse*'
     """
     from headwater.cli import drawing
 
@@ -55,15 +70,25 @@ def lineage(
         "field": column,
         "as_of": as_of,
     }
+    shape = {
+        "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
+        "since": since, "collapse": collapse, "group": group,
+    }  # fmt: skip
+    question |= {key: value for key, value in shape.items() if value}
     if json or format is Format.json:
         output.raw(server.ask(url, "/api/v2/lineage", **question))
         return
     answer = server.get(url, "/api/v2/lineage", **question)
+    if shaped := "filtered" in answer:
+        answer["nodes"] += [group | {"type": "GROUP"} for group in answer["groups"]]
     if format is Format.mermaid:
         output.line(drawing.mermaid(answer))
         return
     if format is Format.dot:
         output.line(drawing.dot(answer))
+        return
+    if shaped:
+        drawing.print_edges(answer)
         return
     runs = (
         server.get(url, "/api/v2/runs", job=_last_job(answer, node), limit=1)["runs"] if _last_job(answer, node) else []

@@ -4,7 +4,22 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import audit, backup, datasets, health, history, lineage, local, maintenance, receipts, runs, sql
+from headwater.cli import (
+    audit,
+    backup,
+    datasets,
+    graph,
+    health,
+    history,
+    lineage,
+    local,
+    maintenance,
+    metadata,
+    receipts,
+    runs,
+    search,
+    sql,
+)
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -22,7 +37,8 @@ run = typer.Typer(
     help=(
         "Run a package, or show a run.\n\n"
         "  headwater run DIR [--param key=value] [--master local[4]] [--dry-run]   (headwater run package --help)\n\n"
-        "  headwater run show RUN_ID"
+        "  headwater run show RUN_ID\n\n"
+        "  headwater run lineage RUN_ID"
     ),
     rich_markup_mode=None,
 )
@@ -42,10 +58,15 @@ program.add_typer(run, name="run")
 program.add_typer(dev, name="dev")
 run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
 run.command("show")(runs.show)
+run.command("lineage")(runs.run_lineage)
 program.command("lineage")(lineage.lineage)
+program.command("diff")(graph.diff)
+program.command("paths")(graph.paths)
+program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.command("search")(search.search)
 program.add_typer(past, name="history")
 past.command("facets")(history.facets)
 past.command("versions")(history.versions)
@@ -56,6 +77,7 @@ program.command("slower")(health.slower)
 program.command("producers")(health.producers)
 program.command("receipt")(receipts.receipt)
 program.command("receipts")(receipts.receipts)
+metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.command("audit")(audit.audit)

@@ -1,6 +1,6 @@
-"""`headwater runs` and `headwater run show`: what happened."""
+"""`headwater runs`, `headwater run show` and `headwater run lineage`: what happened."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -133,3 +133,62 @@ def show(
             ],
             styles={2: output.STATE_STYLES},
         )
+
+
+def run_lineage(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
+    upstream: Annotated[bool, typer.Option("--upstream", help="Only what it was made of.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="Only what was made of it.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from version to version.")] = 100,
+    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Which version of each input the run read, which run wrote it, and so on up; which runs read what it wrote, and so on down.
+
+    Examples:
+
+      headwater run lineage 0199c0de --upstream
+
+      headwater run lineage 0199c0de --downstream --depth 1 --json
+    """
+    direction = "both" if upstream == downstream else ("upstream" if upstream else "downstream")
+    place = server.path("runs", run_id, "lineage")
+    answer = server.ask(url, place, direction=direction, depth=depth, as_of=as_of)
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    for title, wanted in (("Upstream", -1), ("This run", 0), ("Downstream", 1)):
+        shown = [n for n in found["nodes"] if n["type"] == "RUN" and (n["hop"] > 0) - (n["hop"] < 0) == wanted]
+        rows = [row for node in sorted(shown, key=lambda n: (abs(n["hop"]), n["id"])) for row in _run_rows(node, found)]
+        if rows:
+            output.line(title, "bold")
+            output.table(
+                ("  job", "run", "state", "", "dataset", "version", "part"), rows, styles={2: output.STATE_STYLES}
+            )
+            output.line()
+    if found["hidden"]["nodes"]:
+        output.line(f"{found['hidden']['nodes']} more not shown: {found['hidden']['reason']}", "yellow")
+    if found["unchecked_readers"]:
+        output.line(
+            f"{found['unchecked_readers']} jobs have more runs that may have read a version than were looked at",
+            "yellow",
+        )
+
+
+def _run_rows(run: dict[str, Any], found: dict[str, Any]) -> list[tuple[object, ...]]:
+    """A line for each version that the run read or wrote; the run's own words on the first."""
+    versions = {n["id"]: n for n in found["nodes"] if n["type"] == "VERSION"}
+    words = {"READ": "read", "WROTE": "wrote"}
+    rows: list[tuple[object, ...]] = []
+    for edge in found["edges"]:
+        if run["id"] not in (edge["source"], edge["target"]):
+            continue
+        version = versions[edge["source"] if edge["relation"] == "READ" else edge["target"]]
+        known = version["external_version"] or version["version_id"] or "unknown"
+        guess = " (by time)" if edge["evidence"] == "DERIVED" else ""
+        parts = "; ".join(", ".join(f"{k}={v}" for k, v in part.items()) for part in edge["parts"])
+        rows.append((words[edge["relation"]], version["dataset"].removeprefix("dataset:"), known + guess, parts))
+    own = ("  " + run["job"].removeprefix("job:"), run["run_id"], run["effective_state"])
+    return [(*(own if not i else ("", "", "")), *row) for i, row in enumerate(sorted(rows) or [("", "", "", "")])]

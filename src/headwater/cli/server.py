@@ -46,6 +46,15 @@ def ask(url: str | None, path: str, **parameters: object) -> bytes:
     return client_ask(address(url), path, parameters, api_key=os.environ.get("HEADWATER_API_KEY"))
 
 
+def send(url: str | None, method: str, path: str, body: object = None, **parameters: object) -> bytes:
+    """The server's answer to a change."""
+    from headwater.client.ask import ask as client_ask
+
+    given = None if body is None else msgspec.json.encode(body)
+    key = os.environ.get("HEADWATER_API_KEY")
+    return client_ask(address(url), path, parameters, api_key=key, method=method, body=given)
+
+
 def get(url: str | None, path: str, **parameters: object) -> Any:
     """The server's answer, decoded."""
     return msgspec.json.decode(ask(url, path, **parameters))

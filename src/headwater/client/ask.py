@@ -14,6 +14,7 @@ from headwater.errors import (
     Ambiguous,
     Forbidden,
     HeadwaterError,
+    InvalidChange,
     InvalidEvent,
     InvalidQuestion,
     NotFound,
@@ -27,6 +28,7 @@ _BY_CODE: dict[str, type[HeadwaterError]] = {
     for error in (
         Ambiguous,
         Forbidden,
+        InvalidChange,
         InvalidEvent,
         InvalidQuestion,
         NotFound,
@@ -61,12 +63,17 @@ def ask(
     method: str = "GET",
     body: bytes | None = None,
 ) -> bytes:
-    """The body of a 2xx answer of `base_url` + `path`. `path` is already percent-encoded; params that are None are left out.
+    """The body of a 2xx answer of `base_url` + `path`. `path` is already percent-encoded; params that are None are left out, lists are repeated.
 
     Raises ServerUnavailable when nobody answers (or 5xx), else the error the body names by its `code`, else one that fits the status.
     """
     base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
-    given = {key: _text(value) for key, value in (params or {}).items() if value is not None}
+    given = [
+        (key, _text(one))
+        for key, value in (params or {}).items()
+        for one in (value if isinstance(value, list | tuple) else [value])
+        if one is not None
+    ]
     target = base.path.rstrip("/") + path + (f"?{urlencode(given)}" if given else "")
     headers = {"Accept": "application/json"}
     if body is not None:

@@ -13,12 +13,14 @@ import msgspec
 
 from headwater import telemetry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
+from headwater.intake import manual
 from headwater.intake.batcher import Batcher
 from headwater.intake.project import Changes, Projector
 from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
 from headwater.model.identity import Identity
-from headwater.store import events, projections, server_state
+from headwater.model.manual import Target
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -128,22 +130,22 @@ class Intake:
     async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
         now = dt.datetime.now(dt.UTC)
         times = [item.event.time or now for item in items]
-        if timeless := [item.digest for item in items if item.event.time is None]:
-            # An event without a time keeps the time of its first arrival, or sending it again would be another event.
-            async with self._database.connection() as connection:
-                first = await events.times_of(connection, timeless)
-            times = [item.event.time or first.get(item.digest, now) for item in items]
         await self._partitions.ensure(self._database, times)
         remembered = await self._current()
-        told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
-        rows = remembered.known.news(merged(told))
-        log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
-        warnings = [
-            (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
-            for item, at, changes in zip(items, times, told, strict=True)
-            for position, w in enumerate(changes.warnings)
-        ]
         async with self._database.transaction() as connection:
+            if timeless := [item.digest for item in items if item.event.time is None]:
+                # An event without a time keeps the time of its first arrival, or sending it again would be another event.
+                await events.lock_arrivals(connection)
+                first = await events.times_of(connection, timeless)
+                times = [item.event.time or first.get(item.digest, now) for item in items]
+            told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+            rows = remembered.known.news(merged(told))
+            log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
+            warnings = [
+                (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
+                for item, at, changes in zip(items, times, told, strict=True)
+                for position, w in enumerate(changes.warnings)
+            ]
             async with connection.pipeline() as pipeline:
                 await server_state.begin_writing(connection, remembered.generation)
                 if rows.get("upsert_dataset_links"):
@@ -153,6 +155,14 @@ class Intake:
                 await events.append_warnings(connection, warnings)
                 written = await projections.write(connection, pipeline, rows, self._live_runs)
             new = {row[0] for row in await appended.fetchall()}
+            if (written.hidden or written.hidden_namespaces) and (again := _spoken_again(items, told, new, written)):
+                await manual.unhide(connection, again, remembered.projector.understood.identity)
+            if changed := written.changed | written.hidden:
+                await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
+        if written.hidden_namespaces:
+            # What is hidden has to be met again: only an event that is new shows it.
+            seen = rows["upsert_namespaces"]
+            rows["upsert_namespaces"] = [row for row in seen if row[0] not in written.hidden_namespaces]
         remembered.known.learn(rows)
         return _receipts(items, told, new, written.created)
 
@@ -191,6 +201,23 @@ def _receipts(items: Sequence[Item], told: Sequence[Changes], new: set[bytes], c
             left -= nodes.keys()
         receipts.append(Receipt(item.digest.hex(), item.event.kind, duplicate, mine, changes.warnings))
     return receipts
+
+
+def _spoken_again(
+    items: Sequence[Item], told: Sequence[Changes], new: set[bytes], written: projections.Written
+) -> list[tuple[Target, str]]:
+    """What was hidden and is spoken of by an event that is new, with the producer who speaks of it first."""
+    found: dict[Target, str] = {}
+    for item, changes in zip(items, told, strict=True):
+        if item.digest in new:
+            for kind, query in (("dataset", "upsert_datasets"), ("job", "upsert_jobs")):
+                for row in changes.rows.get(query, ()):
+                    if row[0] in written.hidden:
+                        found.setdefault(Target(kind, row[2], row[1]), item.event.producer)  # type: ignore[arg-type]
+            for row in changes.rows.get("upsert_namespaces", ()):
+                if row[0] in written.hidden_namespaces:
+                    found.setdefault(Target("namespace", row[0]), item.event.producer)
+    return sorted(found.items())
 
 
 def merged(changes: Sequence[Changes]) -> dict[str, list[tuple[Any, ...]]]:

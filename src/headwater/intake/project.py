@@ -28,6 +28,8 @@ from headwater.model.user import user_of
 _ZERO = uuid.UUID(int=0)
 # The mark a manifest's datasets carry: they were declared, nobody has seen them read or written.
 DECLARED = "headwater_declared"
+# The mark of a run that was made and did not begin.
+ANNOUNCED = "headwater_announced"
 
 
 class Changes:
@@ -137,6 +139,8 @@ class _Projection:
         explicit = "lineage" in event.job_facets
         job = self.job(event.job, parent=None if parent is None else version.job_id(parent.job), explicit=explicit)
         state = state_of(event.event_type) or RunState.OTHER
+        if event.event_type is None and ANNOUNCED in event.run_facets:
+            state = RunState.NEW
         parent_run = None if parent is None else version.run_id(parent.run_id)[0]
         nominal = self.decoded("run.facets.nominalTime", event.run_facets.get("nominalTime"), "nominal_time") or (
             None,

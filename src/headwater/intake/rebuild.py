@@ -1,4 +1,4 @@
-"""Make every projection again from the log, under the rules that hold now. The log is never touched.
+"""Make every projection again from the logs, of events and of what people said, under the rules that hold now. The logs are never touched.
 
 Runs in one transaction: readers see the old tables until the new ones are whole, writers wait, and a rebuild that stops changes nothing.
 """
@@ -6,11 +6,12 @@ Runs in one transaction: readers see the old tables until the new ones are whole
 import hashlib
 from collections.abc import Callable
 
+from headwater.intake import manual
 from headwater.intake.accept import merged
 from headwater.intake.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity
-from headwater.store import events, projections, server_state
+from headwater.store import events, projections, search, server_state
 from headwater.store.database import Database
 
 _PAGE = 1000
@@ -36,6 +37,8 @@ async def rebuild(
             known.learn(rows)
             done += len(page)
             progress(done, total)
+        await manual.replay(connection, Identity(state.rules))
+        await search.refresh_all(connection)
         await server_state.rebuilt(connection)
     return done
 

@@ -17,8 +17,9 @@ from headwater.store.arrays import Packed, PackedDumper
 
 Connection = AsyncConnection[Any]
 
-# SQLSTATE classes that say "later": connection, resources, operator intervention, serialization and deadlock, lock and statement timeouts.
-_RETRYABLE_CLASSES = frozenset({"08", "40", "53", "55", "57", "58"})
+# SQLSTATE classes that say "later": connection, read-only (a standby, an operator's brake), serialization and deadlock, resources, lock and
+# statement timeouts, operator intervention, the system.
+_RETRYABLE_CLASSES = frozenset({"08", "25", "40", "53", "55", "57", "58"})
 
 # What begin_writing() raises (migration 0002).
 _STALE = "HW001"

@@ -79,7 +79,7 @@ def _both(one: Edge, other: Edge) -> Edge:
     """Two edges of a dataset under two of its names."""
     return Edge(
         one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
-        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual or other.manual,
+        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual,
     )  # fmt: skip
 
 
@@ -130,6 +130,9 @@ async def column_edges(
         given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
     rows = await sqlfile.load("edges")["past_column_sets" if moment.past else "live_column_sets"].many(
         connection, **given
+    )
+    rows += await sqlfile.load("edges")["manual_column_sets"].many(
+        connection, jobs=given["jobs"], targets=given["targets"], as_of=moment.as_of
     )
     sets = await column_sets.load(connection, {row[2] for row in rows})
     settled = await _settled(connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows))

@@ -61,6 +61,11 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
         await sqlfile.load("events")["append_warnings"].send_columns(connection, names, rows)
 
 
+async def lock_arrivals(connection: Connection) -> None:
+    """Held to the end of the transaction by whoever writes events without a time: of two that bring the same one, the second sees the first's."""
+    await connection.execute("select pg_advisory_xact_lock(1751474532, 7)")
+
+
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
     """Event times of events that are already in the log."""
     return dict(await sqlfile.load("events")["time_of"].many(connection, digests=list(digests)))
@@ -76,14 +81,22 @@ async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[d
 
 
 async def lineage_events(
-    connection: Connection, after: dt.datetime, before: dt.datetime, *, ascending: bool, limit: int, offset: int
+    connection: Connection,
+    after: dt.datetime,
+    before: dt.datetime,
+    *,
+    ascending: bool,
+    limit: int,
+    offset: int,
+    namespace: str | None = None,
 ) -> tuple[list[bytes], int]:
-    """Bodies of run events in a span of time, and how many there are in all."""
+    """Bodies of run events in a span of time, of jobs of a namespace if one is given, and how many there are in all."""
     queries = sqlfile.load("events")
-    rows = await queries["lineage_events"].many(
-        connection, after=after, before=before, ascending=ascending, limit=limit, offset=offset
+    given = {"after": after, "before": before, "namespace": namespace}
+    rows = await queries[f"lineage_events_{'asc' if ascending else 'desc'}"].many(
+        connection, **given, limit=limit, offset=offset
     )
-    (count,) = await queries["count_lineage_events"].one(connection, after=after, before=before)
+    (count,) = await queries["count_lineage_events"].one(connection, **given)
     return [row[0] for row in rows], count
 
 

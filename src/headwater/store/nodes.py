@@ -27,18 +27,22 @@ class NodeRow(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A node that a search found, and by what."""
+    """A node that a name was taken for, and the name of it that was: a dataset may have several."""
 
     id: uuid.UUID
     type: str
     namespace: str
     name: str
-    matched: str
-    detail: str | None
+    told_namespace: str
+    told_name: str
 
     @property
     def node_id(self) -> str:
         return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+    @property
+    def told(self) -> str:
+        return f"{self.type.lower()}:{self.told_namespace}:{self.told_name}"
 
 
 async def by_ids(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeRow]:
@@ -67,6 +71,17 @@ async def namespaces(connection: Connection, *, limit: int, offset: int) -> list
     return [(row[0], row[1]) for row in rows]
 
 
+async def namespaces_known(connection: Connection, names: Collection[str]) -> dict[str, bool]:
+    """Those of these namespaces that are known → whether they are hidden."""
+    return dict(await sqlfile.load("nodes")["namespaces_known"].many(connection, names=list(names)))
+
+
+async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:
+    """Every dataset and job of a namespace that is hidden, or that is not."""
+    rows = await sqlfile.load("nodes")["of_namespace"].many(connection, namespace=namespace, hidden=hidden)
+    return [NodeRow(*row) for row in rows]
+
+
 async def counts(connection: Connection) -> tuple[int, int, int]:
     """Datasets, jobs, runs."""
     row = await sqlfile.load("nodes")["counts"].one(connection)
@@ -74,15 +89,18 @@ async def counts(connection: Connection) -> tuple[int, int, int]:
 
 
 async def ending_with(connection: Connection, name: str) -> list[Hit]:
-    """Nodes whose name ends with these characters (at most 200)."""
-    rows = await sqlfile.load("nodes")["ending_with"].many(connection, name=name, pattern=f"%{literal(name)}")
-    return [Hit(*(*row, "name", None)) for row in rows]
+    """Nodes whose name, or namespace and name, ends with these characters on a border of names (at most 200). No hidden ones."""
+    # `a:b:c` may be the end of a name, or namespace `a:b` with the name `c`, or `b:c` in `a`: any name that begins behind a colon.
+    cuts = [name[place + 1 :] for place, char in enumerate(name) if char == ":"]
+    rows = await sqlfile.load("nodes")["ending_with"].many(
+        connection, pattern=_ending(name), name=name, whole=[cut.replace("\0", "") for cut in cuts[:50] if cut]
+    )
+    return [Hit(*row) for row in rows]
 
 
-async def nearest(connection: Connection, name: str, limit: int) -> list[Hit]:
-    """Nodes with the most similar names."""
-    rows = await sqlfile.load("nodes")["nearest"].many(connection, name=name, limit=limit)
-    return [Hit(*(*row, "name", None)) for row in rows]
+def _ending(name: str) -> str:
+    """A LIKE pattern for the reversed ends of names, which are indexed up to 200 characters."""
+    return f"{literal(name[-200:][::-1])}%"
 
 
 async def near_misses(connection: Connection) -> list[tuple[str, str]]:
@@ -93,11 +111,3 @@ async def near_misses(connection: Connection) -> list[tuple[str, str]]:
 def literal(words: str) -> str:
     """The words as they are, inside a LIKE pattern."""
     return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "")
-
-
-async def search(connection: Connection, words: str, kind: str | None, limit: int) -> tuple[list[Hit], int]:
-    """Nodes whose name has the words; and how many there are."""
-    rows = await sqlfile.load("nodes")["search"].many(
-        connection, pattern=f"%{literal(words)}%", ending=f"%{literal(words)}", type=kind, limit=limit
-    )
-    return [Hit(*row[:6]) for row in rows], rows[0][6] if rows else 0

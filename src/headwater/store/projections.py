@@ -1,7 +1,7 @@
 """Writes projections: one statement for each table, whatever the number of rows, all sent at once."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -37,12 +37,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
+    "upsert_annotations": ("target", "kind", "key", "value", "deleted", "author", "at", "change_id", "owner", "field"),
+    "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
 }  # fmt: skip
 
 # Every table that rebuild empties and makes again.
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
     "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
+    "annotations", "edge_changes", "search_documents", "search_words",
 )  # fmt: skip
 
 _NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
@@ -93,7 +96,9 @@ class Known:
 
 
 class Written(msgspec.Struct):
-    """What a write met. `created`: datasets, jobs and runs never heard of before. `changed`: datasets and jobs that are new or whose facets are.
+    """What a write met. `created`: datasets, jobs and runs never heard of before.
+
+    `changed`: datasets and jobs that are new, or whose facets are new or may be other ones than before.
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
     """
@@ -123,7 +128,7 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     if "upsert_dataset_links" in told:
         linked = {id_ for row in await told["upsert_dataset_links"].fetchall() for id_ in row}
     if linked:
-        await queries["settle_names"].exec(connection, ids=sorted(linked))
+        await settle_names(connection, linked)
     created: set[uuid.UUID] = set()
     changed: set[uuid.UUID] = set(linked)
     hidden: set[uuid.UUID] = set()
@@ -139,6 +144,11 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
         changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
     spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
     return Written(created, changed, hidden, {row[0] for row in spaces if row[1]})
+
+
+async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:
+    """One name for each group of linked datasets that these are in; `lock_names` comes first."""
+    await sqlfile.load("projections")["settle_names"].exec(connection, ids=sorted(ids))
 
 
 async def lock_names(connection: Connection) -> None:

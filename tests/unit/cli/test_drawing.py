@@ -104,5 +104,6 @@ def test_words_for_numbers() -> None:
 def test_run_takes_a_folder_or_a_word() -> None:
     assert arguments(["run", "my/dir", "--json"]) == ["run", "package", "my/dir", "--json"]
     assert arguments(["run", "show", "x"]) == ["run", "show", "x"]
+    assert arguments(["run", "lineage", "x"]) == ["run", "lineage", "x"]
     assert arguments(["run", "--help"]) == ["run", "--help"]
     assert arguments(["runs"]) == ["runs"]

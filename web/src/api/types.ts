@@ -90,7 +90,7 @@ export interface SearchResult {
   namespace: string;
   name: string;
   label: string;
-  matched: "name" | "column" | "description";
+  matched: "name" | "column" | "tag" | "owner" | "namespace" | "description" | "sql";
   detail: string | null;
 }
 

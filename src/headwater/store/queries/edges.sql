@@ -4,21 +4,21 @@ with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
 )
-select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_or(e.manual)
+select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual)
 from member m join live_edges e on e.dataset_id = m.id and e.direction = %(direction)s
 group by m.node, e.job_id, e.direction
 order by 1, 2
 
 -- name: live_at_jobs :many
 -- Live edges of these jobs in one direction.
-select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_or(e.manual)
+select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual)
 from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
 where e.job_id = any(%(ids)b) and e.direction = %(direction)s
 group by 1, 2, 3
 order by 1, 2
 
 -- name: past_at_datasets :many
--- Edges of these datasets in one direction that were live at a time: told by one of the job's last reporting runs by then, or its latest declaration.
+-- Edges of these datasets in one direction that were live at a time: told by one of the job's last reporting runs by then, or its latest declaration; and those people had drawn.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -27,8 +27,9 @@ with member as (
   where e.direction = %(direction)s and e.first_at <= %(as_of)s
 ), live as (
   select job_id, report_id from live_reports((select array_agg(distinct job_id) from candidate), %(as_of)s, %(live_runs)s)
-)
-select c.node, d.job_id, d.direction, bool_and(d.declared), min(e.first_at), least(max(d.last_at), %(as_of)s), bool_or(j.explicit_at is not null or j.id is null), false
+), told as (
+select c.node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at, least(max(d.last_at), %(as_of)s) as last_at,
+       bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual
 from candidate c
 join live l on l.job_id = c.job_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.direction = c.direction and d.first_at <= %(as_of)s
@@ -38,15 +39,20 @@ group by c.node, d.job_id, d.direction
 having not bool_and(d.declared) or not exists (
   select 1 from jobs child join edges seen on seen.job_id = child.id join member m on m.id = seen.dataset_id
   where child.parent_id = d.job_id and m.node = c.node and seen.direction = d.direction and seen.first_at <= %(as_of)s)
-order by 1, 2
+union all
+select m.node, x.job_id, x.direction, true, x.at, x.at, false, true
+from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
+)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual)
+from told group by 1, 2, 3 order by 1, 2
 
 -- name: past_at_jobs :many
 -- Edges of these jobs in one direction that were live at a time (see past_at_datasets).
 with live as (
   select job_id, report_id from live_reports(%(ids)b, %(as_of)s, %(live_runs)s)
-)
-select coalesce(c.canonical_id, d.dataset_id), d.job_id, d.direction, bool_and(d.declared), min(e.first_at), least(max(d.last_at), %(as_of)s),
-       bool_or(j.explicit_at is not null or j.id is null), false
+), told as (
+select coalesce(c.canonical_id, d.dataset_id) as node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at,
+       least(max(d.last_at), %(as_of)s) as last_at, bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual
 from live l
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
@@ -56,7 +62,12 @@ group by 1, 2, 3
 having not bool_and(d.declared) or not exists (
   select 1 from jobs child join edges seen on seen.job_id = child.id
   where child.parent_id = d.job_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = d.direction and seen.first_at <= %(as_of)s)
-order by 1, 2
+union all
+select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true
+from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
+)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual)
+from told group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
 -- Sets of column edges these jobs tell of these targets now; for each report and target the evidence of highest precedence.
@@ -93,6 +104,13 @@ join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c
 -- name: children_with_edges :many
 -- Jobs below these jobs.
 select id, parent_id from jobs where parent_id = any(%(ids)b) order by namespace, name
+
+-- name: manual_column_sets :many
+-- Sets of column edges that people had drawn at a time, of these jobs for these targets.
+select x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end as target_id, x.set_id, 4
+from manual_edges(null, (select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s) x
+where x.set_id is not null
+  and (x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
 
 -- name: walk :many
 -- The live edges a walk in one direction may need; a row of nulls when it stopped early.

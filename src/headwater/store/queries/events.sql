@@ -24,16 +24,25 @@ where (event_time, digest) > (%(event_time)s::timestamptz, %(digest)b::bytea)
 order by event_time, digest
 limit %(limit)s
 
--- name: lineage_events :many
--- Run events between two times, newest first or oldest first (Marquez: GET /events/lineage).
-select body from events
-where kind = 'run' and event_time >= %(after)s and event_time < %(before)s
-order by case when %(ascending)s then event_time end asc, case when not %(ascending)s then event_time end desc, digest
-limit %(limit)s offset %(offset)s
+-- name: lineage_events_desc :many
+-- Run events between two times, newest first (Marquez: GET /events/lineage), of jobs of a namespace if one is given.
+select body from events e
+where run_id is not null and event_time >= %(after)s and event_time < %(before)s
+  and (%(namespace)s::text is null or exists (select 1 from runs r join jobs j on j.id = r.job_id where r.run_id = e.run_id and j.namespace = %(namespace)s))
+order by event_time desc, digest limit %(limit)s offset %(offset)s
+
+-- name: lineage_events_asc :many
+-- Run events between two times, oldest first, of jobs of a namespace if one is given.
+select body from events e
+where run_id is not null and event_time >= %(after)s and event_time < %(before)s
+  and (%(namespace)s::text is null or exists (select 1 from runs r join jobs j on j.id = r.job_id where r.run_id = e.run_id and j.namespace = %(namespace)s))
+order by event_time, digest limit %(limit)s offset %(offset)s
 
 -- name: count_lineage_events :one
 -- How many run events there are between two times.
-select count(*) from events where kind = 'run' and event_time >= %(after)s and event_time < %(before)s
+select count(*) from events e
+where run_id is not null and event_time >= %(after)s and event_time < %(before)s
+  and (%(namespace)s::text is null or exists (select 1 from runs r join jobs j on j.id = r.job_id where r.run_id = e.run_id and j.namespace = %(namespace)s))
 
 -- name: totals :one
 -- Size of the log and when it last grew.

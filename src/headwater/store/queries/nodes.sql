@@ -37,17 +37,21 @@ select (select count(*) from datasets) - (select count(*) from dataset_canonical
 select name, first_seen from namespaces order by name limit %(limit)s offset %(offset)s
 
 -- name: ending_with :many
--- Datasets and jobs whose name, or namespace and name, ends with the words.
-select id, 'DATASET' as type, namespace, name from datasets where name = %(name)s or name like %(pattern)s or (namespace || ':' || name) like %(pattern)s or 'dataset:' || namespace || ':' || name = %(name)s
-union all
-select id, 'JOB', namespace, name from jobs where name = %(name)s or name like %(pattern)s or (namespace || ':' || name) like %(pattern)s or 'job:' || namespace || ':' || name = %(name)s
-order by 2, 3, 4 limit 200
-
--- name: nearest :many
--- Datasets and jobs with the most similar names.
-select id, type, namespace, name from (
-  select id, 'DATASET' as type, namespace, name from datasets union all select id, 'JOB', namespace, name from jobs) n
-order by greatest(word_similarity(%(name)s, name), similarity(%(name)s, regexp_replace(name, '^.*[/.]', ''))) desc, name limit %(limit)s
+-- Datasets (as the one that stands for all names) and jobs, and the name by which: one that ends as the pattern says, reversed, or is one of `whole`.
+with told as (
+  select id, namespace, name from datasets where reverse(right(name, 200)) like %(pattern)s
+  union select d.id, d.namespace, d.name from unnest(%(whole)b::text[]) w (name) join datasets d on reverse(right(d.name, 200)) = reverse(right(w.name, 200)) and d.name = w.name
+), taken as (
+  (select d.id, 'DATASET' as type, d.namespace, d.name, t.namespace as told_namespace, t.name as told_name
+   from told t left join dataset_canonical c on c.dataset_id = t.id join datasets d on d.id = coalesce(c.canonical_id, t.id) where not d.hidden)
+  union all
+  (select id, 'JOB', namespace, name, namespace, name from jobs where not hidden and reverse(right(name, 200)) like %(pattern)s)
+  union
+  (select j.id, 'JOB', j.namespace, j.name, j.namespace, j.name from unnest(%(whole)b::text[]) w (name)
+   join jobs j on reverse(right(j.name, 200)) = reverse(right(w.name, 200)) and j.name = w.name where not j.hidden)
+)
+select * from taken
+order by (told_name = %(name)s or lower(type) || ':' || told_namespace || ':' || told_name = %(name)s) desc, type, namespace, name, told_namespace, told_name limit 200
 
 -- name: near_misses :many
 -- Datasets only read beside datasets only written whose last segment is the same, whatever its case.
@@ -61,10 +65,13 @@ from use r join use w on w.short = r.short and w.id <> r.id
 where r.is_read and not r.is_written and w.is_written and not w.is_read and length(r.short) > 2
 order by 1, 2 limit 50
 
--- name: search :many
--- Datasets and jobs whose name has the words; shorter names first.
-select id, type, namespace, name, 'name', null::text, count(*) over () from (
-  select id, 'DATASET' as type, namespace, name from datasets where not hidden and (name ilike %(pattern)s or namespace ilike %(pattern)s)
-  union all select id, 'JOB', namespace, name from jobs where not hidden and (name ilike %(pattern)s or namespace ilike %(pattern)s)) n
-where %(type)s::text is null or type = %(type)s
-order by lower(name) not like lower(%(ending)s), length(name), namespace, name limit %(limit)s
+-- name: namespaces_known :many
+-- Which of these namespaces there are, and whether they are hidden.
+select name, hidden from namespaces where name = any(%(names)b::text[])
+
+-- name: of_namespace :many
+-- Datasets and jobs of a namespace, hidden or not.
+select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets where namespace = %(namespace)s and hidden = %(hidden)s
+union all
+select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where namespace = %(namespace)s and hidden = %(hidden)s
+order by 2, 4

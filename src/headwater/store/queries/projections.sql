@@ -161,7 +161,8 @@ on conflict (id) do update set declared = t.declared and excluded.declared,
     order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
 
 -- name: upsert_owner_facets :many
--- Which sets were told of which owner, from when to when; owners of sets never told of them before.
+-- Which sets were told of which owner, from when to when; owners of sets never told of them before, or told again after another one: what
+-- RETURNING reads of the table is as it was before.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -170,7 +171,9 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
   (last_at, last_digest) = (
     select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
     order by e.at desc, e.digest desc limit 1)
-returning owner, xmax = 0
+returning owner, case when xmax = 0 then true else exists (
+  select 1 from owner_facets old join owner_facets other on other.owner = old.owner and other.set_id <> old.set_id and other.last_at >= old.last_at
+  where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at) end
 
 -- name: upsert_report_columns :exec
 -- Which set of column edges a report has for a target; the latest wins within its slot.
@@ -205,3 +208,23 @@ with recursive member (root, id) as (
 insert into dataset_canonical as t (dataset_id, canonical_id)
 select distinct m.id, b.id from member m join best b using (root) order by 1
 on conflict (dataset_id) do update set canonical_id = excluded.canonical_id where t.canonical_id <> excluded.canonical_id
+
+-- name: upsert_annotations :exec
+-- What people say: the latest wins.
+insert into annotations as t (target, kind, key, value, deleted, author, at, change_id, owner, field)
+select distinct on (target, kind, key) target, kind, key, value::jsonb, deleted, author, at, change_id, owner, field
+from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::text[], %(deleted)b::bool[], %(author)b::text[],
+            %(at)b::timestamptz[], %(change_id)b::uuid[], %(owner)b::uuid[], %(field)b::text[])
+     as u (target, kind, key, value, deleted, author, at, change_id, owner, field)
+order by target, kind, key, at desc, change_id desc
+on conflict (target, kind, key) do update set value = excluded.value, deleted = excluded.deleted, author = excluded.author, at = excluded.at, change_id = excluded.change_id
+where (excluded.at, excluded.change_id) > (t.at, t.change_id)
+
+-- name: insert_edge_changes :exec
+-- Edges that people drew and removed.
+insert into edge_changes (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+select job_id, dataset_id, direction, change_id, at, drawn, set_id
+from unnest(%(job_id)b::uuid[], %(dataset_id)b::uuid[], %(direction)b::text[], %(change_id)b::uuid[], %(at)b::timestamptz[], %(drawn)b::bool[], %(set_id)b::uuid[])
+     as u (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+order by job_id, dataset_id, direction, change_id
+on conflict do nothing

@@ -1,14 +1,11 @@
-"""`/api/v1`: OpenLineage in, and what of Marquez's API is served so far."""
+"""OpenLineage in: one event, or many."""
 
-import datetime as dt
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from litestar import Request, Response, Router, get, post
+from litestar import Request, post
 from litestar.datastructures import State
-from litestar.params import FromQuery, QueryParameter
 
-from headwater.answer import log
 from headwater.api import body
 from headwater.api.access import EVENTS
 from headwater.intake.accept import Accepted, Intake, Receipt
@@ -58,33 +55,4 @@ async def accept_batch(request: Request[Any, Any, Any], state: State) -> BatchRe
     )
 
 
-@get("/namespaces")
-async def namespaces(state: State, limit: FromQuery[int] = 100, offset: FromQuery[int] = 0) -> log.Namespaces:
-    """Every namespace of a dataset or job."""
-    return await log.namespaces(state.database, limit=limit, offset=offset)
-
-
-@get("/events/lineage")
-async def lineage_events(
-    state: State,
-    after: FromQuery[dt.datetime | None] = None,
-    before: FromQuery[dt.datetime | None] = None,
-    sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
-    limit: FromQuery[int] = 100,
-    offset: FromQuery[int] = 0,
-) -> Response[bytes]:
-    """Run events as they were received, `after` ≤ eventTime < `before`."""
-    found = await log.lineage_events(
-        state.database,
-        after=after,
-        before=before,
-        ascending=sort_direction.lower() == "asc",
-        limit=limit,
-        offset=offset,
-    )
-    return Response(msgspec.json.encode(found), media_type="application/json")
-
-
-router = Router(
-    "/api/v1", route_handlers=[accept, accept_batch, namespaces, lineage_events], tags=["OpenLineage and Marquez"]
-)
+HANDLERS = [accept, accept_batch]

@@ -1,0 +1,209 @@
+"""Which columns a column comes from, and which it feeds: up from the roots, and down from them when asked, each column once.
+
+Datasets are walked first, then all column evidence is loaded at once and columns are walked in memory.
+"""
+
+import uuid
+from collections.abc import Collection
+
+from headwater.answer import node as shown_node
+from headwater.answer.marquez import columns, jobs, neighbours, node_ids, shapes
+from headwater.answer.marquez.columns import FieldKey, Inputs
+from headwater.answer.marquez.node_ids import NodeId
+from headwater.answer.marquez.runs import first_version
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.store import column_evidence
+from headwater.store import datasets as dataset_store
+from headwater.store import edges as edge_store
+from headwater.store import facets as facet_store
+from headwater.store import marquez as rows
+from headwater.store.column_evidence import Evidence
+from headwater.store.database import Connection, Database
+from headwater.store.edges import Moment
+from headwater.store.marquez import DatasetRow, JobRow
+
+
+async def get(database: Database, node_id: str, depth: int, with_downstream: bool) -> shapes.Lineage:
+    """The graph of columns around a dataset, one of its columns, or what a job writes; `#version` looks back to when that was.
+
+    Columns that nothing feeds and that feed nothing are not in it. Raises NotFound, and InvalidQuestion for a version with downstream.
+    """
+    node = node_ids.parsed(node_id)
+    if node.kind == "run":
+        raise NotFound("Could not find node")
+    if node.version is not None and with_downstream:
+        raise InvalidQuestion("Node version cannot be specified when withDownstream is true")
+    async with database.snapshot(generic=True) as connection:
+        datasets, field, moment = await _roots(connection, node)
+        depth = max(depth, 0)
+        evidence = await _evidence(connection, datasets.keys(), depth, with_downstream, moment)
+        # Columns that evidence does not name matter where it feeds datasets as a whole.
+        whole = {id_ for id_, sets in evidence.sets.items() if any("" in one.feeds for one in sets)}
+        fields = await _fields(connection, datasets.keys() | whole, moment)
+        graph = columns.FieldGraph(evidence, {id_: told.keys() for id_, told in fields.items()})
+        roots = _root_fields(graph, datasets, field, fields)
+        edges = columns.upstream(graph, roots, depth)
+        if with_downstream:
+            for key, inputs in columns.downstream(graph, roots, depth).items():
+                edges[key] = {**inputs, **edges.get(key, {})}
+        return await _graph(connection, graph, edges, moment, versioned=node.version is not None)
+
+
+async def _roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, list[str]], bool, Moment]:
+    """Datasets to begin at, each with the columns that the id may mean; whether it means a column at all; and the moment."""
+    if node.kind == "datasetField":
+        readings = await node_ids.fields_of(connection, node)
+        found: dict[uuid.UUID, list[str]] = {}
+        for dataset, name in readings:
+            found.setdefault(dataset.id, []).append(name)
+        return found, True, await _moment(connection, node, readings[0][0])
+    row = await node_ids.dataset_or_job(connection, node)
+    moment = await _moment(connection, node, row)
+    if isinstance(row, JobRow):
+        written = await edge_store.at_jobs(connection, [row.id], "out", moment)
+        return {edge.dataset: [] for edge in written}, False, moment
+    return {row.id: []}, False, moment
+
+
+async def _moment(connection: Connection, node: NodeId, row: DatasetRow | JobRow) -> Moment:
+    """When the version was there; now, when none is given. Raises NotFound for a version of something else."""
+    if node.version is None:
+        return Moment()
+    if isinstance(row, JobRow):
+        times = await jobs.version_times(connection, row)
+        if str(node.version) in times:
+            return Moment(times[str(node.version)])
+    else:
+        if node.version == first_version(row.id):
+            return Moment(row.first_seen)
+        found = await dataset_store.version(connection, node.version)
+        if found and (await rows.datasets_resolved(connection, [found.dataset_id])).get(found.dataset_id) == row:
+            return Moment(found.written_at)
+    raise NotFound("Could not find node")
+
+
+async def _evidence(
+    connection: Connection, start: Collection[uuid.UUID], depth: int, with_downstream: bool, moment: Moment
+) -> Evidence:
+    """All evidence within reach. What evidence names and no edge leads to is walked from in turn."""
+    below: set[tuple[uuid.UUID, uuid.UUID]] = set()
+    if with_downstream:
+        below, _ = await neighbours.datasets_beyond(connection, start, up=False, depth=depth, moment=moment)
+    above: set[tuple[uuid.UUID, uuid.UUID]] = set()
+    met: set[uuid.UUID] = set()
+    front = set(start)
+    while True:
+        pairs, seen = await neighbours.datasets_beyond(connection, front, up=True, depth=depth, moment=moment)
+        above |= pairs
+        met |= seen
+        evidence = await column_evidence.load(connection, above | below, moment)
+        front = evidence.sources({dataset for _, dataset in above}) - met
+        if not front or depth < 2:
+            return evidence
+
+
+async def _fields(
+    connection: Connection, datasets: set[uuid.UUID], moment: Moment
+) -> dict[uuid.UUID, dict[str, str | None]]:
+    """dataset → column → type, of those the evidence may speak of."""
+    facets = await facet_store.of_owners(connection, datasets, ["schema"], moment.as_of)
+    return {
+        id_: {field.name: field.type for field in shown_node.fields_of(told.get("schema"), {})}
+        for id_, told in facets.items()
+    }
+
+
+def _root_fields(
+    graph: columns.FieldGraph,
+    datasets: dict[uuid.UUID, list[str]],
+    field: bool,
+    fields: dict[uuid.UUID, dict[str, str | None]],
+) -> list[FieldKey]:
+    if not field:
+        if not datasets:
+            raise NotFound("Could not find node")
+        numbers = [graph.number(id_) for id_ in datasets]
+        return [(number, name) for number in numbers for name in graph.fields(number)]
+    for id_, names in datasets.items():
+        number = graph.number(id_)
+        for name in names:
+            if name in fields.get(id_, {}) or name in graph.fields(number) or graph.outputs((number, name)):
+                return [(number, name)]
+    for id_, names in datasets.items():
+        if id_ not in fields:
+            # Nobody told its columns: what is asked for may be one.
+            return [(graph.number(id_), names[0])]
+    raise NotFound("Could not find node")
+
+
+async def _graph(
+    connection: Connection,
+    graph: columns.FieldGraph,
+    edges: dict[FieldKey, Inputs],
+    moment: Moment,
+    *,
+    versioned: bool,
+) -> shapes.Lineage:
+    keys = {key for key, inputs in edges.items() if inputs}.union(*edges.values())
+    numbers = {number for number, _ in keys}
+    ids = {graph.datasets[number] for number in numbers}
+    found = await rows.datasets_resolved(connection, ids)
+    current = await rows.current_versions(connection, ids, moment.as_of)
+    fields = await _fields(connection, ids, moment)
+    datasets: dict[int, tuple[DatasetRow, str, dict[str, str | None], str]] = {}
+    for number in numbers:
+        id_ = graph.datasets[number]
+        if id_ in found and not found[id_].hidden:
+            row = found[id_]
+            version = str(current[id_].id if id_ in current else first_version(id_))
+            prefix = node_ids.of_field(row.namespace, row.name, "")
+            datasets[number] = (row, version, fields.get(id_, {}), prefix)
+    names = {
+        key: f"{datasets[key[0]][3]}{key[1]}#{datasets[key[0]][1]}" if versioned else datasets[key[0]][3] + key[1]
+        for key in keys
+        if key[0] in datasets
+    }
+    out_of: dict[FieldKey, list[str]] = {}
+    for key, inputs in edges.items():
+        if key in names:
+            for one in inputs:
+                out_of.setdefault(one, []).append(names[key])
+    made = []
+    for key in sorted(names, key=names.__getitem__):
+        me = names[key]
+        row, version, types, _ = datasets[key[0]]
+        told = sorted(
+            ((names[one], one, how) for one, how in edges.get(key, {}).items() if one in names),
+            key=lambda item: item[0],
+        )
+        first = told[0][2] if told else None
+        made.append(
+            shapes.Node(
+                id=me,
+                type="DATASET_FIELD",
+                data=shapes.FieldData(
+                    namespace=row.namespace,
+                    dataset=row.name,
+                    dataset_version=version,
+                    field=key[1],
+                    field_type=types.get(key[1]),
+                    transformation_description=first.description if first else None,
+                    transformation_type=columns.told_type(first),
+                    input_fields=[
+                        shapes.FieldInput(
+                            namespace=datasets[one[0]][0].namespace,
+                            dataset=datasets[one[0]][0].name,
+                            dataset_version=datasets[one[0]][1],
+                            field=one[1],
+                            transformation_description=how.description if how else None,
+                            transformation_type=columns.told_type(how),
+                        )
+                        for _, one, how in told
+                    ],
+                ),
+                # Marquez has the ends of what comes in the wrong way round, and its page counts on it.
+                in_edges=[shapes.Edge(origin=me, destination=other) for other, _, _ in told],
+                out_edges=[shapes.Edge(origin=me, destination=other) for other in sorted(out_of.get(key, ()))],
+            )
+        )
+    return shapes.Lineage(graph=made)

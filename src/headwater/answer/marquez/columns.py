@@ -1,0 +1,114 @@
+"""Which columns feed which: evidence of many datasets as a graph of fields that is walked in memory, both ways. Pure.
+
+What feeds a dataset as a whole (a join key, a filter) feeds each of its columns here, for Marquez knows columns only.
+Datasets are numbers while the walk lasts: a number is looked up many times faster than an id.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+
+from headwater.model.lineage import Transformation
+from headwater.store.column_evidence import Evidence, FieldSet
+
+FieldKey = tuple[int, str]
+Inputs = dict[FieldKey, Transformation | None]
+
+
+class FieldGraph:
+    """`fields`: columns that datasets have by their schema, where the evidence does not name them. `datasets`: the id of each number."""
+
+    def __init__(self, evidence: Evidence, fields: Mapping[uuid.UUID, Iterable[str]]) -> None:
+        self.datasets: list[uuid.UUID] = []
+        self._numbers: dict[uuid.UUID, int] = {}
+        self._told_fields = fields
+        self._sets: dict[int, list[tuple[FieldSet, list[int]]]] = {}
+        self._readers: dict[int, list[tuple[int, FieldSet, int]]] = {}
+        for target, sets in evidence.sets.items():
+            number = self.number(target)
+            mine = self._sets.setdefault(number, [])
+            for one in sets:
+                sources = [self.number(evidence.canonical.get(source) or source) for source in one.sources]
+                mine.append((one, sources))
+                for place, source in enumerate(sources):
+                    self._readers.setdefault(source, []).append((number, one, place))
+
+    def number(self, dataset: uuid.UUID) -> int:
+        found = self._numbers.get(dataset)
+        if found is None:
+            found = self._numbers[dataset] = len(self.datasets)
+            self.datasets.append(dataset)
+        return found
+
+    def fields(self, number: int) -> list[str]:
+        """Every column known of a dataset: of its schema, or as the target of evidence."""
+        told = {field for one, _ in self._sets.get(number, ()) for field in one.feeds if field}
+        return sorted(told.union(self._told_fields.get(self.datasets[number], ())))
+
+    def inputs(self, field: FieldKey) -> Inputs:
+        """What feeds a column. Of several ways it is fed by one column, a DIRECT one is told."""
+        found: Inputs = {}
+        for one, sources in self._sets.get(field[0], ()):
+            for place, name, how in (*one.feeds.get(field[1], ()), *one.feeds.get("", ())):
+                if name:
+                    key = (sources[place], name)
+                    if key not in found or _rank(how) < _rank(found[key]):
+                        found[key] = how
+        return found
+
+    def outputs(self, field: FieldKey) -> set[FieldKey]:
+        """What a column feeds."""
+        found: set[FieldKey] = set()
+        for target, one, place in self._readers.get(field[0], ()):
+            for name in one.fed[place].get(field[1], ()):
+                if name:
+                    found.add((target, name))
+                else:
+                    found.update((target, each) for each in self.fields(target))
+        return found
+
+
+def _rank(how: Transformation | None) -> tuple[bool, bool]:
+    return (how is None, how is not None and how.type != "DIRECT")
+
+
+def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
+    """Columns within so many steps above the roots, with what feeds each; those the walk ends at are only in what feeds others."""
+    edges: dict[FieldKey, Inputs] = {}
+    front = set(roots)
+    for _ in range(depth):
+        following: set[FieldKey] = set()
+        for field in front:
+            edges[field] = graph.inputs(field)
+            following.update(edges[field])
+        front = following - edges.keys()
+        if not front:
+            break
+    return edges
+
+
+def downstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
+    """Columns within so many steps below the roots, each with those of its inputs that the walk came by."""
+    edges: dict[FieldKey, Inputs] = {}
+    fed_by: dict[FieldKey, Inputs] = {}
+    seen = set(roots)
+    front = set(seen)
+    for _ in range(depth):
+        following: set[FieldKey] = set()
+        for field in front:
+            for target in graph.outputs(field):
+                if target not in fed_by:
+                    fed_by[target] = graph.inputs(target)
+                edges.setdefault(target, {})[field] = fed_by[target].get(field)
+                following.add(target)
+        front = following - seen
+        seen |= front
+        if not front:
+            break
+    return edges
+
+
+def told_type(how: Transformation | None) -> str | None:
+    """Marquez's one word for a transformation: MASKED, or the subtype, or the type."""
+    if how is None:
+        return None
+    return "MASKED" if how.masking else how.subtype or how.type or None

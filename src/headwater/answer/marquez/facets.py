@@ -1,0 +1,112 @@
+"""What Marquez shows beside the facets: types, locations, labels, sources, fields and tags, read out of them. Pure."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping
+
+from headwater.answer import node
+from headwater.answer.marquez import shapes
+from headwater.answer.marquez.said import Said
+from headwater.model.tags import key_of
+from headwater.store.marquez import PastFacet
+
+_STREAMS = ("kafka", "pubsub", "kinesis", "pulsar", "eventhub", "eventhubs", "rabbitmq", "amqp", "nats", "mqtt", "sqs")
+_SOURCE_TYPES = {
+    "postgres": "POSTGRESQL", "postgresql": "POSTGRESQL", "mysql": "MYSQL", "redshift": "REDSHIFT", "snowflake": "SNOWFLAKE",
+    "bigquery": "BIGQUERY", "kafka": "KAFKA", "mssql": "SQLSERVER", "sqlserver": "SQLSERVER", "gs": "GCS",
+}  # fmt: skip
+DEFAULT_SOURCE = "default"
+
+
+def dataset_type(namespace: str, facets: Mapping[str, bytes]) -> str:
+    """STREAM for topics, queues and streams, by the datasetType facet or else by the namespace; DB_TABLE for all the rest."""
+    told = _text(node.plain(facets.get("datasetType")).get("datasetType"))
+    if told is not None:
+        return "STREAM" if any(word in told.upper() for word in ("STREAM", "TOPIC", "QUEUE")) else "DB_TABLE"
+    return "STREAM" if namespace.split(":", 1)[0].lower() in _STREAMS else "DB_TABLE"
+
+
+def job_type(facets: Mapping[str, bytes]) -> str:
+    """BATCH, STREAM or SERVICE."""
+    told = (_text(node.plain(facets.get("jobType")).get("processingType")) or "").upper()
+    return "STREAM" if told in {"STREAMING", "STREAM"} else "SERVICE" if told == "SERVICE" else "BATCH"
+
+
+def labels(facets: Mapping[str, bytes]) -> list[str]:
+    told = node.plain(facets.get("jobType"))
+    return [text for text in (_text(told.get("jobType")), _text(told.get("integration"))) if text]
+
+
+def location(body: bytes | None) -> str | None:
+    """Where the code is, by a sourceCodeLocation facet."""
+    return _text(node.plain(body).get("url"))
+
+
+def source_name(facets: Mapping[str, bytes]) -> str:
+    return _text(node.plain(facets.get("dataSource")).get("name")) or DEFAULT_SOURCE
+
+
+def source_type(url: str) -> str:
+    """The type of a source by its address; what says nothing is a POSTGRESQL, as Marquez has it."""
+    scheme = url.removeprefix("jdbc:").partition(":")[0].lower() if ":" in url else ""
+    return _SOURCE_TYPES.get(scheme, scheme.upper() or "POSTGRESQL")
+
+
+def schema_location(facets: Mapping[str, bytes]) -> str | None:
+    """Where the schema of a stream is: Marquez's own facet for it, or none."""
+    return _text(node.plain(facets.get("schemaLocation")).get("schemaLocation"))
+
+
+def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.Field]:
+    """Columns with their tags."""
+    _, told = node.tags_of(tags)
+    return [
+        shapes.Field(
+            name=field.name,
+            type=field.type,
+            description=said.field_descriptions.get(field.name) or field.description,
+            tags=_joined(
+                told.get(field.name, ()), said.field_tags.get(field.name, ()), said.untagged_fields.get(field.name, ())
+            ),
+        )
+        for field in node.fields_of(schema, {})
+    ]
+
+
+def tags(body: bytes | None, said: Said) -> list[str]:
+    """Tags of the whole: those a tags facet tells and those people set, without those people took away."""
+    return _joined(node.tags_of(body)[0], said.tags, said.untagged)
+
+
+def description(facets: Mapping[str, bytes], said: Said) -> str | None:
+    return said.description if said.description is not None else node.description_of(dict(facets))
+
+
+def _joined(told: Iterable[str], said: Iterable[str], untagged: Iterable[str]) -> list[str]:
+    gone = set(untagged)
+    return sorted({tag for tag in told if not {key_of(tag), key_of(tag.partition(":")[0])} & gone} | set(said))
+
+
+class Past:
+    """Facets as they were: what held of an owner at a time is what was told last by then."""
+
+    def __init__(self, history: Iterable[PastFacet]) -> None:
+        self._by_owner: dict[uuid.UUID, dict[str, list[PastFacet]]] = {}
+        for one in history:
+            self._by_owner.setdefault(one.owner, {}).setdefault(one.name, []).append(one)
+
+    def at(self, owner: uuid.UUID, time: dt.datetime) -> dict[str, bytes]:
+        """Every facet that held."""
+        found = {name: self.one(owner, name, time) for name in self._by_owner.get(owner, ())}
+        return {name: body for name, body in found.items() if body is not None}
+
+    def one(self, owner: uuid.UUID, name: str, time: dt.datetime) -> bytes | None:
+        told = [one for one in self._by_owner.get(owner, {}).get(name, ()) if one.first_at <= time]
+        if not told:
+            return None
+        last = max(told, key=lambda one: (min(one.last_at, time), one.last_at, one.body))
+        return None if last.deleted else last.body
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,187 @@
+"""Jobs and their versions, one and many."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Sequence
+
+from headwater.answer import node
+from headwater.answer.marquez import facets as said_by_facets
+from headwater.answer.marquez import naming, runs, said, shapes
+from headwater.errors import NotFound
+from headwater.model.run import RunState
+from headwater.store import facets as facet_store
+from headwater.store import marquez as rows
+from headwater.store import marquez_runs
+from headwater.store.database import Connection, Database
+from headwater.store.marquez import JobRow, JobVersionRow
+
+# Marquez shows as many.
+LATEST_RUNS = 10
+
+
+async def get(database: Database, namespace: str, name: str) -> shapes.Job:
+    """One job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
+    async with database.snapshot(generic=True) as connection:
+        row = await naming.job(connection, namespace, name)
+        return (await shown(connection, [row], whole_runs=True))[0]
+
+
+async def canonical_name(database: Database, namespace: str, name: str) -> str:
+    """The name a job goes by (`parent.child`), whichever it is asked by. Raises NotFound."""
+    async with database.snapshot(generic=True) as connection:
+        return (await naming.job(connection, namespace, name)).full_name
+
+
+async def own_name(database: Database, namespace: str, name: str) -> tuple[str, str]:
+    """Namespace and own name of a job, whichever name it is asked by. Raises NotFound."""
+    async with database.snapshot() as connection:
+        row = await naming.job(connection, namespace, name)
+    return row.namespace, row.name
+
+
+async def page(
+    database: Database, namespace: str | None, states: Collection[RunState], limit: int, offset: int
+) -> shapes.Jobs:
+    """Jobs, the latest spoken of first; with states, those whose latest run is in one of them, and as many are counted.
+
+    Of runs before the latest of each job only state and times are told; `get` has them whole.
+    """
+    async with database.snapshot(generic=True) as connection:
+        found, total = await rows.jobs_page(connection, namespace, states or None, limit, offset)
+        return shapes.Jobs(jobs=await shown(connection, found), total_count=total)
+
+
+async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.JobVersions:
+    """Versions of a job, the latest first. Raises NotFound."""
+    async with database.snapshot(generic=True) as connection:
+        job = await naming.job(connection, namespace, name)
+        found = (await rows.job_versions(connection, job.id))[offset : offset + limit]
+        return shapes.JobVersions(versions=await _versions(connection, job, found))
+
+
+async def version(database: Database, namespace: str, name: str, wanted: str) -> shapes.JobVersion:
+    """One version of a job by its hash. Raises NotFound."""
+    async with database.snapshot(generic=True) as connection:
+        job = await naming.job(connection, namespace, name)
+        found = await rows.job_versions(connection, job.id)
+        hashes = await _hashes(connection, job, found)
+        for row in found:
+            if str(hashes[row]) == wanted.lower():
+                return (await _versions(connection, job, [row]))[0]
+    raise NotFound(f"Job version '{wanted}' not found.")
+
+
+async def version_times(connection: Connection, job: JobRow) -> dict[str, dt.datetime]:
+    """When each version of a job was last told."""
+    found = await rows.job_versions(connection, job.id)
+    hashes = await _hashes(connection, job, found)
+    return {str(hashes[row]): row.last_at for row in found}
+
+
+async def _hashes(
+    connection: Connection, job: JobRow, found: Sequence[JobVersionRow]
+) -> dict[JobVersionRow, uuid.UUID]:
+    datasets = await rows.datasets_resolved(connection, {id_ for row in found for id_ in (*row.inputs, *row.outputs)})
+    return {
+        row: shapes.job_version(
+            runs.job_id(job),
+            runs.dataset_ids(row.inputs, datasets),
+            runs.dataset_ids(row.outputs, datasets),
+            said_by_facets.location(row.location),
+        )
+        for row in found
+    }
+
+
+async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVersionRow]) -> list[shapes.JobVersion]:
+    datasets = await rows.datasets_resolved(connection, {id_ for row in found for id_ in (*row.inputs, *row.outputs)})
+    latest = await marquez_runs.by_keys(connection, [(row.run_id, job.id) for row in found if row.run_id])
+    shown_runs = await runs.shown(connection, list(latest.values()))
+    id_ = runs.job_id(job)
+    made = []
+    for row in found:
+        inputs, outputs = (runs.dataset_ids(side, datasets) for side in (row.inputs, row.outputs))
+        place = said_by_facets.location(row.location)
+        hash_ = str(shapes.job_version(id_, inputs, outputs, place))
+        made.append(
+            shapes.JobVersion(
+                id=shapes.JobVersionId(namespace=id_.namespace, name=id_.name, version=hash_),
+                name=id_.name,
+                created_at=shapes.instant(row.first_at),
+                version=hash_,
+                namespace=id_.namespace,
+                location=place,
+                inputs=inputs,
+                outputs=outputs,
+                latest_run=shown_runs.get((row.run_id, job.id)) if row.run_id else None,
+            )
+        )
+    return made
+
+
+async def shown(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
+    """Jobs as they are shown, in a fixed number of statements; without `whole_runs` only the latest run of each is told whole."""
+    if not found:
+        return []
+    ids = [row.id for row in found]
+    facets = await facet_store.of_owners(connection, ids)
+    spoken = await said.of_owners(connection, ids)
+    edges = await rows.edges_of_jobs(connection, ids)
+    told = await rows.told_last(connection, ids)
+    datasets = await rows.datasets_resolved(
+        connection,
+        {dataset for dataset, _, _ in edges}
+        | {id_ for _, inputs, outputs in told.values() for id_ in inputs | outputs},
+    )
+    latest = await marquez_runs.latest(connection, ids, LATEST_RUNS)
+    made = await runs.shown(connection, [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])])
+    if not whole_runs:
+        made |= await runs.outlined(connection, [row for mine in latest.values() for row in mine[1:]])
+    places = said_by_facets.Past(
+        await rows.facet_history(
+            connection, [id_ for id_ in ids if "sourceCodeLocation" in facets.get(id_, {})], ["sourceCodeLocation"]
+        )
+    )
+    sides: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = {}
+    for dataset, job, direction in edges:
+        if dataset in datasets and not datasets[dataset].hidden:
+            sides.setdefault((job, direction), set()).add(dataset)
+    shown_ = []
+    for row in found:
+        mine = facets.get(row.id, {})
+        words = spoken.get(row.id) or said.nothing()
+        run_list = [made[one.run_id, one.job_id] for one in latest.get(row.id, ())]
+        id_ = runs.job_id(row)
+        current = None
+        if row.id in told:
+            at, inputs, outputs = told[row.id]
+            place = said_by_facets.location(places.one(row.id, "sourceCodeLocation", at))
+            current = str(
+                shapes.job_version(id_, runs.dataset_ids(inputs, datasets), runs.dataset_ids(outputs, datasets), place)
+            )
+        elif run_list and run_list[0].job_version is not None:
+            current = run_list[0].job_version.version
+        shown_.append(
+            shapes.Job(
+                id=id_,
+                type=said_by_facets.job_type(mine),
+                name=id_.name,
+                simple_name=row.simple_name,
+                parent_job_name=row.parent_name,
+                parent_job_uuid=str(row.parent_id) if row.parent_id else None,
+                created_at=shapes.instant(row.first_seen),
+                updated_at=shapes.instant(row.last_seen),
+                namespace=row.namespace,
+                inputs=runs.dataset_ids(sides.get((row.id, "in"), ()), datasets),
+                outputs=runs.dataset_ids(sides.get((row.id, "out"), ()), datasets),
+                location=said_by_facets.location(mine.get("sourceCodeLocation")),
+                description=said_by_facets.description(mine, words),
+                latest_run=run_list[0] if run_list else None,
+                latest_runs=run_list or None,
+                facets=node.verbatim(mine),
+                current_version=current,
+                labels=said_by_facets.labels(mine),
+                tags=said_by_facets.tags(mine.get("tags"), words),
+            )
+        )
+    return shown_

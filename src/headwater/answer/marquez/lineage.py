@@ -1,0 +1,235 @@
+"""The graph around a dataset or a job, and the runs that a run's inputs came from.
+
+A hop goes from job to job over any dataset both touch, whichever way the data flows. A dataset begins at every job that touches it.
+Every job and dataset is visited once, so the cost follows the size of the answer and not the depth asked for.
+"""
+
+import uuid
+from collections.abc import Collection
+
+from headwater.answer.marquez import facets as said_by_facets
+from headwater.answer.marquez import node_ids, runs, said, shapes
+from headwater.errors import NotFound
+from headwater.store import facets as facet_store
+from headwater.store import marquez as rows
+from headwater.store import marquez_runs
+from headwater.store.database import Connection, Database
+from headwater.store.marquez import DatasetRow, JobRow
+from headwater.store.marquez_runs import Key
+from headwater.store.runs import RunRow
+
+# Graphs with more jobs than this tell of each latest run its state and times only, not what it read, wrote and said.
+WHOLE_RUNS_UP_TO = 200
+_OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
+_OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")
+
+
+async def get(database: Database, node_id: str, depth: int, aggregate_by_parent: bool = False) -> shapes.Lineage:
+    """The graph around a node. With `aggregate_by_parent`, jobs are folded into the topmost job above them. Raises NotFound."""
+    node = node_ids.parsed(node_id)
+    if node.kind not in {"dataset", "job"}:
+        raise NotFound(f"Node '{node_id}' must be of type dataset or job!")
+    async with database.snapshot(generic=True) as connection:
+        start = await node_ids.dataset_or_job(connection, node)
+        walk = _Walk(connection, aggregate_by_parent)
+        await walk.go(start, max(depth, 0))
+        return await _graph(connection, walk)
+
+
+class _Walk:
+    """What was met: jobs, datasets, the edges between them, and the topmost job of each job where they are folded."""
+
+    def __init__(self, connection: Connection, folded: bool) -> None:
+        self.connection, self.folded = connection, folded
+        self.jobs: set[uuid.UUID] = set()
+        self.datasets: set[uuid.UUID] = set()
+        self.edges: list[tuple[uuid.UUID, uuid.UUID, str]] = []
+        self.top: dict[uuid.UUID, uuid.UUID] = {}
+
+    async def go(self, start: DatasetRow | JobRow, depth: int) -> None:
+        if isinstance(start, JobRow):
+            jobs = await self.enter({start.id})
+        else:
+            self.datasets.add(start.id)
+            jobs = await self.enter(await rows.jobs_at_datasets(self.connection, {start.id}))
+        for hop in range(depth + 1):
+            found = await rows.edges_of_jobs(self.connection, jobs)
+            self.edges += found
+            datasets = {dataset for dataset, _, _ in found} - self.datasets
+            self.datasets |= datasets
+            if hop == depth or not datasets:
+                return
+            jobs = await self.enter(await rows.jobs_at_datasets(self.connection, datasets) - self.jobs)
+            if not jobs:
+                return
+
+    async def enter(self, jobs: set[uuid.UUID]) -> set[uuid.UUID]:
+        """These jobs, with their families where jobs are folded, are part of the graph now."""
+        if self.folded:
+            families = await rows.families(self.connection, jobs)
+            self.top |= families
+            jobs = (jobs | families.keys()) - self.jobs
+        self.jobs |= jobs
+        return jobs
+
+
+async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
+    shown_jobs = {walk.top.get(id_, id_) for id_ in walk.jobs}
+    jobs = {id_: row for id_, row in (await rows.jobs_by_ids(connection, shown_jobs)).items() if not row.hidden}
+    # A dataset may stand in a job's place: its own event said what feeds it.
+    ids = walk.datasets | (walk.jobs - jobs.keys())
+    found = await rows.datasets_resolved(connection, ids)
+    datasets = {row.id: row for row in found.values() if not row.hidden}
+    names = {id_: node_ids.of_job(row.namespace, row.full_name) for id_, row in jobs.items()}
+    names |= {id_: node_ids.of_dataset(row.namespace, row.name) for id_, row in datasets.items()}
+    into: dict[uuid.UUID, set[uuid.UUID]] = {}
+    out_of: dict[uuid.UUID, set[uuid.UUID]] = {}
+    for dataset, told_by, direction in walk.edges:
+        job = walk.top.get(told_by, told_by) if walk.top else told_by
+        if job not in jobs and job in found:
+            job = found[job].id
+        if job in names and dataset in names and job != dataset:
+            source, target = (dataset, job) if direction == "in" else (job, dataset)
+            into.setdefault(target, set()).add(source)
+            out_of.setdefault(source, set()).add(target)
+    facets = await facet_store.of_owners(connection, names.keys(), [*_OF_JOBS, *_OF_DATASETS])
+    spoken = await said.of_owners(connection, names.keys())
+    latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
+    show = runs.shown if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
+    shown_runs = await show(connection, list(latest.values()))
+    data: dict[uuid.UUID, shapes.JobData | shapes.DatasetData] = {}
+    for id_, job_row in jobs.items():
+        run = latest.get(id_)
+        data[id_] = _job(
+            job_row,
+            facets.get(id_, {}),
+            spoken.get(id_) or said.nothing(),
+            runs.dataset_ids((one for one in into.get(id_, ()) if one in datasets), datasets),
+            runs.dataset_ids((one for one in out_of.get(id_, ()) if one in datasets), datasets),
+            shown_runs[run.run_id, run.job_id] if run else None,
+        )
+    current = await rows.current_versions(connection, datasets.keys())
+    for id_, row in datasets.items():
+        data[id_] = _dataset(row, facets.get(id_, {}), spoken.get(id_) or said.nothing(), current.get(id_))
+    return shapes.Lineage(
+        graph=[
+            shapes.Node(
+                id=names[id_],
+                type="JOB" if id_ in jobs else "DATASET",
+                data=data[id_],
+                in_edges=[
+                    shapes.Edge(origin=other, destination=names[id_])
+                    for other in sorted(names[one] for one in into.get(id_, ()))
+                ],
+                out_edges=[
+                    shapes.Edge(origin=names[id_], destination=other)
+                    for other in sorted(names[one] for one in out_of.get(id_, ()))
+                ],
+            )
+            for id_ in sorted(names, key=names.__getitem__)
+        ]
+    )
+
+
+def _job(
+    row: JobRow,
+    facets: dict[str, bytes],
+    words: said.Said,
+    inputs: list[shapes.DatasetId],
+    outputs: list[shapes.DatasetId],
+    latest: shapes.Run | None,
+) -> shapes.JobData:
+    id_ = runs.job_id(row)
+    return shapes.JobData(
+        id=id_,
+        type=said_by_facets.job_type(facets),
+        name=id_.name,
+        simple_name=row.simple_name,
+        parent_job_name=row.parent_name,
+        parent_job_uuid=str(row.parent_id) if row.parent_id else None,
+        current_run_uuid=latest.id if latest else None,
+        created_at=shapes.instant(row.first_seen),
+        updated_at=shapes.instant(row.last_seen),
+        namespace=row.namespace,
+        inputs=inputs,
+        outputs=outputs,
+        location=said_by_facets.location(facets.get("sourceCodeLocation")),
+        description=said_by_facets.description(facets, words),
+        latest_run=latest,
+    )
+
+
+def _dataset(
+    row: DatasetRow, facets: dict[str, bytes], words: said.Said, current: rows.CurrentVersion | None
+) -> shapes.DatasetData:
+    return shapes.DatasetData(
+        id=shapes.DatasetId(namespace=row.namespace, name=row.name),
+        type=said_by_facets.dataset_type(row.namespace, facets),
+        name=row.name,
+        physical_name=row.name,
+        created_at=shapes.instant(row.first_seen),
+        updated_at=shapes.instant(row.last_seen),
+        namespace=row.namespace,
+        source_name=said_by_facets.source_name(facets),
+        fields=said_by_facets.fields(facets.get("schema"), facets.get("tags"), words),
+        tags=said_by_facets.tags(facets.get("tags"), words),
+        last_modified_at=shapes.instant(current.written_at) if current and current.written else None,
+        description=said_by_facets.description(facets, words),
+        last_lifecycle_state=current.lifecycle if current else None,
+    )
+
+
+async def upstream(database: Database, run_id: str, depth: int) -> shapes.UpstreamRuns:
+    """The run, the runs that wrote what it read, and so on: a hop at a time, each run once, the nearest first. Raises NotFound."""
+    async with database.snapshot(generic=True) as connection:
+        start = await runs.row_of(connection, run_id)
+        order: dict[Key, RunRow] = {(start.run_id, start.job_id): start}
+        inputs: dict[Key, list[marquez_runs.Read]] = {}
+        front: list[RunRow] = [start]
+        for hop in range(max(depth, 0) + 1):
+            read = await marquez_runs.read(connection, front)
+            for one in read:
+                inputs.setdefault((one.run_id, one.job_id), []).append(one)
+            writers = {(one.writer_run, one.writer_job) for one in read if one.writer_run and one.writer_job}
+            wanted = [key for key in writers if key not in order]
+            if hop >= depth or not wanted:
+                break
+            found = await marquez_runs.by_keys(connection, wanted)
+            front = sorted(found.values(), key=lambda row: (row.job_id, row.run_id))
+            order |= {(row.run_id, row.job_id): row for row in front}
+        return await _upstream(connection, order, inputs)
+
+
+async def _upstream(
+    connection: Connection, order: dict[Key, RunRow], inputs: dict[Key, list[marquez_runs.Read]]
+) -> shapes.UpstreamRuns:
+    shown = await runs.shown(connection, list(order.values()), set[Key]())
+    jobs = await rows.jobs_by_ids(connection, {job for _, job in order})
+    datasets = await rows.datasets_resolved(connection, _read_ids(inputs.values()))
+    made = []
+    for key, row in order.items():
+        run, job = shown[key], runs.job_id(jobs[row.job_id])
+        read = [
+            shapes.UpstreamInput(
+                namespace=datasets[one.dataset].namespace,
+                name=datasets[one.dataset].name,
+                version=str(one.version or runs.first_version(one.dataset)),
+                produced_by_run_id=str(one.writer_run) if one.writer_run else None,
+            )
+            for one in inputs.get(key, ())
+        ]
+        read.sort(key=lambda one: (one.namespace, one.name))
+        made.append(
+            shapes.UpstreamRun(
+                job=shapes.UpstreamJob(
+                    namespace=job.namespace, name=job.name, version=run.job_version.version if run.job_version else None
+                ),
+                run=shapes.UpstreamRunInfo(id=run.id, start=run.started_at, end=run.ended_at, status=run.state),
+                inputs=read,
+            )
+        )
+    return shapes.UpstreamRuns(runs=made)
+
+
+def _read_ids(reads: Collection[list[marquez_runs.Read]]) -> set[uuid.UUID]:
+    return {one.dataset for some in reads for one in some}

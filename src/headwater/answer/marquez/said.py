@@ -1,0 +1,85 @@
+"""What people said of things: tags, descriptions, owners; laid over what events told."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from headwater.answer.people import text_of
+from headwater.store import annotations as annotation_store
+from headwater.store.annotations import Annotation
+from headwater.store.database import Connection
+
+
+class Said(msgspec.Struct):
+    """Of one dataset or job. Tags that people put or took away are in `untagged` (by `model.tags.key_of`): a facet does not bring them back."""
+
+    tags: list[str]
+    untagged: set[str]
+    field_tags: dict[str, list[str]]
+    untagged_fields: dict[str, set[str]]
+    description: str | None
+    field_descriptions: dict[str, str]
+
+
+class Word(msgspec.Struct, frozen=True):
+    """One thing said of a namespace, source or tag."""
+
+    value: object
+    at: dt.datetime
+
+
+def nothing() -> Said:
+    return Said([], set(), {}, {}, None, {})
+
+
+def text(word: Word | None) -> str | None:
+    return word.value if word is not None and isinstance(word.value, str) and word.value else None
+
+
+async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Said]:
+    """id → what was said of it; what nobody spoke of is absent."""
+    return {id_: _folded(said) for id_, said in (await annotation_store.of_owners(connection, ids)).items()}
+
+
+def _folded(said: Iterable[Annotation]) -> Said:
+    found = nothing()
+    for one in said:
+        if one.kind == "tag":
+            gone = found.untagged_fields.setdefault(one.field, set()) if one.field else found.untagged
+            # What a person said of a tag stands in place of what events say of it, with or without its value.
+            gone.add(one.key)
+            if not one.deleted:
+                tags = found.field_tags.setdefault(one.field, []) if one.field else found.tags
+                tags.append(text_of(str(one.value["name"]), one.value.get("value")))
+        elif one.kind == "description" and not one.deleted:
+            if one.field:
+                found.field_descriptions[one.field] = one.value["text"]
+            else:
+                found.description = one.value["text"]
+    return found
+
+
+async def made(connection: Connection, what: str) -> dict[str, dict[str, Word]]:
+    """Namespaces, sources or tags that people made or spoke of: name → kind → what they said."""
+    found: dict[str, dict[str, Word]] = {}
+    for one in await annotation_store.of_things(connection, what):
+        name = str(one.value["name"]) if what == "tag" else one.target.partition(":")[2]
+        words = found.setdefault(name, {})
+        if one.kind == "owner":
+            words["owner"] = Word(one.value["name"], one.at)
+        elif one.kind == "description":
+            words["description"] = Word(one.value["text"], one.at)
+        elif one.kind == "source":
+            words["type"] = Word(one.value["type"], one.at)
+            words["connectionUrl"] = Word(one.value["url"], one.at)
+            words["description"] = Word(one.value["description"], one.at)
+        elif one.kind == "schema":
+            words["description"] = Word(one.value["description"], one.at)
+    return found
+
+
+async def tags_set(connection: Connection) -> list[str]:
+    """Every tag that people set on a dataset, a column or a job."""
+    return await annotation_store.tag_names(connection)

@@ -1,0 +1,41 @@
+"""Data sources: as dataSource facets name them, and those people made. `default` is the source of datasets that name none."""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from headwater.answer.marquez import facets as said_by_facets
+from headwater.answer.marquez import said, shapes
+from headwater.errors import NotFound
+from headwater.store import marquez as rows
+from headwater.store.database import Database
+
+
+async def get(database: Database, name: str) -> shapes.Source:
+    """One source. Raises NotFound."""
+    async with database.snapshot() as connection:
+        made = await said.made(connection, "source")
+        found = await rows.sources(connection, [name] if name in made else [], [name], 1, 0)
+    if not found:
+        raise NotFound(f"Source '{name}' not found.")
+    return _shape(*found[0], made.get(name, {}))
+
+
+async def page(database: Database, limit: int, offset: int) -> shapes.Sources:
+    """Sources by name."""
+    async with database.snapshot() as connection:
+        made = await said.made(connection, "source")
+        found = await rows.sources(connection, list(made), None, limit, offset)
+    return shapes.Sources(sources=[_shape(*row, made.get(row[0], {})) for row in found])
+
+
+def _shape(name: str, first_seen: dt.datetime | None, url: str, words: Mapping[str, said.Word]) -> shapes.Source:
+    times = sorted([*([first_seen] if first_seen else []), *(word.at for word in words.values())])
+    url = said.text(words.get("connectionUrl")) or url
+    return shapes.Source(
+        type=said.text(words.get("type")) or said_by_facets.source_type(url),
+        name=name,
+        created_at=shapes.instant(times[0]),
+        updated_at=shapes.instant(times[-1]),
+        connection_url=url,
+        description=said.text(words.get("description")),
+    )

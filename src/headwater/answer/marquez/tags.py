@@ -1,0 +1,42 @@
+"""Tags: those events tell, those people made or set on something, and the two that Marquez is set up with."""
+
+from headwater.answer import node
+from headwater.answer.marquez import said, shapes
+from headwater.errors import NotFound
+from headwater.model.tags import key_of
+from headwater.store import marquez as rows
+from headwater.store.database import Connection, Database
+
+_ALWAYS = {
+    "PII": "What tells who a person is.",
+    "SENSITIVE": "What must not be seen by everybody.",
+}
+
+
+async def get(database: Database, name: str) -> shapes.Tag:
+    """One tag, whatever the case of its name. Raises NotFound."""
+    async with database.snapshot() as connection:
+        found = (await _all(connection)).get(key_of(name))
+    if found is None:
+        raise NotFound(f"Tag '{name}' not found.")
+    return found
+
+
+async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
+    """Tags by name, each once whatever its case."""
+    async with database.snapshot() as connection:
+        found = await _all(connection)
+    return shapes.Tags(tags=sorted(found.values(), key=lambda tag: tag.name)[offset : offset + limit])
+
+
+async def _all(connection: Connection) -> dict[str, shapes.Tag]:
+    """By key; the spelling of who made it comes first."""
+    made = {name: said.text(words.get("description")) for name, words in (await said.made(connection, "tag")).items()}
+    names = [*made, *_ALWAYS, *await said.tags_set(connection)]
+    for body in await rows.tag_facets(connection):
+        whole, columns = node.tags_of(body)
+        names += [*whole, *(tag for told in columns.values() for tag in told)]
+    found: dict[str, shapes.Tag] = {}
+    for name in names:
+        found.setdefault(key_of(name), shapes.Tag(name=name, description=made.get(name) or _ALWAYS.get(name)))
+    return found

@@ -1,0 +1,189 @@
+"""What is there, resource by resource: namespaces, sources, tags, datasets, jobs, runs."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from litestar import Request, Response, get
+from litestar.datastructures import State
+from litestar.params import QueryParameter
+
+from headwater.answer.marquez import datasets, jobs, namespaces, runs, shapes, sources, tags
+from headwater.api.routes.v1 import parameters
+from headwater.api.routes.v1.parameters import Segment, Whole, decoded
+from headwater.model.run import RunState
+
+_STATES = ("NEW", "RUNNING", "COMPLETED", "ABORTED", "FAILED", "OTHER")
+
+
+def _page(limit: str | None, offset: str | None) -> tuple[int, int]:
+    return parameters.whole("limit", limit, 100), parameters.whole("offset", offset, 0)
+
+
+async def moved(request: Request[Any, Any, Any], state: State, namespace: str, job: str) -> Response[None] | None:
+    """301 to the same address with the job's full name, when it is asked for by another. Raises NotFound."""
+    name = await jobs.canonical_name(state.database, decoded(namespace), decoded(job))
+    if name == decoded(job):
+        return None
+    before, _, after = request.scope["path"].partition(f"/namespaces/{namespace}/jobs/{job}")
+    query = request.scope["query_string"].decode("latin-1")
+    place = f"{state.settings.server.root_path}{before}/namespaces/{namespace}/jobs/{quote(name, safe='')}{after}" + (
+        f"?{query}" if query else ""
+    )
+    return Response(None, status_code=301, headers={"location": place})
+
+
+@get("/namespaces")
+async def namespace_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Namespaces:
+    """Namespaces by name, hidden ones too."""
+    return await namespaces.page(state.database, *_page(limit, offset))
+
+
+@get("/namespaces/{namespace:str}")
+async def namespace_one(state: State, namespace: Segment) -> shapes.Namespace:
+    """One namespace."""
+    return await namespaces.get(state.database, decoded(namespace))
+
+
+@get("/sources")
+async def source_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Sources:
+    """Data sources by name."""
+    return await sources.page(state.database, *_page(limit, offset))
+
+
+@get("/sources/{source:str}")
+async def source_one(state: State, source: Segment) -> shapes.Source:
+    """One data source."""
+    return await sources.get(state.database, decoded(source))
+
+
+@get("/tags")
+async def tag_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Tags:
+    """Tags by name."""
+    return await tags.page(state.database, *_page(limit, offset))
+
+
+@get("/namespaces/{namespace:str}/datasets")
+async def dataset_list(state: State, namespace: Segment, limit: Whole = None, offset: Whole = None) -> shapes.Datasets:
+    """Datasets of a namespace by name, each once."""
+    return await datasets.page(state.database, decoded(namespace), *_page(limit, offset))
+
+
+@get("/namespaces/{namespace:str}/datasets/{dataset:str}")
+async def dataset_one(state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
+    """One dataset by any of its names."""
+    return await datasets.get(state.database, decoded(namespace), decoded(dataset))
+
+
+@get("/namespaces/{namespace:str}/datasets/{dataset:str}/versions")
+async def dataset_version_list(
+    state: State, namespace: Segment, dataset: Segment, limit: Whole = None, offset: Whole = None
+) -> shapes.DatasetVersions:
+    """Versions of a dataset, the latest first."""
+    return await datasets.versions(state.database, decoded(namespace), decoded(dataset), *_page(limit, offset))
+
+
+@get("/namespaces/{namespace:str}/datasets/{dataset:str}/versions/{version:str}")
+async def dataset_version_one(
+    state: State, namespace: Segment, dataset: Segment, version: Segment
+) -> shapes.DatasetVersion:
+    """One version of a dataset."""
+    return await datasets.version(state.database, decoded(namespace), decoded(dataset), decoded(version))
+
+
+States = Annotated[list[str] | None, QueryParameter(name="lastRunStates", description="States of the latest run.")]
+
+
+async def _jobs(
+    state: State, namespace: str | None, states: list[str] | None, limit: str | None, offset: str | None
+) -> shapes.Jobs:
+    wanted: set[RunState] = set()
+    for text in states or ():
+        if (told := parameters.choice("lastRunStates", text, _STATES)) is not None:
+            # A run of which only OTHER was told is shown as running.
+            wanted |= {RunState.RUNNING, RunState.OTHER} if told == "RUNNING" else {RunState[told]}
+    return await jobs.page(state.database, namespace, wanted, *_page(limit, offset))
+
+
+@get("/jobs")
+async def job_list_all(
+    state: State, last_run_states: States = None, limit: Whole = None, offset: Whole = None
+) -> shapes.Jobs:
+    """Jobs of every namespace, the latest spoken of first."""
+    return await _jobs(state, None, last_run_states, limit, offset)
+
+
+@get("/namespaces/{namespace:str}/jobs")
+async def job_list(
+    state: State, namespace: Segment, last_run_states: States = None, limit: Whole = None, offset: Whole = None
+) -> shapes.Jobs:
+    """Jobs of a namespace, the latest spoken of first."""
+    return await _jobs(state, decoded(namespace), last_run_states, limit, offset)
+
+
+@get("/namespaces/{namespace:str}/jobs/{job:str}")
+async def job_one(
+    request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment
+) -> Response[shapes.Job] | Response[None]:
+    """One job."""
+    elsewhere = await moved(request, state, namespace, job)
+    return elsewhere or Response(await jobs.get(state.database, decoded(namespace), decoded(job)))
+
+
+@get("/namespaces/{namespace:str}/jobs/{job:str}/versions")
+async def job_version_list(
+    request: Request[Any, Any, Any],
+    state: State,
+    namespace: Segment,
+    job: Segment,
+    limit: Whole = None,
+    offset: Whole = None,
+) -> Response[shapes.JobVersions] | Response[None]:
+    """Versions of a job, the latest first."""
+    page = _page(limit, offset)
+    elsewhere = await moved(request, state, namespace, job)
+    return elsewhere or Response(await jobs.versions(state.database, decoded(namespace), decoded(job), *page))
+
+
+@get("/namespaces/{namespace:str}/jobs/{job:str}/versions/{version:str}")
+async def job_version_one(
+    request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment, version: Segment
+) -> Response[shapes.JobVersion] | Response[None]:
+    """One version of a job."""
+    elsewhere = await moved(request, state, namespace, job)
+    return elsewhere or Response(await jobs.version(state.database, decoded(namespace), decoded(job), decoded(version)))
+
+
+@get("/namespaces/{namespace:str}/jobs/{job:str}/runs")
+async def run_list(
+    request: Request[Any, Any, Any],
+    state: State,
+    namespace: Segment,
+    job: Segment,
+    limit: Whole = None,
+    offset: Whole = None,
+) -> Response[shapes.Runs] | Response[None]:
+    """Runs of a job, the latest first."""
+    page = _page(limit, offset)
+    elsewhere = await moved(request, state, namespace, job)
+    return elsewhere or Response(await runs.page(state.database, decoded(namespace), decoded(job), *page))
+
+
+@get("/jobs/runs/{run_id:str}")
+async def run_one(state: State, run_id: Segment) -> shapes.Run:
+    """One run."""
+    return await runs.get(state.database, decoded(run_id))
+
+
+@get("/jobs/runs/{run_id:str}/facets")
+async def run_facets(
+    state: State, run_id: Segment, facet_type: Annotated[str | None, QueryParameter(name="type")] = None
+) -> shapes.RunFacets:
+    """Facets of a run, or of its job as the run told them."""
+    wanted = parameters.choice("type", parameters.present("type", facet_type), runs.FACET_TYPES)
+    return await runs.facets(state.database, decoded(run_id), wanted or "")
+
+
+HANDLERS = [
+    namespace_list, namespace_one, source_list, source_one, tag_list, dataset_list, dataset_one, dataset_version_list,
+    dataset_version_one, job_list_all, job_list, job_one, job_version_list, job_version_one, run_list, run_one, run_facets,
+]  # fmt: skip

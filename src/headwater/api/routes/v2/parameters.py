@@ -1,0 +1,22 @@
+"""Query parameters that several questions of `/api/v2` share."""
+
+import datetime as dt
+from typing import Annotated
+
+from litestar.params import PathParameter, QueryParameter
+
+Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
+Offset = Annotated[int, QueryParameter(ge=0)]
+Text = Annotated[str, QueryParameter(max_length=20_000)]
+OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
+OneOrMore = Annotated[list[str] | None, QueryParameter(description="May be given again; one of them is enough.")]
+Flag = Annotated[bool, QueryParameter()]
+Depth = Annotated[int, QueryParameter(description="From 0 to 100.")]
+MaxNodes = Annotated[int, QueryParameter(ge=1, le=100_000)]
+Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
+Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
+
+
+def utc(time: dt.datetime | None) -> dt.datetime | None:
+    """A time without a zone is UTC."""
+    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time

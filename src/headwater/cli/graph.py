@@ -1,0 +1,210 @@
+"""`headwater diff`, `headwater paths` and `headwater conflicts`: questions about the graph."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")]
+_SIGNS = {"+": "green", "-": "red", "~": "yellow"}
+
+
+def diff(
+    node: Annotated[str | None, typer.Argument(help="A dataset or job; without it, everything.")] = None,
+    before: Annotated[str, typer.Option("--from", metavar="T1", help="The earlier time (ISO 8601, UTC).")] = ...,  # type: ignore[assignment]
+    after: Annotated[str | None, typer.Option("--to", metavar="T2", help="The later time; else now.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Everything in this namespace.")] = None,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from dataset to dataset.")] = 100,
+    columns: Annotated[bool, typer.Option("--columns", help="Also which column feeds which.")] = False,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """What changed in the graph between two times: datasets, jobs, edges, columns and schemas that came (+), went (-) and changed (~).
+
+    Examples:
+
+      headwater diff marts/daily_traffic --from 2026-01-01 --to 2026-02-01 --columns
+
+      headwater diff --namespace warehouse --from 2026-01-01
+    """
+    root = server.resolve(url, node)["id"] if node else None
+    asked: dict[str, Any] = {"node": root, "from": _time(before), "to": _time(after), "namespace": namespace}
+    answer = server.ask(url, "/api/v2/lineage/diff", **asked, depth=depth, columns=columns)
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    rows = [row for kind in (_node_rows, _edge_rows, _column_rows, _schema_rows) for row in kind(found)]
+    if rows:
+        output.table(("", "what", "", ""), rows, styles={0: _SIGNS})
+    else:
+        output.line("nothing changed")
+    if not found["known_before"]:
+        output.line("it was not known yet at the earlier time", "yellow")
+    for side in ("before", "after"):
+        hidden = found[side]["hidden"]
+        if hidden["nodes"]:
+            output.line(f"{side}: {hidden['nodes']} nodes were left out: {hidden['reason']}", "yellow")
+
+
+def _time(text: str | None) -> str | None:
+    """A day is its beginning."""
+    return f"{text}T00:00:00Z" if text is not None and len(text) == 10 else text
+
+
+def _node_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (sign, node["type"].lower(), f"{node['namespace']}:{node['name']}", "")
+        for sign, key in (("+", "added"), ("-", "removed"))
+        for node in found["nodes"][key]
+    ]
+
+
+def _edge_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = [
+        (sign, "edge", f"{_short(e['source'])} → {_short(e['target'])}", "")
+        for sign, key in (("+", "added"), ("-", "removed"))
+        for e in found["edges"][key]
+    ]
+    return rows + [
+        (
+            "~",
+            "edge",
+            f"{_short(e['source'])} → {_short(e['target'])}",
+            f"{e['origin_before']} → {e['origin_after']}".lower(),
+        )
+        for e in found["edges"]["changed"]
+    ]
+
+
+def _column_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (
+            sign,
+            "column",
+            f"{_short(e['source'])}.{e['source_field'] or '*'} → {_short(e['target'])}.{e['target_field'] or '*'}",
+            f"{_kinds(e['before'])} → {_kinds(e['after'])}" if key == "changed" else _kinds(e["transformations"]),
+        )
+        for sign, key in (("+", "added"), ("-", "removed"), ("~", "changed"))
+        for e in found["column_edges"][key]
+    ]
+
+
+def _kinds(transformations: list[dict[str, Any]]) -> str:
+    return ", ".join(sorted({t["subtype"] or t["type"] for t in transformations}))
+
+
+def _schema_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for change in found["schemas"]:
+        name = _short(change["dataset"])
+        rows += [("+", "field", f"{name}.{c['name']}", c["type"]) for c in change["added"]]
+        rows += [("-", "field", f"{name}.{c['name']}", c["type"]) for c in change["removed"]]
+        rows += [
+            ("~", "field", f"{name}.{c['name']}", f"{c['type_before']} → {c['type_after']}") for c in change["retyped"]
+        ]
+        if change["reordered"]:
+            rows.append(("~", "order", name, "its fields stand in another order"))
+    return rows
+
+
+def _short(node: str) -> str:
+    """A node id without the word before it."""
+    return node.partition(":")[2]
+
+
+def paths(
+    start: Annotated[str, typer.Argument(metavar="A", help="A dataset or job.")],
+    end: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    column: Annotated[str | None, typer.Option("--from-column", metavar="C", help="From this column of A.")] = None,
+    to_column: Annotated[str | None, typer.Option("--to-column", metavar="C", help="To this column of B.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 10,
+    max_length: Annotated[int, typer.Option(min=1, max=400, help="Edges of a path at most.")] = 40,
+    as_of: AsOf = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """The shortest paths between two datasets, jobs or columns, and the jobs they lead through.
+
+    Examples:
+
+      headwater paths raw/flights report.html
+
+      headwater paths raw/flights marts/daily_traffic --from-column dep_delay --json
+    """
+    asked: dict[str, Any] = {"from": server.resolve(url, start)["id"], "to": server.resolve(url, end)["id"]}
+    asked |= {"from_field": column, "to_field": to_column, "limit": limit, "max_length": max_length, "as_of": as_of}
+    answer = server.ask(url, "/api/v2/paths", **asked)
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    if not found["paths"]:
+        output.line("no path" + (f": {found['reason']}" if found["reason"] else ""))
+        return
+    if found["direction"] == "upstream":
+        output.line("against the order asked: the data flows the other way", "dim")
+    for number, way in enumerate(found["paths"], 1):
+        output.line(f"{number}.", "bold")
+        for step in way["steps"]:
+            output.line(f"  {output.printable(_stop(step['source'], step['source_field']))}")
+            if step["job"] not in (step["source"], step["target"]):
+                output.line(f"    ↓ {output.printable(_short(step['job']))}", "dim")
+        last = way["steps"][-1]
+        output.line(f"  {output.printable(_stop(last['target'], last['target_field']))}")
+    if found["total"] > len(found["paths"]):
+        output.line(f"{len(found['paths'])} of {found['total']:,} of this length; --limit shows more", "dim")
+
+
+def _stop(node: str, field: str | None) -> str:
+    return f"{_short(node)}.{field}" if field else _short(node)
+
+
+def conflicts(
+    node: Annotated[str | None, typer.Argument(help="A dataset or job; without it, all jobs.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Jobs of this namespace.")] = None,
+    kind: Annotated[str | None, typer.Option(help="One kind, as the table names it.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    after: Annotated[str | None, typer.Option(help="Where an earlier page ended.")] = None,
+    as_of: AsOf = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Where those who tell lineage disagree: runs, manifests, JobEvents, people, explicit lineage, column lineage.
+
+    Examples:
+
+      headwater conflicts clean-flights
+
+      headwater conflicts --kind declared_not_observed --json
+    """
+    about = server.resolve(url, node)["id"] if node else None
+    asked = {"node": about, "namespace": namespace, "kind": kind, "limit": limit, "after": after, "as_of": as_of}
+    answer = server.ask(url, "/api/v2/conflicts", **asked)
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    if found["conflicts"]:
+        output.table(
+            ("conflict", "edge", "through", "who says what, when last"),
+            [
+                (
+                    c["kind"],
+                    f"{_short(c['source'])} → {_short(c['target'])}",
+                    "" if c["job"] in (c["source"], c["target"]) else _short(c["job"]),
+                    "; ".join(f"{w['origin']} {w['says'].lower()} {output.moment(w['at'])}" for w in c["claims"]),
+                )
+                for c in found["conflicts"]
+            ],
+        )
+    else:
+        output.line("no conflicts")
+    if found["hidden"]:
+        output.line(f"{found['hidden']} more are not listed", "yellow")
+    if found["next"]:
+        output.line(f"there may be more: --after {found['next']}", "dim")

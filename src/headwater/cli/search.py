@@ -1,0 +1,51 @@
+"""`headwater search`: datasets and jobs by words."""
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli import output, server
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words of names, columns, tags, owners, descriptions or SQL.")],
+    type: Annotated[str | None, typer.Option("--type", "-t", help="dataset or job.")] = None,
+    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only in this namespace.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only of this owner.")] = None,
+    platform: Annotated[str | None, typer.Option("--platform", help="Only here: s3, snowflake, kafka, …")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Datasets and jobs that have all the words, the best first; misspelt words are mended.
+
+    Examples:
+
+      headwater search customer orders
+
+      headwater search custmer --type dataset --tag pii
+    """
+    narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
+    asked = {"q": " ".join(words), "limit": limit, **narrow}
+    if json:
+        output.raw(server.ask(url, "/api/v2/search", **asked))
+        return
+    found = server.get(url, "/api/v2/search", **asked)
+    if found["corrected"]:
+        output.line(f"searched for {output.printable(found['corrected'])}", "yellow")
+    if not found["results"]:
+        output.line("nothing has these words", "dim")
+        return
+    output.table(
+        ("name", "namespace", "type", "found in", ""),
+        [
+            (one["name"], one["namespace"], one["type"].lower(), one["matched"], one["detail"])
+            for one in found["results"]
+        ],
+    )
+    if found["total"] > len(found["results"]):
+        more = "more than " if found["capped"] else ""
+        output.line(f"{len(found['results'])} of {more}{found['total']:,}; --limit shows more", "dim")
+    for note in found["notes"]:
+        output.line(note, "dim")

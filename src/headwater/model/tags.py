@@ -1,0 +1,127 @@
+"""What a tag may say: schemas with typed values, and whether a value fits. Pure.
+
+Only what people say is held to a schema. Tags that events bring are shown as they came.
+"""
+
+import datetime as dt
+import math
+import re
+from typing import Literal
+
+import msgspec
+
+from headwater.errors import InvalidChange
+
+Value = str | int | float | bool | None
+Place = Literal["dataset", "job", "column"]
+_LONGEST = 200
+_VARIABLE = re.compile(r"[*+?]|\{\d*,\d*\}")
+
+
+class TagSchema(msgspec.Struct, frozen=True, omit_defaults=False):
+    """`type`: `none` (no value), `string`, `number`, `boolean`, `date` (ISO 8601), `enum` (one of `values`), `pattern` (a text that
+    `pattern` matches whole)."""
+
+    type: Literal["none", "string", "number", "boolean", "enum", "date", "pattern"] = "none"
+    description: str | None = None
+    values: tuple[str, ...] = ()
+    pattern: str | None = None
+    applies_to: tuple[Place, ...] = ("dataset", "job", "column")
+
+    def __post_init__(self) -> None:
+        if (self.type == "enum") != bool(self.values):
+            raise InvalidChange("values belong to the type enum, and it needs at least one")
+        if len({key_of(value) for value in self.values}) < len(self.values) or not all(v.strip() for v in self.values):
+            raise InvalidChange("values of an enum differ in more than case, and none is blank")
+        if (self.type == "pattern") != (self.pattern is not None):
+            raise InvalidChange("a pattern belongs to the type pattern, and it needs one")
+        if not self.applies_to:
+            raise InvalidChange("applies_to names at least one of dataset, job, column")
+        if self.pattern is not None:
+            _quick(self.pattern)
+
+
+def key_of(name: str) -> str:
+    """What makes two spellings of a tag the same."""
+    return name.strip().casefold()
+
+
+def fitted(name: str, schema: TagSchema | None, value: Value, place: Place) -> Value:
+    """The value as the schema has it: `"3"` is 3 for a number, an enum's own spelling. Raises InvalidChange that says what fits."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidChange(f"{value!r} is not a number that can be kept", tag=name)
+    if schema is None:
+        return value
+    if place not in schema.applies_to:
+        raise InvalidChange(f"the tag {name!r} is for {', '.join(schema.applies_to)}, not for a {place}", tag=name)
+    found = _fit(schema, value)
+    if found is None and schema.type != "none":
+        raise InvalidChange(f"{value!r} does not fit the tag {name!r}: {_wanted(schema)}", tag=name, value=value)
+    if schema.type == "none" and value not in {None, "", True}:
+        raise InvalidChange(f"the tag {name!r} takes no value", tag=name, value=value)
+    return found
+
+
+def _fit(schema: TagSchema, value: Value) -> Value:  # noqa: PLR0911 - one case for each type
+    """None when it does not fit."""
+    text = value.strip() if isinstance(value, str) else None
+    match schema.type:
+        case "string":
+            return text or None
+        case "number":
+            return _number(value)
+        case "boolean":
+            return value if isinstance(value, bool) else {"true": True, "false": False}.get((text or "").lower())
+        case "enum":
+            return next((one for one in schema.values if text and key_of(one) == key_of(text)), None)
+        case "date":
+            try:
+                return dt.date.fromisoformat(text).isoformat() if text else None
+            except ValueError:
+                return None
+        case "pattern":
+            assert schema.pattern is not None
+            return text if text and len(text) <= _LONGEST and re.fullmatch(schema.pattern, text) else None
+    return None
+
+
+def _number(value: Value) -> Value:
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = float(value) if set(value) & set(".eEnN") else int(value)
+        except ValueError:
+            return None
+    return value if math.isfinite(value) else None
+
+
+def _wanted(schema: TagSchema) -> str:
+    match schema.type:
+        case "enum":
+            return f"one of {', '.join(schema.values)}"
+        case "date":
+            return "a date like 2026-01-31"
+        case "pattern":
+            return f"a text of at most {_LONGEST} characters that matches {schema.pattern}"
+        case "boolean":
+            return "true or false"
+    return f"a {schema.type}"
+
+
+def _quick(pattern: str) -> None:
+    """Refuse what could take long on some text: repeated groups, references, and more than three repetitions of varying length."""
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidChange(f"{pattern[:200]!r} is not a regular expression: {error}") from error
+    plain = re.sub(r"\[\^?\]?(?:\\.|[^\]\\])*\]", "_", re.sub(r"\\[^1-9]", "_", pattern))
+    if (
+        len(pattern) > _LONGEST
+        or re.search(r"\)(?:[*+]|\{)", plain)
+        or "\\" in plain
+        or "(?" in plain.replace("(?:", "")
+    ):
+        raise InvalidChange("a pattern has at most 200 characters, and no repeated group, reference or lookaround")
+    if len(_VARIABLE.findall(plain)) > 3 + plain.count("(?:"):
+        raise InvalidChange("a pattern has at most three parts that vary in length")

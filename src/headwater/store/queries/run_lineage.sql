@@ -1,0 +1,122 @@
+-- name: family :many
+-- The runs with this id, one for each job that has it, and the runs below them, all the way down.
+with recursive below (run_id, job_id, depth) as (
+  select run_id, job_id, 0 from runs where run_id = %(run_id)s and first_event_at <= %(as_of)s
+  union
+  select r.run_id, r.job_id, b.depth + 1 from runs r join below b on r.parent_run_id = b.run_id where b.depth < 32 and r.first_event_at <= %(as_of)s
+)
+select run_id, job_id from below group by 1, 2 order by min(depth), 1, 2 limit %(limit)s
+
+-- name: runs :many
+-- Runs by (run, job).
+select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end
+from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id) join runs r using (run_id, job_id) where r.first_event_at <= %(as_of)s
+
+-- name: datasets :many
+-- What these runs read or wrote, by the names that stand for it, and the parts they said; what is only declared yields to what a child was seen doing.
+select d.report_id, d.job_id, coalesce(c.canonical_id, d.dataset_id), bool_and(d.declared), array_agg(distinct s.part) filter (where s.part is not null)
+from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
+join report_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
+left join dataset_canonical c on c.dataset_id = d.dataset_id
+left join report_subsets s on s.job_id = d.job_id and s.report_id = d.report_id and s.dataset_id = d.dataset_id and s.direction = d.direction
+group by 1, 2, 3
+having not bool_and(d.declared) or not exists (
+  select 1 from runs child join report_datasets seen on seen.job_id = child.job_id and seen.report_id = child.run_id
+  where child.parent_run_id = d.report_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = %(direction)s)
+order by 1, 2, 3
+
+-- name: versions_found :many
+-- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail; for a reader
+-- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun (a stream).
+-- A version without an external name yields to one of the same run that has it, here and below.
+with asked as (
+  select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(nodes)b::uuid[], %(ats)b::timestamptz[]) as a (run_id, job_id, node, at)
+), member as (
+  select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
+), told as (
+  select distinct a.run_id, a.job_id, a.node, a.at, s.part
+  from asked a left join (member m join report_subsets s on s.dataset_id = m.id and s.direction = 'in')
+    on m.node = a.node and s.job_id = a.job_id and s.report_id = a.run_id
+)
+select distinct on (t.run_id, t.job_id, t.node, t.part) t.run_id, t.job_id, t.node, t.part, x.id
+from told t join member m on m.node = t.node cross join lateral (
+  (select v.id, true as done, v.written_at as at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+   where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and coalesce(r.state, 3) not in (4, 5)
+     and (t.part is null or v.run_id is null
+       or exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = t.part)
+       or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
+     and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
+     and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+   order by v.written_at desc, v.id limit 1)
+  union all
+  (select v.id, false, v.first_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+   where v.dataset_id = m.id and v.first_at <= t.at and v.written_at > t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and not v.declared and coalesce(r.state, 3) not in (4, 5)
+   order by v.written_at, v.id limit 1)) x
+order by t.run_id, t.job_id, t.node, t.part, x.done desc, x.at desc, x.id
+
+-- name: versions_named :many
+-- The version of a dataset that goes by an external version: the one nearest before the time it was read, else the nearest after.
+with asked as (
+  select * from unnest(%(nodes)b::uuid[], %(names)b::text[], %(ats)b::timestamptz[]) as a (node, name, at)
+), member as (
+  select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
+)
+select distinct on (a.node, a.name, a.at) a.node, a.name, a.at, v.id
+from asked a join member m on m.node = a.node join dataset_versions v on v.dataset_id = m.id and v.external_version = a.name and v.first_at <= %(as_of)s
+order by a.node, a.name, a.at, v.written_at <= a.at desc, abs(extract(epoch from v.written_at - a.at)), v.id
+
+-- name: versions :many
+-- Versions by id, under the names that stand for their datasets.
+select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
+from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
+
+-- name: versions_written :many
+-- What these runs left behind. A version without an external name yields to one of the same run that has it; one that is only declared to
+-- what a child of the run was seen writing.
+select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
+from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
+join dataset_versions v on v.run_id = k.run_id and v.job_id = k.job_id and v.first_at <= %(as_of)s
+left join dataset_canonical c on c.dataset_id = v.dataset_id
+where not (v.external_version = '' and exists (
+    select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
+  and not (v.declared and exists (select 1 from dataset_versions s join runs p on p.run_id = s.run_id where s.dataset_id = v.dataset_id and p.parent_run_id = v.run_id))
+order by v.written_at, v.id
+
+-- name: readers :many
+-- Runs that may have read these versions: of each reading job those that began before the next version was there (at most `most` and one);
+-- of the `most` after it those that read a part this version wrote; and the next few (`later`) where the version has a name to be asked for by.
+with asked as (
+  select v.id, coalesce(c.canonical_id, v.dataset_id) as node, v.first_at, v.written_at, v.external_version <> '' as named, (
+    select array_agg(s.part) from report_subsets s
+    where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') as parts
+  from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
+), member as (
+  select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
+), spans as (
+  select a.*, (
+    select min(n.written_at) from member m cross join lateral (
+      select v.written_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+      where v.dataset_id = m.id and v.written_at > a.written_at and coalesce(r.state, 3) not in (4, 5) and not v.declared
+        and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
+      order by v.written_at limit 1) n where m.node = a.node) as until
+  from asked a
+), candidate as (
+  select s.id, m.id as dataset_id, x.run_id, x.job_id
+  from spans s join member m on m.node = s.node join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
+    (select r.run_id, r.job_id from runs r
+     where r.job_id = e.job_id and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
+     order by r.first_event_at, r.run_id limit %(most)s + 1)
+    union all
+    (select r.run_id, r.job_id from (
+       select run_id, job_id from runs where s.parts is not null and job_id = e.job_id and first_event_at > s.until and first_event_at <= %(as_of)s
+       order by first_event_at, run_id limit %(most)s) r
+     where exists (
+       select 1 from report_subsets p where p.job_id = r.job_id and p.report_id = r.run_id and p.dataset_id = m.id and p.direction = 'in' and p.part = any(s.parts)))
+    union all
+    (select r.run_id, r.job_id from runs r
+     where s.named and r.job_id = e.job_id and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
+     order by r.first_event_at, r.run_id limit %(later)s)) x
+)
+select distinct c.id, c.run_id, c.job_id from candidate c
+join report_datasets d on d.job_id = c.job_id and d.report_id = c.run_id and d.dataset_id = c.dataset_id and d.direction = 'in'
+order by 1, 2, 3

@@ -1,0 +1,171 @@
+-- name: lock_groups :exec
+-- Two writers who speak of one dataset by two of its names make its document one after the other. Who changes groups of names waits for
+-- everybody who speaks of any of them; who speaks of one has its row, so its group stays as it is meanwhile.
+select d.id from datasets d
+where d.id in (select canonical_id from dataset_canonical where dataset_id = any(%(ids)b)
+               union all
+               select other.dataset_id from dataset_canonical mine join dataset_canonical other on other.canonical_id = mine.canonical_id
+               where %(regrouped)s::bool and mine.dataset_id = any(%(ids)b))
+order by d.id for no key update
+
+-- name: stale :many
+-- Datasets and jobs whose document is not made from what is known now: names, facets, what people said. Datasets by their canonical id.
+with root as (
+  select distinct coalesce(c.canonical_id, i) as id from unnest(%(ids)b::uuid[]) i left join dataset_canonical c on c.dataset_id = i
+), member as (
+  select id as node, id from root
+  union select c.canonical_id, c.dataset_id from root join dataset_canonical c on c.canonical_id = root.id
+), node as (
+  select m.node, m.id, 'DATASET' as type, d.namespace, d.name, d.hidden from member m join datasets d on d.id = m.id
+  union all
+  select j.id, j.id, 'JOB', j.namespace, j.name, j.hidden from root join jobs j on j.id = root.id
+), named as (
+  select node, min(type) as type, array_agg(namespace order by id = node desc, id) as namespaces, array_agg(name order by id = node desc, id) as names
+  from node group by node having bool_or(id = node and not hidden)
+), latest as (
+  select distinct on (m.node, s.name) m.node, s.name, s.deleted, s.body_id
+  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
+  where s.name = any(%(facets)b::text[])
+  order by m.node, s.name, o.last_at desc, o.last_digest desc, s.body_id desc
+), told as (
+  select node, array_agg(name order by name) as facets, array_agg(body_id order by name) as bodies from latest where not deleted group by node
+), said as (
+  select n.node, array_agg(a.change_id order by a.target, a.kind, a.key) as changes,
+         jsonb_agg(jsonb_build_array(substr(a.target, length(t.target) + 2), a.kind, a.key, a.value, a.deleted)
+                   order by a.at, a.change_id) as facts
+  from node n cross join lateral (
+    select lower(n.type) || ':' || n.namespace || ':' || n.name as target) t
+  cross join lateral (
+    select * from annotations where target = t.target
+    union all select * from annotations where target ~>=~ (t.target || '#') and target ~<~ (t.target || '$')) a
+  where a.kind in ('description', 'owner', 'tag') group by n.node
+), fresh as (
+  select n.node, n.type, n.namespaces, n.names, t.facets, t.bodies, s.facts,
+         md5(concat_ws(chr(30), n.namespaces, n.names, t.facets, t.bodies, s.changes))::uuid as source
+  from named n left join told t using (node) left join said s using (node)
+)
+select f.node, f.type, f.namespaces, f.names, f.facets,
+       (select array_agg(b.body order by u.place) from unnest(f.bodies) with ordinality u (id, place) join facet_bodies b on b.id = u.id),
+       f.facts::text, f.source, tsvector_to_array(d.words)
+from fresh f left join search_documents d on d.id = f.node
+where d.source is distinct from f.source
+
+-- name: doomed :many
+-- Documents of datasets that are another name now, or are hidden.
+with member as (
+  select i as id from unnest(%(ids)b::uuid[]) i
+  union select other.dataset_id from dataset_canonical mine join dataset_canonical other on other.canonical_id = mine.canonical_id where mine.dataset_id = any(%(ids)b)
+)
+select s.id, tsvector_to_array(s.words) from search_documents s join member using (id)
+where exists (select 1 from dataset_canonical c where c.dataset_id = s.id and c.canonical_id <> s.id)
+   or not exists (select 1 from datasets d where d.id = s.id and not d.hidden union all select 1 from jobs j where j.id = s.id and not j.hidden)
+
+-- name: delete_documents :exec
+-- Documents that are no more.
+delete from search_documents where id = any(%(ids)b)
+
+-- name: upsert_documents :exec
+-- Documents as they are now. Lexemes, tags and owners of one come in one text each, parted by the sign 31.
+insert into search_documents as t (id, type, namespace, name, tags, owners, source, words)
+select id, type, namespace, name, string_to_array(tags, chr(31)), string_to_array(owners, chr(31)), source, array_to_tsvector(string_to_array(words, chr(31)))
+from unnest(%(id)b::uuid[], %(type)b::text[], %(namespace)b::text[], %(name)b::text[], %(tags)b::text[], %(owners)b::text[], %(source)b::uuid[], %(words)b::text[])
+     as u (id, type, namespace, name, tags, owners, source, words)
+on conflict (id) do update set tags = excluded.tags, owners = excluded.owners, source = excluded.source, words = excluded.words
+
+-- name: insert_words :exec
+-- Words met for the first time.
+insert into search_words (word, near)
+select u.word, (select array_agg(distinct overlay(u.word placing '' from i for 1)) || u.word from generate_series(1, length(u.word)) i)
+from unnest(%(word)b::text[]) as u (word) where not exists (select 1 from search_words w where w.word = u.word) order by u.word
+on conflict do nothing
+
+-- name: lock_words :exec
+-- Held to the end of the transaction by whoever adds documents.
+select pg_advisory_xact_lock_shared(1751474532, 4)
+
+-- name: lock_words_alone :exec
+-- Held to the end of the transaction by whoever may take words away: it sees every document that needs one.
+select pg_advisory_xact_lock(1751474532, 4)
+
+-- name: delete_words :exec
+-- Of these words, those that no document has any more. `query` finds the documents with a word.
+delete from search_words w using unnest(%(word)b::text[], %(query)b::text[]) as u (word, query)
+where w.word = u.word and not exists (select 1 from search_documents d where d.words @@ u.query::tsquery)
+
+-- name: pages :many
+-- Datasets and jobs after an id, for making all documents.
+select id from (select id from datasets where id > %(after)b union all select id from jobs where id > %(after)b) n order by id limit %(limit)s
+
+-- name: known_words :many
+-- Of each word: whether it is known, whether known words begin with it, and known words that are near it (one slip, or much the same trigrams).
+select u.word, exists (select 1 from search_words w where w.word = u.word),
+       exists (select 1 from search_words w where w.word >= u.word and w.word < u.after),
+       case when u.near <> '' then (select array_agg(word) from (select word from search_words w where w.near && string_to_array(u.near, ' ') limit 200) n) end,
+       case when u.alike then (select array_agg(word) from (select word from search_words w where w.word %% u.word order by similarity(w.word, u.word) desc, word limit 20) n) end
+from unnest(%(word)b::text[], %(after)b::text[], %(near)b::text[], %(alike)b::bool[]) as u (word, after, near, alike)
+
+-- name: said_of :many
+-- What people said of these datasets (under any of their names) and jobs: descriptions, owners, tags, of columns too.
+with member as (
+  select i as node, i as id from unnest(%(ids)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+), node as (
+  select m.node, 'dataset:' || d.namespace || ':' || d.name as target from member m join datasets d on d.id = m.id
+  union all select m.node, 'job:' || j.namespace || ':' || j.name from member m join jobs j on j.id = m.id
+)
+select n.node, jsonb_agg(jsonb_build_array(substr(a.target, length(n.target) + 2), a.kind, a.key, a.value, a.deleted) order by a.at, a.change_id)::text
+from node n cross join lateral (
+  select * from annotations where target = n.target
+  union all select * from annotations where target ~>=~ (n.target || '#') and target ~<~ (n.target || '$')) a
+where a.kind in ('description', 'owner', 'tag') group by n.node
+
+-- name: candidates :many
+-- Documents by the first of these queries that finds them, each at most `most` times; the one spoken of last is first among equals.
+select h.tier, h.id, h.type, h.namespace, h.name,
+       coalesce((select last_seen from datasets where id = h.id), (select last_seen from jobs where id = h.id))
+from (
+  select t.tier, f.* from unnest(%(queries)b::text[]) with ordinality t (query, tier)
+  cross join lateral (select x.id, x.type, x.namespace, x.name from search_documents x where x.words @@ t.query::tsquery limit %(most)s) f
+  limit 2 * %(most)s) h
+order by h.tier, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
+
+-- name: few :many
+-- Documents that the query finds, when they are few: each with the first of the other queries that finds it.
+with tiers as materialized (
+  select query::tsquery as query, tier from unnest(%(queries)b::text[]) with ordinality t (query, tier)
+), hits as materialized (
+  select id, type, namespace, name, words from search_documents where words @@ (select %(query)s::tsquery) limit %(most)s
+)
+select (select t.tier from tiers t where h.words @@ t.query order by t.tier limit 1) as tier, h.id, h.type, h.namespace, h.name,
+       coalesce((select last_seen from datasets where id = h.id), (select last_seen from jobs where id = h.id))
+from hits h where (select count(*) from hits) < %(most)s
+order by 1, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
+
+-- name: counts :many
+-- How many documents the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
+with hits as materialized (
+  select type, namespace, tags, owners from search_documents where words @@ (select %(query)s::tsquery) limit %(most)s
+), places as materialized (
+  select type, namespace, count(*) as n from hits group by type, namespace
+), counted as (
+  select 'type' as facet, type as value, sum(n)::int as n from places group by type
+  union all select 'namespace', namespace, sum(n)::int from places group by namespace
+  union all select 'platform', split_part(namespace, ':', 1), sum(n)::int from places where type = 'DATASET' group by 2
+  union all select 'tag', tag, sum(n)::int from (select tags, count(*) as n from hits where tags <> '{}' group by tags) t, unnest(tags) tag group by tag
+  union all select 'owner', owner, sum(n)::int from (select owners, count(*) as n from hits where owners <> '{}' group by owners) o, unnest(owners) owner group by owner
+)
+select facet, value, n from (select *, row_number() over (partition by facet order by n desc, value) as place from counted) c
+where place <= 20 order by facet, n desc, value
+
+-- name: simple :many
+-- Datasets and jobs with the text in their name, by name; rows are looked at until there are `most`.
+select type, name, last_seen, namespace from (
+  (select 'DATASET' as type, d.name, d.last_seen, d.namespace from datasets d
+   where %(type)s::text is distinct from 'JOB' and not d.hidden and d.name ilike %(pattern)s and (%(namespace)s::text is null or d.namespace = %(namespace)s)
+     and d.last_seen < %(before)s and d.last_seen >= %(after)s
+     and not exists (select 1 from dataset_canonical c where c.dataset_id = d.id and c.canonical_id <> d.id) limit %(most)s)
+  union all
+  (select 'JOB', j.name, j.last_seen, j.namespace from jobs j
+   where %(type)s::text is distinct from 'DATASET' and not j.hidden and j.name ilike %(pattern)s and (%(namespace)s::text is null or j.namespace = %(namespace)s)
+     and j.last_seen < %(before)s and j.last_seen >= %(after)s limit %(most)s)) n
+order by name, namespace, type limit %(limit)s

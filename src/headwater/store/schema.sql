@@ -1,0 +1,402 @@
+-- The schema as the migrations leave it, to be read: nothing runs this file. A test compares it with what the migrations make;
+-- `python -m tests.store.schema` writes it again after a new one.
+
+set check_function_bodies = off;
+
+create extension if not exists pg_trgm;
+
+-- Raw events, as received, partitioned by event time: a duplicate carries the same event time, so (digest, event_time) is unique
+-- inside its partition, and retention is DROP PARTITION. Months are made when their first event arrives.
+create table events (
+  event_time  timestamptz not null,
+  digest      bytea       not null,
+  kind        text        not null,
+  event_type  text,
+  run_id      uuid,
+  producer    text        not null,
+  received_at timestamptz not null default clock_timestamp(),
+  body        bytea       not null,
+  primary key (digest, event_time)
+) partition by range (event_time);
+create index events_by_time on events (event_time);
+create table events_before partition of events for values from (minvalue) to ('2010-01-01 00:00:00+00');
+create table events_after  partition of events for values from ('2050-01-01 00:00:00+00') to (maxvalue);
+create index events_by_run on events (run_id, event_time) where run_id is not null;
+
+create table warnings (
+  event_time timestamptz not null,
+  digest     bytea       not null,
+  position   int         not null,
+  producer   text        not null,
+  code       text        not null,
+  place      text        not null,
+  message    text        not null,
+  primary key (digest, event_time, position)
+);
+create index warnings_by_producer on warnings (producer, code);
+
+-- The reports that keep a job's edges alive at a time: its last N runs that told inputs or outputs, and its latest declaration.
+create function live_reports(jobs uuid[], as_of timestamptz, live_runs int) returns table (job_id uuid, report_id uuid)
+language sql stable as $$
+  select j.id, r.report_id
+  from unnest(jobs) as j (id) cross join lateral (
+    (select report_id from reports where reports.job_id = j.id and not declaration and first_at <= as_of order by first_at desc, report_id limit live_runs)
+    union all
+    (select report_id from reports where reports.job_id = j.id and declaration and first_at <= as_of order by first_at desc, report_id limit 1)) r
+$$;
+
+-- One row. `generation` goes up when what a server process may remember (rules, known content) is no longer so.
+create table server_state (
+  only_one       boolean primary key default true check (only_one),
+  generation     int     not null default 1,
+  identity       jsonb   not null default '[]',
+  rebuild_needed boolean not null default false
+);
+insert into server_state (rebuild_needed) select exists (select 1 from events);
+
+-- Called first by every transaction that writes projections: waits for a rebuild to end, and refuses a writer that remembers an older generation.
+create function begin_writing(remembered int) returns void language plpgsql as $$
+declare
+  current int;
+begin
+  perform pg_advisory_xact_lock_shared(1751474532, 2);
+  -- Arrays make every plan look worth making anew; each statement has one good plan.
+  perform set_config('plan_cache_mode', 'force_generic_plan', true);
+  select generation into current from server_state;
+  if current <> remembered then
+    raise exception 'generation % is not %', remembered, current using errcode = 'HW001';
+  end if;
+end
+$$;
+
+create table datasets (
+  id           uuid primary key,
+  namespace    text        not null,
+  name         text        not null,
+  first_seen   timestamptz not null,
+  last_seen    timestamptz not null,
+  hidden       boolean     not null default false
+) with (fillfactor = 80);
+create index datasets_by_namespace on datasets (namespace, name);
+create index datasets_by_words on datasets using gin (name gin_trgm_ops);
+
+-- Other names of a dataset, as symlink facets and people told them.
+create table dataset_links (
+  dataset_id uuid        not null,
+  alias_id   uuid        not null,
+  kind       text        not null,
+  first_at   timestamptz not null,
+  primary key (dataset_id, alias_id, kind)
+);
+create index dataset_links_by_alias on dataset_links (alias_id);
+
+-- Datasets that are another name of a dataset: made from dataset_links, under one lock. What is not here is itself.
+create table dataset_canonical (
+  dataset_id   uuid primary key,
+  canonical_id uuid not null
+);
+create index dataset_canonical_by_canonical on dataset_canonical (canonical_id);
+
+-- `horizon`: when the oldest report that still keeps edges alive began (null: all do). `declared_at`: its latest JobEvent with datasets.
+-- `explicit_at`: the latest explicit lineage. Where these are null the walk has less to ask.
+create table jobs (
+  id            uuid primary key,
+  namespace     text        not null,
+  name          text        not null,
+  first_seen    timestamptz not null,
+  last_seen     timestamptz not null,
+  parent_id     uuid,
+  parent_at     timestamptz,
+  parent_digest bytea,
+  declared_at   timestamptz,
+  explicit_at   timestamptz,
+  horizon       timestamptz,
+  hidden        boolean     not null default false
+) with (fillfactor = 80);
+create index jobs_by_parent on jobs (parent_id) where parent_id is not null;
+create index jobs_by_namespace on jobs (namespace, name);
+create index jobs_by_words on jobs using gin (name gin_trgm_ops);
+
+create table namespaces (
+  name       text primary key,
+  first_seen timestamptz not null,
+  hidden     boolean     not null default false
+);
+
+-- Data sources as dataSource facets name them.
+create table sources (
+  name       text        not null,
+  url        text        not null,
+  first_seen timestamptz not null,
+  primary key (name, url)
+);
+
+-- Keyed by (run, job): one run id may span several jobs. `state` is the rank of model.run.RunState.
+create table runs (
+  run_id         uuid        not null,
+  job_id         uuid        not null,
+  external_id    text,
+  state          smallint    not null,
+  first_event_at timestamptz not null,
+  last_event_at  timestamptz not null,
+  started_at     timestamptz,
+  ended_at       timestamptz,
+  parent_run_id  uuid,
+  parent_job_id  uuid,
+  parent_at      timestamptz,
+  parent_digest  bytea,
+  nominal_start  timestamptz,
+  nominal_end    timestamptz,
+  primary key (run_id, job_id)
+) with (fillfactor = 70);
+create index runs_by_job on runs (job_id, first_event_at desc, run_id);
+create index runs_by_parent on runs (parent_run_id) where parent_run_id is not null;
+create index runs_by_time on runs (first_event_at desc);
+
+-- A report: a run, or a JobEvent's declaration, that told inputs or outputs of a job.
+create table reports (
+  job_id      uuid        not null,
+  report_id   uuid        not null,
+  declaration boolean     not null,
+  first_at    timestamptz not null,
+  primary key (job_id, report_id)
+);
+create index reports_by_time on reports (job_id, declaration, first_at desc);
+
+-- What a report told. `declared`: only a manifest or a JobEvent says so; nothing observed it (yet).
+create table report_datasets (
+  job_id     uuid        not null,
+  report_id  uuid        not null,
+  dataset_id uuid        not null,
+  direction  text        not null check (direction in ('in', 'out')),
+  declared   boolean     not null,
+  first_at   timestamptz not null,
+  last_at    timestamptz not null,
+  primary key (job_id, report_id, dataset_id, direction)
+) with (fillfactor = 90);
+
+-- Which part of a dataset a report read or wrote: a partition that was folded out of its name, or a subset facet. `part` is a JSON object.
+create table report_subsets (
+  job_id     uuid        not null,
+  report_id  uuid        not null,
+  dataset_id uuid        not null,
+  direction  text        not null,
+  part       text        not null,
+  first_at   timestamptz not null,
+  primary key (job_id, report_id, dataset_id, direction, part)
+);
+
+-- Every (dataset, job, direction) ever reported. Alive now: `last_at` (by runs) is not before the job's horizon, or `declared_at` is its
+-- latest declaration, or a person drew it.
+create table edges (
+  dataset_id  uuid        not null,
+  job_id      uuid        not null,
+  direction   text        not null,
+  first_at    timestamptz not null,
+  last_at     timestamptz,
+  declared_at timestamptz,
+  declared    boolean     not null,
+  manual      boolean     not null default false,
+  primary key (dataset_id, job_id, direction)
+) with (fillfactor = 80);
+create index edges_by_job on edges (job_id);
+
+-- What one run left behind in a dataset. `declared`: only a manifest says the run wrote it. `schema_id`: body of its latest schema facet.
+create table dataset_versions (
+  id               uuid primary key,
+  dataset_id       uuid        not null,
+  run_id           uuid,
+  job_id           uuid,
+  external_version text        not null,
+  declared         boolean     not null,
+  first_at         timestamptz not null,
+  written_at       timestamptz not null,
+  schema_id        uuid,
+  schema_at        timestamptz,
+  schema_digest    bytea,
+  lifecycle        text,
+  rows             bigint,
+  bytes            bigint,
+  files            bigint
+) with (fillfactor = 80);
+create index dataset_versions_by_time on dataset_versions (dataset_id, written_at desc);
+create index dataset_versions_by_run on dataset_versions (run_id) where run_id is not null;
+
+-- Facets of datasets and jobs. What one event told of an owner is a set; the current facet of a name is in the latest set that has it.
+create table facet_bodies (
+  id   uuid primary key,
+  body bytea not null
+);
+
+create table facet_sets (
+  id      uuid    not null,
+  name    text    not null,
+  body_id uuid    not null,
+  deleted boolean not null,
+  primary key (id, name)
+);
+
+create table owner_facets (
+  owner       uuid        not null,
+  set_id      uuid        not null,
+  first_at    timestamptz not null,
+  last_at     timestamptz not null,
+  last_digest bytea       not null,
+  primary key (owner, set_id)
+) with (fillfactor = 80);
+
+-- Column evidence of a report for one target (a dataset, or the job itself). A columnLineage facet is replaced by the next one of its
+-- run (slot is zero); explicit lineage accumulates (slot is its set).
+create table report_columns (
+  job_id    uuid        not null,
+  report_id uuid        not null,
+  target_id uuid        not null,
+  origin    smallint    not null,
+  slot      uuid        not null,
+  at        timestamptz not null,
+  digest    bytea       not null,
+  set_id    uuid        not null,
+  primary key (job_id, report_id, target_id, origin, slot)
+);
+create index report_columns_by_time on report_columns (job_id, target_id, at desc);
+
+-- The edges of each distinct set of column evidence: [[target field, source id, source field, type, subtype, masking, description], …].
+-- Daily runs with the same columns share one set.
+create table column_sets (
+  id    uuid primary key,
+  edges bytea not null
+);
+
+-- What people say, as they said it: a second log, never dropped, replayed by rebuild after the first. `action` is one of model.manual's.
+create table changes (
+  id     uuid primary key,
+  at     timestamptz not null default clock_timestamp(),
+  author text        not null,
+  action text        not null,
+  target text        not null,
+  body   jsonb       not null
+);
+create index changes_by_time on changes (at, id);
+create index changes_by_target on changes (target, at);
+
+-- What holds of it: the latest change of each (target, kind, key). Targets are node ids, `namespace:…`, `source:…`, `tag:…`.
+create table annotations (
+  target    text        not null,
+  kind      text        not null,
+  key       text        not null,
+  value     jsonb       not null,
+  deleted   boolean     not null,
+  author    text        not null,
+  at        timestamptz not null,
+  change_id uuid        not null,
+  primary key (target, kind, key)
+);
+create index annotations_by_kind on annotations (kind, key) where not deleted;
+
+-- Edges that are alive now. `explicit`: the job told explicit lineage, which says what feeds what; a dataset that stands in a job's place did.
+-- What is only declared yields where a child of the declaring job was seen doing it.
+create view live_edges as
+select e.dataset_id, e.job_id, e.direction, e.first_at, greatest(e.last_at, e.declared_at) as last_at, e.declared, e.manual,
+       coalesce(j.explicit_at is not null, j.id is null) as explicit
+from edges e left join jobs j on j.id = e.job_id
+where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
+       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
+  and (not e.declared or not exists (
+    select 1 from jobs child join edges seen on seen.job_id = child.id
+    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
+
+-- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
+-- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
+-- A walk that met more than `most` stops early and says so with a row of nulls.
+create function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
+returns table (node uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, explicit boolean, manual boolean)
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+declare
+  frontier uuid[] := datasets;
+  via uuid[] := jobs;
+  met uuid[] := datasets;
+  passed uuid[] := jobs;
+begin
+  for hop in 1 .. depth + 1 loop
+    if hop > 1 or cardinality(jobs) = 0 then
+      return query
+        with member as (
+          select f as node, f as id from unnest(frontier) f
+          union all select c.canonical_id, c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id
+        )
+        select m.node, e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual
+        from member m join live_edges e on e.dataset_id = m.id and e.direction = near;
+      if hop > depth then
+        return;
+      end if;
+      via := array(
+        select e.job_id from edges e
+        where e.direction = near and e.dataset_id in (select unnest(frontier) union all select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier))
+        except select unnest(passed));
+      passed := passed || via;
+    end if;
+    return query
+      select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual
+      from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far;
+    frontier := array(
+      select coalesce(c.canonical_id, e.dataset_id) from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far
+      except select unnest(met));
+    met := met || frontier;
+    if cardinality(frontier) = 0 then
+      return;
+    end if;
+    if cardinality(met) + cardinality(passed) > most then
+      return query select null::uuid, null::uuid, null::text, null::boolean, null::timestamptz, null::timestamptz, null::boolean, null::boolean;
+      return;
+    end if;
+  end loop;
+end
+$$;
+
+create table api_keys (
+  id           text primary key,
+  name         text        not null,
+  role         text        not null check (role in ('read', 'write', 'admin')),
+  -- SHA-256 of the whole key, which is random and long: nobody can go back from one to the other.
+  digest       bytea       not null,
+  created_at   timestamptz not null default clock_timestamp(),
+  created_by   text        not null,
+  last_used_at timestamptz,
+  expires_at   timestamptz,
+  revoked_at   timestamptz
+);
+create unique index api_keys_by_name on api_keys (name) where revoked_at is null;
+
+create table audit (
+  id     bigint generated always as identity primary key,
+  at     timestamptz not null default clock_timestamp(),
+  actor  text        not null,
+  role   text        not null,
+  method text        not null,
+  path   text        not null,
+  action text        not null,
+  target text,
+  status int,
+  detail jsonb       not null
+);
+create index audit_by_time on audit (at desc, id desc);
+create index audit_by_actor on audit (actor, at desc);
+create index audit_by_target on audit (target, at desc) where target is not null;
+
+create function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
+begin
+  raise exception 'the audit log is only ever added to';
+end
+$$;
+
+create trigger audit_is_added_to before update or delete or truncate on audit
+  for each statement execute function refuse_to_rewrite_audit();
+
+-- Secrets all servers over this database share: what signs session cookies.
+create table server_secrets (
+  name       text primary key,
+  value      bytea       not null,
+  created_at timestamptz not null default clock_timestamp()
+);

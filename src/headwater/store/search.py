@@ -1,0 +1,274 @@
+"""The search documents: one for each dataset and job, kept with the events that change it, and asked by words.
+
+A lexeme of a document begins with a letter for where its word stands, so that one index answers "in a name" as well as "anywhere":
+
+`e` a whole name · `l` the last segment of a name, its words joined by `_` · `n` a word of a name · `N` a segment of a name ·
+`c` a word of a column · `C` a whole column · `p` a word of the namespace · `t` a word of a tag · `o` of an owner · `d` of a description ·
+`s` of SQL · `y` a sign in a name · and to narrow: `T` type, `S` namespace, `P` platform, `G` tag, `O` owner, each whole.
+"""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.model import words
+from headwater.model.described import FACETS, Described, Said, described
+from headwater.model.names import short
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+WORD_CLASSES = "ncptods"
+# The places of words, what is given up last first.
+_CUT_LAST = "TSPelNnyGOtopCcds"
+_PART = chr(31)
+# A lexeme has at most 2046 bytes, a tsvector one megabyte: what is longer is cut, the least important first.
+_LONGEST = 480
+_MOST_BYTES = 800_000
+_MOST_COLUMNS, _MOST_DESCRIPTION = 5_000, 20_000
+_SEGMENT = re.compile(r"[^\s/.:]+")
+_SIGN = re.compile(r"[^\w\s]|_")
+_PAGE = 1000
+_said = msgspec.json.Decoder(list[tuple[str, str, str, dict[str, Any], bool]])
+
+
+class _Document(msgspec.Struct):
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    tags: list[str]
+    owners: list[str]
+    source: uuid.UUID
+    lexemes: list[str]
+
+
+async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regrouped: bool = False) -> None:
+    """Make the documents of these datasets and jobs as what is known of them now says.
+
+    Called inside the transaction that changed names, facets, annotations or `hidden`; whose document is made from the same as before costs
+    one reading of what it was made from. Ids may be any names of a dataset. `regrouped`: names were linked or parted in this transaction; pass
+    all that were one, too. The rows of the datasets and jobs must have been locked before, as writing them does. Fixed number of statements.
+    """
+    if not ids:
+        return
+    queries = sqlfile.load("search")
+    asked = sorted(ids)
+    async with connection.pipeline():
+        await queries["lock_groups"].send(connection, ids=asked, regrouped=regrouped)
+        stale = await queries["stale"].send(connection, ids=asked, facets=list(FACETS))
+        doomed = await queries["doomed"].send(connection, ids=asked)
+    documents, before, after = [], set[str](), set[str]()
+    for node, type_, namespaces, names, facets, bodies, facts, source, old in await stale.fetchall():
+        about = described(dict(zip(facets or (), bodies or (), strict=True)), _facts(facts))
+        lexemes = _lexemes(type_, list(zip(namespaces, names, strict=True)), about)
+        documents.append(
+            _Document(node, type_, namespaces[0], names[0], _plain(about.tags), _plain(about.owners), source, lexemes)
+        )
+        before.update(old or ())
+        after.update(lexemes)
+    gone = []
+    for id_, old in await doomed.fetchall():
+        gone.append(id_)
+        before.update(old)
+    if documents or gone:
+        known = _vocabulary(after)
+        left = _vocabulary(before - after) - known
+        await _write(connection, sorted(documents, key=lambda d: d.id), gone, sorted(known), sorted(left))
+
+
+async def _write(
+    connection: Connection, documents: list[_Document], gone: list[uuid.UUID], known: list[str], left: list[str]
+) -> None:
+    # One after the other: megabytes of words in a pipeline can stop it, when both sides wait for the other to read.
+    queries = sqlfile.load("search")
+    # Who takes words away must see the documents of everybody who counted on finding them there.
+    await queries["lock_words_alone" if left else "lock_words"].exec(connection)
+    if gone:
+        await queries["delete_documents"].exec(connection, ids=gone)
+    if documents:
+        await queries["upsert_documents"].exec(
+            connection,
+            id=[d.id for d in documents],
+            type=[d.type for d in documents],
+            namespace=[d.namespace for d in documents],
+            name=[d.name for d in documents],
+            tags=[_PART.join(d.tags) for d in documents],
+            owners=[_PART.join(d.owners) for d in documents],
+            source=[d.source for d in documents],
+            words=[_PART.join(d.lexemes) for d in documents],
+        )
+    if known:
+        await queries["insert_words"].exec(connection, word=known)
+    if left:
+        anywhere = [any_of(f"{where}{word}" for where in WORD_CLASSES) for word in left]
+        await queries["delete_words"].exec(connection, word=left, query=anywhere)
+
+
+async def refresh_all(connection: Connection) -> None:
+    """Make every document, a page at a time."""
+    after = uuid.UUID(int=0)
+    while rows := await sqlfile.load("search")["pages"].many(connection, after=after, limit=_PAGE):
+        await refresh(connection, [row[0] for row in rows])
+        after = rows[-1][0]
+
+
+def _facts(text: str | None) -> list[Said]:
+    return [Said(*fact) for fact in _said.decode(text)] if text else []
+
+
+def _plain(texts: list[str]) -> list[str]:
+    return [text.replace(_PART, " ") for text in texts]
+
+
+def _vocabulary(lexemes: Iterable[str]) -> set[str]:
+    return {word for word in {one[1:] for one in lexemes if one[0] in WORD_CLASSES} if words.worth_knowing(word)}
+
+
+def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> list[str]:
+    """The document's lexemes, the most important first, within its bounds."""
+    found: dict[str, None] = {exact("T", type_): None}
+
+    def add(where: str, values: Iterable[str]) -> None:
+        found.update(dict.fromkeys(where + value for value in values))
+
+    for namespace, name in names:
+        found |= dict.fromkeys([exact("S", namespace), exact("P", platform(namespace))])
+        found |= dict.fromkeys(
+            [whole("e", name), whole("e", f"{namespace}:{name}"), whole("l", words.joined(short(name)))]
+        )
+        add("n", words.words(name))
+        add("y", _SIGN.findall(name))
+        found |= dict.fromkeys(whole("N", segment) for segment in _SEGMENT.findall(name))
+        add("p", words.words_of_name(namespace))
+    columns = about.columns[:_MOST_COLUMNS]
+    found |= dict.fromkeys(whole("C", column) for column, _ in columns)
+    add("c", set[str]().union(*(words.words_of_name(column) for column, _ in columns)))
+    found |= dict.fromkeys([exact("G", tag) for tag in about.tags] + [exact("O", owner) for owner in about.owners])
+    add("t", set[str]().union(*map(words.words_of_name, about.tags)))
+    add("o", set[str]().union(*map(words.words_of_name, about.owners)))
+    texts = " ".join([about.description or "", *(text for _, text in columns if text)])
+    add("d", words.words(texts[:_MOST_DESCRIPTION]))
+    add("s", words.sql_words(about.sql) if about.sql else [])
+    if sum(map(len, found)) * 4 < _MOST_BYTES:
+        return list(found)
+    size, kept = 0, []
+    for lexeme in sorted(found, key=lambda one: (_CUT_LAST.index(one[0]), one)):
+        size += len(lexeme.encode("utf-8", "replace")) + 4
+        if size > _MOST_BYTES:
+            break
+        kept.append(lexeme)
+    return kept
+
+
+def exact(where: str, text: str) -> str:
+    """The lexeme of a whole text, as it is spelt."""
+    return where + text[:_LONGEST].replace(_PART, " ")
+
+
+def whole(where: str, text: str) -> str:
+    """The lexeme of a whole text, whatever its case."""
+    return where + words.fold(text[:_LONGEST])[:_LONGEST].replace(_PART, " ")
+
+
+def platform(namespace: str) -> str:
+    """The scheme of a namespace, or what stands for it: `s3` of `s3://bucket`, `file` of `file`."""
+    return namespace.split(":", 1)[0]
+
+
+def quoted(lexeme: str, *, prefix: bool = False) -> str:
+    """A lexeme inside a tsquery."""
+    text = lexeme.replace("\0", "").replace("\\", "\\\\").replace("'", "''")
+    return f"'{text}':*" if prefix else f"'{text}'"
+
+
+def any_of(lexemes: Iterable[str]) -> str:
+    return " | ".join(quoted(lexeme) for lexeme in lexemes)
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the documents know of a word. `begins`: it, or words that begin with it, are known."""
+
+    known: bool
+    begins: bool
+    near: list[str]
+
+
+async def known_words(connection: Connection, asked: Sequence[str]) -> dict[str, Known]:
+    """Of each word whether it is known, and else known words that look like it (in no order)."""
+    mendable = [words.worth_knowing(word) for word in asked]
+    rows = await sqlfile.load("search")["known_words"].many(
+        connection,
+        word=list(asked),
+        after=[word[:-1] + chr(min(ord(word[-1]) + 1, 0x10FFFF)) for word in asked],
+        near=[" ".join(words.shortened(word)) if can else "" for word, can in zip(asked, mendable, strict=True)],
+        alike=[can and len(word) > 5 for word, can in zip(asked, mendable, strict=True)],
+    )
+    return {row[0]: Known(row[1], row[2], sorted({*(row[3] or ()), *(row[4] or ())})) for row in rows}
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A document found, and by which of the queries (from 1)."""
+
+    tier: int
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    last_seen: dt.datetime
+
+    @property
+    def node_id(self) -> str:
+        return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+
+async def candidates(connection: Connection, queries: Sequence[str], most: int) -> list[Candidate]:
+    """Documents by the first query that finds them, those spoken of last first among equals; about `most` are looked at for each query."""
+    rows = await sqlfile.load("search")["candidates"].many(connection, queries=list(queries), most=most)
+    found: dict[uuid.UUID, Candidate] = {}
+    for row in rows:
+        found.setdefault(row[1], Candidate(*row))
+    return list(found.values())
+
+
+async def few(connection: Connection, query: str, queries: Sequence[str], most: int) -> list[Candidate]:
+    """The documents the query finds when they are fewer than `most`, as `candidates` would give them; none when they are more.
+
+    The query is looked up once, and the others are asked of its few documents: cheaper than each of them over the index.
+    """
+    rows = await sqlfile.load("search")["few"].many(connection, query=query, queries=list(queries), most=most)
+    return [Candidate(*row) for row in rows if row[0] is not None]
+
+
+async def counts(connection: Connection, query: str, most: int) -> dict[str, dict[str, int]]:
+    """Facet (type, namespace, platform, tag, owner) → value → documents, of the first `most` documents the query finds."""
+    found: dict[str, dict[str, int]] = {}
+    for facet, value, count in await sqlfile.load("search")["counts"].many(connection, query=query, most=most):
+        found.setdefault(facet, {})[value] = count
+    return found
+
+
+async def said_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Said]]:
+    """What people said of these nodes: descriptions, tags, owners."""
+    rows = await sqlfile.load("search")["said_of"].many(connection, ids=list(ids)) if ids else []
+    return {row[0]: _facts(row[1]) for row in rows}
+
+
+async def simple(
+    connection: Connection,
+    pattern: str,
+    *,
+    kind: str | None,
+    namespace: str | None,
+    before: dt.datetime | str,
+    after: dt.datetime | str,
+    limit: int,
+    most: int,
+) -> list[sqlfile.Row]:
+    """(type, name, last seen, namespace) of datasets and jobs whose name is ILIKE the pattern, by name."""
+    return await sqlfile.load("search")["simple"].many(
+        connection, pattern=pattern, type=kind, namespace=namespace, before=before, after=after, limit=limit, most=most
+    )

@@ -1,0 +1,108 @@
+"""Column lineage out of SQL facets, marked as inferred, with the schemas of the time."""
+
+import json
+from typing import Any
+
+from tests.events import columns, dataset, facet, run_event, schema
+from tests.fixtures.app import Client
+
+WAREHOUSE = "postgres://w:5432"
+
+
+def _send(client: Client, *events: dict[str, Any]) -> None:
+    assert client.post("/api/v1/lineage/batch", json.dumps(list(events)).encode()).status_code == 200
+
+
+def _edges(client: Client, name: str, **asked: Any) -> set[tuple[str, str | None, str | None, str]]:
+    told = client.get(
+        "/api/v2/lineage", node=f"dataset:{WAREHOUSE}:{name}", columns="true", direction="upstream", **asked
+    ).json()
+    return {
+        (e["source"].rsplit(":", 1)[1], e["source_field"], e["target_field"], e["origin"]) for e in told["column_edges"]
+    }
+
+
+def _job(
+    query: str, *, at: str = "2026-01-02T00:00:00Z", run: int = 1, out: dict[str, Any] | None = None, **sql: Any
+) -> dict[str, Any]:
+    return run_event(
+        "COMPLETE", run, "load", [dataset("db.public.orders", WAREHOUSE), dataset("db.public.people", WAREHOUSE)],
+        [out or dataset("db.public.totals", WAREHOUSE)], at=at, job_facets={"sql": facet(query=query, **sql)},
+    )  # fmt: skip
+
+
+ORDERS = {
+    "eventTime": "2026-01-01T00:00:00Z",
+    "producer": "p",
+    "dataset": dataset("db.public.orders", WAREHOUSE, **schema("id", "person", "amount")),
+}
+PEOPLE = {
+    "eventTime": "2026-01-01T00:00:00Z",
+    "producer": "p",
+    "dataset": dataset("db.public.people", WAREHOUSE, **schema("id", "name")),
+}
+QUERY = "insert into totals (who, total) select name, sum(amount) from orders join people on people.id = person group by name"
+
+
+def test_columns_come_from_the_sql(client: Client) -> None:
+    _send(client, ORDERS, PEOPLE, _job(QUERY))
+    assert _edges(client, "db.public.totals") == {
+        ("db.public.people", "name", "who", "PARSED_SQL"),
+        ("db.public.orders", "amount", "total", "PARSED_SQL"),
+        ("db.public.people", "id", None, "PARSED_SQL"),
+        ("db.public.orders", "person", None, "PARSED_SQL"),
+        ("db.public.people", "name", None, "PARSED_SQL"),
+    }
+
+
+def test_what_was_told_is_believed_first(client: Client) -> None:
+    told = dataset("db.public.totals", WAREHOUSE, **columns({"who": [("/told", "x", "DIRECT:IDENTITY")]}))
+    _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))
+    assert {origin for *_, origin in _edges(client, "db.public.totals")} <= {"COLUMN_LINEAGE"}
+
+
+def test_a_bare_query_feeds_the_only_output(client: Client) -> None:
+    """As dbt sends a model."""
+    _send(client, ORDERS, PEOPLE, _job('select id as order_id from "db"."public"."orders"', dialect="postgres"))
+    assert _edges(client, "db.public.totals") == {("db.public.orders", "id", "order_id", "PARSED_SQL")}
+
+
+def test_schemas_are_those_of_the_time(client: Client) -> None:
+    """A column that moved from one table to the other."""
+    later = {"eventTime": "2026-02-01T00:00:00Z", "producer": "p"}
+    _send(
+        client, ORDERS, PEOPLE, _job("insert into totals select amount as a from orders, people", at="2026-01-02T00:00:00Z"),
+        later | {"dataset": dataset("db.public.orders", WAREHOUSE, **schema("id", "person"))},
+        later | {"dataset": dataset("db.public.people", WAREHOUSE, **schema("id", "amount"))},
+    )  # fmt: skip
+    assert _edges(client, "db.public.totals", as_of="2026-01-15T00:00:00Z") == {
+        ("db.public.orders", "amount", "a", "PARSED_SQL")
+    }
+    assert _edges(client, "db.public.totals") == {("db.public.people", "amount", "a", "PARSED_SQL")}
+
+
+def test_a_schema_that_arrives_late_helps(client: Client) -> None:
+    _send(client, _job("insert into totals select amount as a from orders, people"))
+    assert _edges(client, "db.public.totals") == set()
+    _send(client, PEOPLE, ORDERS)
+    assert _edges(client, "db.public.totals") == {("db.public.orders", "amount", "a", "PARSED_SQL")}
+
+
+def test_text_that_is_no_sql_is_no_error(client: Client) -> None:
+    _send(client, ORDERS, PEOPLE, _job("this is no SQL ((( '", dialect="no such dialect"))
+    assert _edges(client, "db.public.totals") == set()
+    _send(client, _job("x" * 600_000, run=2, at="2026-01-03T00:00:00Z"))
+    assert _edges(client, "db.public.totals") == set()
+
+
+def test_tables_go_by_their_other_names(client: Client) -> None:
+    """Spark reports the folder; the SQL says the table's name, which a symlink tells."""
+    link = facet(identifiers=[{"namespace": "hive://m:9083", "name": "shop.orders", "type": "TABLE"}])
+    _send(
+        client,
+        run_event(
+            "COMPLETE", 1, "job", [dataset("/warehouse/x17", **schema("id", "amount"), symlinks=link)], [dataset("db.public.t", WAREHOUSE)],
+            job_facets={"sql": facet(query="insert into t select amount as a from shop.orders", dialect="spark")},
+        ),
+    )  # fmt: skip
+    assert _edges(client, "db.public.t") == {("/warehouse/x17", "amount", "a", "PARSED_SQL")}
