@@ -392,7 +392,7 @@ class DatasetDocument(msgspec.Struct, kw_only=True):
 
 
 class Hits(Shape):
-    hits: list[JobDocument | DatasetDocument]
+    hits: list[Any]
     highlights: list[dict[str, list[str]]]
 
 
