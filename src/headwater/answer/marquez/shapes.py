@@ -392,7 +392,8 @@ class DatasetDocument(msgspec.Struct, kw_only=True):
 
 
 class Hits(Shape):
-    hits: list[JobDocument | DatasetDocument]
+    # A union of shapes without tags has no schema.
+    hits: list[Any]
     highlights: list[dict[str, list[str]]]
 
 
