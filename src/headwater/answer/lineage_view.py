@@ -13,6 +13,7 @@ import msgspec
 from headwater.answer import lineage, node
 from headwater.answer.lineage import AnswerColumnEdge, AnswerEdge, Lineage
 from headwater.errors import InvalidQuestion
+from headwater.graph.explicit import feeds
 from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
@@ -236,12 +237,17 @@ class _Drawing:
         """Jobs with explicit lineage among those that are passed: (input, output) pairs that one feeds the other of."""
         by_row = {self.ids[id_]: id_ for id_ in self.nodes}
         told = await edge_store.explicit_pairs(self.connection, {self.ids[id_] for id_ in passed}, self.moment)
+        inputs: dict[str, list[str]] = {}
+        outputs: dict[str, list[str]] = {}
+        for flow in self.flows:
+            inputs.setdefault(flow.target, []).append(flow.source)
+            outputs.setdefault(flow.source, []).append(flow.target)
         return {
             by_row[job]: {
-                (by_row[source], by_row[target])
-                for target, sources in targets.items()
-                for source in sources
-                if source in by_row and target in by_row
+                (source, target)
+                for source in inputs.get(by_row[job], ())
+                for target in outputs.get(by_row[job], ())
+                if feeds(targets, job, self.ids[source], self.ids[target])
             }
             for job, targets in told.items()
         }
