@@ -392,6 +392,7 @@ class DatasetDocument(msgspec.Struct, kw_only=True):
 
 
 class Hits(Shape):
+    # A union of shapes without tags has no schema.
     hits: list[Any]
     highlights: list[dict[str, list[str]]]
 
