@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import audit, backup, datasets, lineage, local, maintenance, runs, sql
+from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -45,6 +46,7 @@ program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
+program.add_typer(identity, name="identity")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

@@ -36,7 +36,7 @@ async def rebuild(
             known.learn(rows)
             done += len(page)
             progress(done, total)
-        await server_state.rebuilt(connection)
+        await server_state.rebuilt(connection, state.rules)
     return done
 
 

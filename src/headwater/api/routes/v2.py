@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer import catalog, find, health, lineage, runs
+from headwater.answer import catalog, find, health, identity, lineage, runs
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -117,6 +117,12 @@ async def near_misses(state: State) -> health.NearMisses:
     return await health.near_misses(state.database)
 
 
+@get("/identity/try")
+async def try_identity(state: State, namespace: Text, name: Text) -> identity.Placement:
+    """Where a dataset told by this name would go, and why."""
+    return await identity.place(state.database, namespace, name)
+
+
 router = Router(
     "/api/v2",
     route_handlers=[
@@ -132,6 +138,7 @@ router = Router(
         status,
         producers,
         near_misses,
+        try_identity,
     ],
     tags=["Headwater"],
 )
