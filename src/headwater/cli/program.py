@@ -20,6 +20,7 @@ from headwater.cli import (
     search,
     sql,
 )
+from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -80,6 +81,7 @@ program.command("receipts")(receipts.receipts)
 metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
+program.add_typer(identity, name="identity")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

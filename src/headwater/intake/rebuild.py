@@ -39,7 +39,7 @@ async def rebuild(
             progress(done, total)
         await manual.replay(connection, Identity(state.rules))
         await search.refresh_all(connection)
-        await server_state.rebuilt(connection)
+        await server_state.rebuilt(connection, state.rules)
     return done
 
 

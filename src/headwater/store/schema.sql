@@ -51,7 +51,11 @@ create table server_state (
   only_one       boolean primary key default true check (only_one),
   generation     int     not null default 1,
   identity       jsonb   not null default '[]',
-  rebuild_needed boolean not null default false
+  rebuild_needed boolean not null default false,
+  -- `identity_behind`: the rules changed and no rebuild has applied them to the past yet.
+  identity_behind boolean not null default false,
+  -- Events before this time were dropped from the log: a rebuild cannot make again what they told.
+  log_dropped_before timestamptz
 );
 insert into server_state (rebuild_needed) select exists (select 1 from events);
 
