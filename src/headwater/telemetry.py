@@ -37,6 +37,14 @@ class RebuildStarted(LogEvent, frozen=True):
     """A migration emptied the projections; they are made again from the log before the server answers."""
 
 
+class EventRefused(LogEvent, frozen=True):
+    """One event of a batch that the database would not take. `digest` is its identity, in hex."""
+
+    level = logging.ERROR
+    digest: str
+    error: str
+
+
 class RequestFailed(LogEvent, frozen=True):
     level = logging.ERROR
     path: str

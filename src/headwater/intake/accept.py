@@ -95,16 +95,30 @@ class Intake:
             items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
-        good: list[Item] = []
+        good: list[tuple[int, Item]] = []
         refused: list[Refused] = []
         for index, item in enumerate(items):
             try:
-                good.append(_item(bytes(item)))
+                good.append((index, _item(bytes(item))))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
-        receipts = await self._write(good) if good else []
+        receipts = await self._standing_alone(good, refused) if good else []
+        refused.sort(key=lambda one: one.index)
         _measure(receipts, len(refused))
         return Accepted(receipts, refused)
+
+    async def _standing_alone(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> list[Receipt]:
+        """Write them; where the database refuses, look for the one it refuses by halves, and keep its neighbours."""
+        try:
+            return await self._write([item for _, item in items])
+        except DatabaseRefused as error:
+            if len(items) == 1:
+                telemetry.say(telemetry.EventRefused(items[0][1].digest.hex(), error.message))
+                refused.append(Refused(items[0][0], "the database refused this event; the server's log says more"))
+                return []
+            half = len(items) // 2
+            first = await self._standing_alone(items[:half], refused)
+            return first + await self._standing_alone(items[half:], refused)
 
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
         """Append and project, all or nothing; one receipt for each item, in order."""

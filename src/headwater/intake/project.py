@@ -21,7 +21,7 @@ from headwater.model import version
 from headwater.model.event import DatasetReport, Event, Facets, Warning
 from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
-from headwater.model.names import DatasetName, JobName
+from headwater.model.names import LONGEST, DatasetName, JobName, bounded
 from headwater.model.run import RunState, state_of
 from headwater.model.user import user_of
 
@@ -226,6 +226,9 @@ class _Projection:
         told += self.decoded("subset", here.get("subset"), "subset") or []
         for one in told:
             text = msgspec.json.encode(one, order="deterministic").decode()
+            if len(text.encode()) > LONGEST:
+                # An index holds it, with JSON's escapes.
+                text = msgspec.json.encode({"part": bounded(text, 200)}).decode()
             self.add("upsert_report_subsets", job, report, dataset, direction, text, self.at)
 
     def version_row(

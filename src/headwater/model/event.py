@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.errors import InvalidEvent
 from headwater.model import version
-from headwater.model.names import DatasetName, JobName, normalised
+from headwater.model.names import LONGEST, DatasetName, JobName, bounded, normalised
 
 Facets = dict[str, msgspec.Raw]
 
@@ -98,6 +98,8 @@ class _PlainEvent(msgspec.Struct, rename="camel"):
 
 
 _plain = msgspec.json.Decoder(_PlainEvent)
+# Of so many characters there is nothing to cut, whatever they are.
+_SHORT = LONGEST // 4
 
 
 def _read_plain(body: bytes) -> Event | None:
@@ -107,6 +109,10 @@ def _read_plain(body: bytes) -> Event | None:
     try:
         told = _plain.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    try:
+        time = told.event_time.astimezone(dt.UTC)
+    except OverflowError:
         return None
     reports = [*told.inputs, *told.outputs]
     facets = [
@@ -122,16 +128,16 @@ def _read_plain(body: bytes) -> Event | None:
     ]
     if (
         told.event_time.tzinfo is None
-        or not all(text and not text.isspace() for text in names)
+        or not all(text and not text.isspace() and len(text) <= _SHORT for text in names)
         or any(
-            bytes(raw)[:1] != b"{" or key in _FACET_ALIASES or not key.strip()
+            bytes(raw)[:1] != b"{" or key in _FACET_ALIASES or not key.strip() or len(key) > _SHORT
             for some in facets
             for key, raw in some.items()
         )
     ):
         return None
     return Event(
-        "run", told.event_time.astimezone(dt.UTC), told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
+        "run", time, told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
         None, told.run.facets, told.job.facets,
         [DatasetReport(normalised(one.namespace, one.name), one.facets, one.input_facets) for one in told.inputs],
         [DatasetReport(normalised(one.namespace, one.name), one.facets, one.output_facets) for one in told.outputs],
@@ -166,15 +172,25 @@ class _Reader:
             value = value.replace("\0", "�")
         return value if value and value.strip() else None
 
+    def name(self, raw: msgspec.Raw | None, where: str) -> str | None:
+        """A text that is looked up by: no longer than an index takes."""
+        text = self.text(raw, where)
+        return None if text is None else self.kept(text, where)
+
+    def kept(self, text: str, where: str) -> str:
+        if (short := bounded(text)) is not text:
+            self.warn("long_name", where, f"{where} is over {LONGEST} bytes; kept as its beginning and a digest")
+        return short
+
     def facets(self, raw: msgspec.Raw | None, where: str) -> Facets:
         facets: Facets = {}
         for key, body in (self.part(raw, _objects, where, "an object") or {}).items():
             if bytes(body) == b"null" or not key.strip():
                 continue
             if bytes(body).lstrip()[:1] != b"{":
-                self.warn("wrong_type", f"{where}.{key}", f"facet {key!r} should be an object; kept in the log only")
+                self.warn("wrong_type", f"{where}.{bounded(key)}", f"facet {bounded(key)!r} should be an object; kept in the log only")
                 continue
-            facets[_FACET_ALIASES.get(key, key).replace("\0", "�")] = body
+            facets[self.kept(_FACET_ALIASES.get(key, key).replace("\0", "�"), where)] = body
         return facets
 
     def datasets(self, raw: msgspec.Raw | None, where: str, here: str) -> list[DatasetReport]:
@@ -187,8 +203,8 @@ class _Reader:
         return found
 
     def dataset(self, parts: Facets, where: str, here: str) -> DatasetReport | None:
-        namespace = self.text(parts.get("namespace"), f"{where}.namespace")
-        name = self.text(parts.get("name"), f"{where}.name")
+        namespace = self.name(parts.get("namespace"), f"{where}.namespace")
+        name = self.name(parts.get("name"), f"{where}.name")
         if namespace is None or name is None:
             self.warn("dataset_without_name", where, f"{where} has no namespace or no name; it cannot be placed")
             return None
@@ -253,7 +269,7 @@ def _read_patiently(readable: bytes, *, broken: bool) -> Event:
     job = reader.part(top.get("job"), _objects, "job", "an object")
     dataset = reader.part(top.get("dataset"), _objects, "dataset", "an object")
     job_name = _job_name(reader, job) if job is not None and (run is not None or dataset is None) else None
-    producer = reader.text(top.get("producer"), "producer")
+    producer = reader.name(top.get("producer"), "producer")
     if producer is None:
         reader.warn("no_producer", "producer", "no producer; OpenLineage requires one")
         producer = ""
@@ -289,7 +305,7 @@ def _read_patiently(readable: bytes, *, broken: bool) -> Event:
 
 
 def _job_name(reader: _Reader, job: Facets) -> JobName | None:
-    namespace, name = reader.text(job.get("namespace"), "job.namespace"), reader.text(job.get("name"), "job.name")
+    namespace, name = reader.name(job.get("namespace"), "job.namespace"), reader.name(job.get("name"), "job.name")
     return JobName(namespace, name) if namespace and name else None
 
 

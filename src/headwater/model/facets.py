@@ -9,7 +9,7 @@ import datetime as dt
 import msgspec
 
 from headwater.model.lineage import ColumnInput, Transformation
-from headwater.model.names import DatasetName, JobName, normalised
+from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
 
 # Facets that hold a stream's position, where no `version` facet does.
@@ -230,7 +230,7 @@ def parent(body: bytes) -> tuple[Parent, Parent | None]:
 
 
 def _reference(reference: _Reference) -> Parent:
-    return Parent(clean(reference.run.run_id), JobName(clean(reference.job.namespace), clean(reference.job.name)))
+    return Parent(clean(reference.run.run_id), job_name(clean(reference.job.namespace), clean(reference.job.name)))
 
 
 def external_version(body: bytes) -> str:
@@ -316,7 +316,7 @@ def _entry(entry: _LineageEntry) -> LineageEntry:
     target: DatasetName | JobName | None = None
     if entry.namespace and entry.name:
         if entry.type.upper() == "JOB":
-            target = JobName(clean(entry.namespace), clean(entry.name))
+            target = job_name(clean(entry.namespace), clean(entry.name))
         else:
             target = normalised(clean(entry.namespace), clean(entry.name))
     elif entry.type.upper() != "JOB" and (entry.namespace or entry.name):
@@ -336,7 +336,7 @@ def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
             continue  # an identity-less JOB only attaches transformations to the event's own job
         source: DatasetName | JobName
         if item.type.upper() == "JOB":
-            source = JobName(clean(item.namespace), clean(item.name))
+            source = job_name(clean(item.namespace), clean(item.name))
         else:
             source = normalised(clean(item.namespace), clean(item.name))
         made = tuple(_transformation(t) for t in item.transformations or [])
@@ -347,7 +347,7 @@ def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
 def symlinks(body: bytes) -> list[Symlink]:
     """Other names of the dataset that carries the facet."""
     return [
-        Symlink(normalised(clean(one.namespace), clean(one.name)), clean(one.type or "").upper())
+        Symlink(normalised(clean(one.namespace), clean(one.name)), bounded(clean(one.type or "").upper()))
         for one in _symlinks.decode(body).identifiers or []
         if one.namespace.strip() and one.name.strip()
     ]
@@ -372,7 +372,7 @@ def _time(text: str | None) -> dt.datetime | None:
 def data_source(body: bytes) -> tuple[str, str] | None:
     """Name and address of the source a dataset is in."""
     read = _data_source.decode(body)
-    return (clean(read.name), clean(read.uri or "")) if read.name else None
+    return (bounded(clean(read.name)), bounded(clean(read.uri or ""))) if read.name else None
 
 
 def lifecycle(body: bytes) -> str | None:

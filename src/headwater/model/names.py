@@ -4,6 +4,7 @@ The one place that knows how a location becomes (namespace, name), which spellin
 shortened for people. Sources: the OpenLineage naming page, and the spellings real producers use beside it.
 """
 
+import hashlib
 import os.path
 import re
 from urllib.parse import unquote, urlsplit
@@ -24,6 +25,21 @@ SCHEME_ALIASES = {
 _OBJECT_STORES = frozenset({"s3", "gs"})
 _PARTITION = re.compile(r"^[^/=]+=[^/]*$")
 _DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "db2": 50000, "redshift": 5439}
+
+
+# Bytes of UTF-8. PostgreSQL's indexes take rows of 2,704 bytes, and a namespace and a name share one.
+LONGEST = 1200
+
+
+def bounded(text: str, longest: int = LONGEST) -> str:
+    """The text if it is at most `longest` bytes, else its beginning and a digest of the whole. Idempotent; what differed still does."""
+    if len(text) * 4 <= longest:
+        return text
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) <= longest:
+        return text
+    digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return raw[: longest - len(digest) - 3].decode("utf-8", "ignore") + "…" + digest
 
 
 class DatasetName(msgspec.Struct, frozen=True, order=True):
@@ -52,7 +68,7 @@ def normalised(namespace: str, name: str) -> DatasetName:
     """The one spelling of a dataset's name: scheme aliases resolved, slashes settled.
 
     Idempotent. Only what is certain is changed: `s3a://b` is `s3://b`, `file://` and `file:///` are `file`, a trailing slash goes,
-    an object key loses its leading slash. Anything else stays as it came.
+    an object key loses its leading slash; what no index takes is cut (`bounded`). Anything else stays as it came.
     """
     scheme, separator, rest = namespace.partition("://")
     if separator:
@@ -65,7 +81,12 @@ def normalised(namespace: str, name: str) -> DatasetName:
         name = name.rstrip("/") or "/"
         if scheme in _OBJECT_STORES:
             name = name.lstrip("/") or "/"
-    return DatasetName(namespace, name)
+    return DatasetName(bounded(namespace), bounded(name))
+
+
+def job_name(namespace: str, name: str) -> JobName:
+    """A job's name as it is kept: no longer than an index takes."""
+    return JobName(bounded(namespace), bounded(name))
 
 
 def is_path(namespace: str) -> bool:

@@ -369,26 +369,24 @@ class SearchResults(Shape):
     results: list[SearchResult]
 
 
-class JobDocument(msgspec.Struct, kw_only=True):
-    """What is known of a job, as Marquez's search index keeps it (its keys are half camel, half snake)."""
+class Document(msgspec.Struct, kw_only=True):
+    """What is known of a job or a dataset, as Marquez's search index keeps it (its keys are half camel, half snake)."""
 
     run_id: str | None
     event_type: str | None = msgspec.field(name="eventType")
     name: str
-    type: str
     namespace: str
     facets: Facets
+
+
+class JobDocument(Document, kw_only=True):
+    type: str
     run_facets: Facets = msgspec.field(name="runFacets")
 
 
-class DatasetDocument(msgspec.Struct, kw_only=True):
-    run_id: str | None
-    event_type: str | None = msgspec.field(name="eventType")
-    name: str
-    namespace: str
+class DatasetDocument(Document, kw_only=True):
     input_facets: Facets = msgspec.field(name="inputFacets")
     output_facets: Facets = msgspec.field(name="outputFacets")
-    facets: Facets
 
 
 class Hits(Shape):
