@@ -295,6 +295,8 @@ class FieldData(Shape):
 
 
 class Node(Shape):
+    """`data` is a JobData or a DatasetData."""
+
     id: str
     type: str
     data: Any
@@ -304,6 +306,18 @@ class Node(Shape):
 
 class Lineage(Shape):
     graph: list[Node]
+
+
+class FieldNode(Shape):
+    id: str
+    type: str
+    data: FieldData
+    in_edges: list[Edge]
+    out_edges: list[Edge]
+
+
+class ColumnGraph(Shape):
+    graph: list[FieldNode]
 
 
 class UpstreamJob(Shape):
@@ -391,8 +405,13 @@ class DatasetDocument(msgspec.Struct, kw_only=True):
     facets: Facets
 
 
-class Hits(Shape):
-    hits: list[JobDocument | DatasetDocument]
+class JobHits(Shape):
+    hits: list[JobDocument]
+    highlights: list[dict[str, list[str]]]
+
+
+class DatasetHits(Shape):
+    hits: list[DatasetDocument]
     highlights: list[dict[str, list[str]]]
 
 
