@@ -241,3 +241,8 @@ def test_limits(client: Any, path: str, limit: str, status: int, reply: dict[str
 def test_malformed_json_is_400(client: Any) -> None:
     assert client.post("/api/v1/lineage", b"{").status_code == 400
     assert json.loads(client.post("/api/v1/lineage", b"[]").content)["message"]
+
+
+def test_every_address_is_described(client: Any) -> None:
+    paths = client.get("/schema/openapi.json").json()["paths"]
+    assert {"/api/v1/lineage", "/api/v1/column-lineage", "/api/v1/jobs", "/api/v2beta/search/jobs"} <= paths.keys()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.answer import node, run_log
-from headwater.answer.marquez import columns, naming, runs, said, shapes
+from headwater.answer.marquez import columns, hashes, naming, runs, said, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store import column_evidence, marquez_runs
@@ -216,7 +216,7 @@ def _version(
         "tags": said_by_facets.tags(facets.get("tags"), words),
         "lifecycle_state": lifecycle,
         "description": said_by_facets.description(facets, words),
-        "current_schema_version": str(shapes.schema_version(name, fields)) if fields else None,
+        "current_schema_version": str(hashes.schema_version(name, fields)) if fields else None,
         "created_by_run": run,
         "facets": node.verbatim(facets),
     }

@@ -73,24 +73,25 @@ def _midnight(day: dt.date | None) -> dt.datetime | None:
     return None if day is None else dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
 
 
-async def documents(database: Database, words: str, type_: str) -> shapes.Hits:
-    """What the search index of Marquez would hold of the JOBs or DATASETs that have the words, best first, and where they have them.
+async def job_documents(database: Database, words: str) -> shapes.JobHits:
+    """What the search index of Marquez would hold of the jobs that have the words, best first, and where they have them.
 
-    The words are looked for in names, columns, tags, owners, descriptions and SQL, misspelt or not; at most 50 are shown.
+    The words are looked for in names, tags, owners, descriptions and SQL, misspelt or not; at most 50 jobs are shown.
     """
-    results = (await everywhere.search(database, words, type=type_, limit=_DOCUMENTS)).results
+    found = (await everywhere.search(database, words, type="JOB", limit=_DOCUMENTS)).results
     async with database.snapshot() as connection:
-        if type_ == "JOB":
-            ids = [version.job_id(JobName(one.namespace, one.name)) for one in results]
-            documents_: list[shapes.JobDocument | shapes.DatasetDocument] = [*await _jobs(connection, ids)]
-        else:
-            ids = [version.dataset_id(DatasetName(one.namespace, one.name)) for one in results]
-            documents_ = [
-                *await _datasets(
-                    connection, ids, [shapes.DatasetId(namespace=r.namespace, name=r.name) for r in results]
-                )
-            ]
-    return shapes.Hits(hits=documents_, highlights=[_marked(one.highlights) for one in results])
+        hits = await _jobs(connection, [version.job_id(JobName(one.namespace, one.name)) for one in found])
+    return shapes.JobHits(hits=hits, highlights=[_marked(one.highlights) for one in found])
+
+
+async def dataset_documents(database: Database, words: str) -> shapes.DatasetHits:
+    """Likewise of datasets, in the names of their columns too."""
+    found = (await everywhere.search(database, words, type="DATASET", limit=_DOCUMENTS)).results
+    names = [shapes.DatasetId(namespace=one.namespace, name=one.name) for one in found]
+    async with database.snapshot() as connection:
+        ids = [version.dataset_id(DatasetName(one.namespace, one.name)) for one in found]
+        hits = await _datasets(connection, ids, names)
+    return shapes.DatasetHits(hits=hits, highlights=[_marked(one.highlights) for one in found])
 
 
 async def _jobs(connection: Connection, ids: Sequence[uuid.UUID]) -> list[shapes.JobDocument]:
