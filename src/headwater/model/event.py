@@ -191,7 +191,11 @@ class _Reader:
             if bytes(body) == b"null" or not key.strip():
                 continue
             if bytes(body).lstrip()[:1] != b"{":
-                self.warn("wrong_type", f"{where}.{bounded(key)}", f"facet {bounded(key)!r} should be an object; kept in the log only")
+                self.warn(
+                    "wrong_type",
+                    f"{where}.{bounded(key)}",
+                    f"facet {bounded(key)!r} should be an object; kept in the log only",
+                )
                 continue
             facets[self.kept(_FACET_ALIASES.get(key, key).replace("\0", "�"), where)] = body
         return facets

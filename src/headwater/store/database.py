@@ -36,6 +36,9 @@ class Database:
             max_size=pool_size,
             open=False,
             timeout=10.0,
+            # The pool waits twice as long before each next attempt, up to this; then the next request begins anew. Without it PostgreSQL
+            # would be back for minutes before anybody notices.
+            reconnect_timeout=2.0,
             configure=_configure,
             kwargs={
                 "autocommit": True,
