@@ -92,7 +92,7 @@ def whole(number: int) -> dict[str, Any]:
         "subset": facet(outputCondition={"type": "partition", "partitions": [{"dimensions": {"day": "2026-01-01"}}]}),
     }
     source["inputFacets"] = {"subset": facet(inputCondition={"type": "location", "locations": ["/in/a"]})}
-    told = run_event(
+    return run_event(
         "COMPLETE",
         number,
         "job",
@@ -113,7 +113,6 @@ def whole(number: int) -> dict[str, Any]:
             "ownership": facet(owners=[{"name": "team"}]),
         },
     )
-    return told
 
 
 def declared(number: int) -> dict[str, Any]:

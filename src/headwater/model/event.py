@@ -114,7 +114,7 @@ def _read_plain(body: bytes) -> Event | None:
     except (ValueError, OverflowError, RecursionError):
         return None
     try:
-        time = told.event_time.astimezone(dt.UTC)
+        time = at
     except OverflowError:
         return None
     reports = [*told.inputs, *told.outputs]
