@@ -113,10 +113,6 @@ def _read_plain(body: bytes) -> Event | None:
         at = time.astimezone(dt.UTC)
     except (ValueError, OverflowError, RecursionError):
         return None
-    try:
-        time = at
-    except OverflowError:
-        return None
     reports = [*told.inputs, *told.outputs]
     facets = [
         told.run.facets,
@@ -140,7 +136,7 @@ def _read_plain(body: bytes) -> Event | None:
     ):
         return None
     return Event(
-        "run", time, told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
+        "run", at, told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
         None, told.run.facets, told.job.facets,
         [DatasetReport(normalised(one.namespace, one.name), one.facets, one.input_facets) for one in told.inputs],
         [DatasetReport(normalised(one.namespace, one.name), one.facets, one.output_facets) for one in told.outputs],
