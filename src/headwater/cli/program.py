@@ -7,6 +7,7 @@ import typer
 from headwater.cli import audit, backup, datasets, lineage, local, maintenance, runs, sql
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
+from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
 
@@ -47,6 +48,7 @@ program.command("datasets")(datasets.datasets)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
+program.add_typer(retention, name="retention")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
