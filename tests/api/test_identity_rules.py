@@ -54,8 +54,8 @@ def test_rules_without_sense_are_refused_and_change_nothing(server: Any) -> None
 
 
 def test_only_an_admin_may(served: Make, key: Any) -> None:
-    server = served(access={"mode": "keys"})
     write, read = key("write").key, key("read").key
+    server = served(access={"mode": "keys"})
     assert server.get("/api/v2/admin/identity", write).status_code == 403
     assert server.ask("PUT", "/api/v2/admin/identity", write, json=RULES).status_code == 403
     assert server.get("/api/v2/identity/try", read, params={"namespace": "file", "name": "/x"}).status_code == 200

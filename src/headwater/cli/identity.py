@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,9 +146,9 @@ def _parted(name: str) -> tuple[str, str]:
     scheme, separator, rest = name.partition("://")
     if name.startswith("dataset:"):
         readings = [one for one in node_id_readings(name) if isinstance(one, DatasetName)]
-        # A namespace is an address as far as it looks like one: the last reading whose name has no `//` before it.
+        # An address and its port belong to the namespace.
         if readings:
-            best = next((one for one in readings if not one.name.startswith("//")), readings[-1])
+            best = next((one for one in readings if not re.match(r"//|\d+:", one.name)), readings[-1])
             return best.namespace, best.name
     elif separator:
         host, slash, path = rest.partition("/")

@@ -396,8 +396,12 @@ create index audit_by_time on audit (at desc, id desc);
 create index audit_by_actor on audit (actor, at desc);
 create index audit_by_target on audit (target, at desc) where target is not null;
 
-create function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
+-- As before, but for one: a transaction that says it is retention may delete. Nothing may update or truncate.
+create or replace function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
 begin
+  if tg_op = 'DELETE' and current_setting('headwater.retention', true) = 'audit' then
+    return null;
+  end if;
   raise exception 'the audit log is only ever added to';
 end
 $$;
@@ -469,3 +473,12 @@ where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
   and (e.manual or not e.declared or not exists (
     select 1 from jobs child join edges seen on seen.job_id = child.id
     where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
+
+-- What became of each kind of record the last time retention looked at it.
+create table retention (
+  kind    text primary key,
+  at      timestamptz not null default clock_timestamp(),
+  before  timestamptz not null,
+  deleted bigint      not null,
+  error   text
+);
