@@ -20,6 +20,7 @@
     ├── TooSlow                    too_slow             retryable: the body did not arrive in time
     ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
     ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
+    ├── LogIncomplete              log_incomplete       a rebuild that would lose what retention dropped from the log
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
@@ -122,6 +123,10 @@ class TimedOut(HeadwaterError):
 
 class RestoreRefused(HeadwaterError):
     code = "restore_refused"
+
+
+class LogIncomplete(HeadwaterError):
+    code = "log_incomplete"
 
 
 class DatabaseRefused(HeadwaterError):

@@ -95,6 +95,16 @@ class MetadataSettings(BaseModel):
     strict_tags: bool = Field(False, description="People may use only tags that are defined.")
 
 
+class RetentionSettings(BaseModel):
+    """How long what is kept. Without a number it is kept for ever."""
+
+    events_days: int | None = Field(None, ge=1, description="Months of the event log that are older are dropped.")
+    runs_days: int | None = Field(None, ge=1, description="Older runs go, but for the last of each job.")
+    warnings_days: int | None = Field(None, ge=1, description="Warnings about older events go.")
+    audit_days: int | None = Field(None, ge=1, description="Older rows of the audit log go.")
+    every_minutes: float = Field(60.0, gt=0, description="How often a server looks, more or less.")
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
@@ -111,6 +121,7 @@ class Settings(BaseSettings):
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
+    retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -78,6 +78,21 @@ class AuditLost(LogEvent, frozen=True):
     error: str
 
 
+class RetentionDone(LogEvent, frozen=True):
+    """What was older than it is kept is gone."""
+
+    kind: str
+    deleted: int
+
+
+class RetentionFailed(LogEvent, frozen=True):
+    """One kind of record could not be deleted this time; the next time tries again."""
+
+    level = logging.WARNING
+    kind: str
+    error: str
+
+
 class TracesOff(LogEvent, frozen=True):
     """Traces were asked for and cannot be sent."""
 

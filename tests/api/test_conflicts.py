@@ -5,9 +5,6 @@ from typing import Any
 from tests.api.test_lineage import send
 from tests.events import RUN, columns, dataset, facet, parent, run_event
 
-from headwater.model.names import DatasetName, JobName
-from headwater.model.version import dataset_id, job_id
-
 
 def ask(client: Any, **question: Any) -> dict[str, Any]:
     reply = client.get("/api/v2/conflicts", **question)
@@ -104,17 +101,10 @@ def test_a_package_and_its_children(client: Any) -> None:
     assert kinds(ask(client)) == {("declared_not_observed", "/never", "p"), ("observed_not_declared", "/extra", "p")}
 
 
-def test_an_edge_that_a_person_drew_and_no_run_was_seen_doing(client: Any, database: Any, run: Any) -> None:
+def test_an_edge_that_a_person_drew_and_no_run_was_seen_doing(client: Any, people: Any) -> None:
     send(client, run_event("COMPLETE", 1, "a", ["/in"], ["/out"]), run_event("COMPLETE", 2, "b", ["/drawn"], []))
-
-    async def draw() -> None:
-        async with database.connection() as connection:
-            await connection.execute(
-                "insert into edges (dataset_id, job_id, direction, first_at, declared, manual) values (%s, %s, 'in', '2026-01-01', true, true)",
-                (dataset_id(DatasetName("file", "/drawn")), job_id(JobName("test", "a"))),
-            )
-
-    run(draw())
+    people.put("edges", body={"source": "dataset:file:/drawn", "target": "job:test:a"})
+    people.put("edges", body={"source": "dataset:file:/in", "target": "job:test:a"})
     answer = ask(client, node="job:test:a")
     assert kinds(answer) == {("manual_not_observed", "/drawn", "a")}
     assert [(c["origin"], c["says"]) for c in answer["conflicts"][0]["claims"]] == [
@@ -122,6 +112,7 @@ def test_an_edge_that_a_person_drew_and_no_run_was_seen_doing(client: Any, datab
         ("MANUAL", "CLAIMS"),
     ]
     assert kinds(ask(client, node="dataset:file:/drawn")) == {("manual_not_observed", "/drawn", "a")}
+    assert ask(client, node="job:test:a", as_of="2026-01-02T00:00:00Z")["conflicts"] == []
 
 
 def test_page_by_page(client: Any) -> None:

@@ -209,6 +209,22 @@ def test_groups(client: Any) -> None:
     assert (group["datasets"], group["jobs"], group["members"]) == (2, 0, ["dataset:file:/x/z", "dataset:file:/x/y"])
 
 
+def test_what_people_say_groups_and_filters_too(client: Any, people: Any) -> None:
+    chain(client, 1)
+    people.put("datasets", "file", "/1", "tags", "gold")
+    people.put("jobs", "test", "j1", "owners", "ada")
+    people.put("edges", body={"source": "dataset:file:/1", "target": "dataset:dash:sales"})
+    assert edges(ask(client, "dataset:file:/0", tag="gold")) == {("/0", "/1"): (1, 1)}
+    assert {g["key"] for g in ask(client, "dataset:file:/0", group="owner")["groups"]} == {"ada", None}
+    drawn = ask(client, "dataset:file:/1", origin="manual")
+    assert {e["origin"] for e in drawn["edges"]} == {"MANUAL"}
+    assert {n["id"] for n in drawn["nodes"]} == {
+        "dataset:file:/1",
+        "job:manual:file:/1 -> dash:sales",
+        "dataset:dash:sales",
+    }
+
+
 def test_what_is_inside_a_group_is_capped_and_said(client: Any) -> None:
     send(client, run_event("COMPLETE", 1, "wide", [f"/i{n}" for n in range(70)], [dataset("t", "db")]))
     answer = ask(client, "dataset:db:t", group="namespace")

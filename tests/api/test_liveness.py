@@ -53,7 +53,7 @@ def test_a_batch_run_far_over_its_usual_time_and_silent_is_stalled(client: Any) 
         run_event("START", 91, "batch", at=ago(hours=6)),
         run_event("RUNNING", 91, "batch", at=ago(minutes=1)),
         # Has only just begun.
-        run_event("START", 92, "batch", at=ago(minutes=20)),
+        run_event("START", 92, "batch", at=ago(minutes=30)),
     )
     assert [run(client, i)["stalled"] for i in (90, 91, 92)] == [True, False, False]
     assert "its runs usually take 12 min" in run(client, 90)["stalled_reason"]

@@ -310,3 +310,17 @@ def test_reading_many_costs_the_same_statements_as_one(known: Client, people: Pe
             people.get("datasets", limit=limit)
         counts.append(len(counted))
     assert counts[0] == counts[1]
+
+
+def test_whoever_came_with_a_key_is_the_author(served: Any, key: Any) -> None:
+    """Whatever name is said beside it; and who may only read says nothing."""
+    server = served(access={"mode": "keys", "admin_key": "a secret that is long enough to be one"})
+    writer = key("write")
+    where = "/api/v2/metadata/namespaces/n"
+    body = {"owner": "ops"}
+    assert server.ask("PUT", where, key("read").key, json=body).status_code == 403
+    (reply,) = server.ask("PUT", where, writer.key, json=body, params={"as": "somebody else"}).json()
+    assert reply["author"] == writer.name
+    assert server.ask("PUT", "/api/v1/namespaces/m", writer.key, json={"ownerName": "ops"}).status_code == 200
+    said = server.get("/api/v2/changes", writer.key).json()["changes"]
+    assert {one["author"] for one in said} == {writer.name}

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from tests.api.test_lineage import chain, send
-from tests.events import columns, dataset, facet, parent, run_event
+from tests.api.test_lineage import ask as lineage
+from tests.api.test_lineage import chain, hops, send
+from tests.events import columns, dataset, facet, parent, run_event, schema
 
 
 def ask(client: Any, source: str, target: str, **question: Any) -> dict[str, Any]:
@@ -93,6 +94,43 @@ def test_explicit_lineage_is_kept_to(client: Any) -> None:
     assert ways(ask(client, "dataset:file:/i1", "dataset:file:/o2")) == {("/i1", "b", "/detour", "c", "/o2")}
     assert ways(ask(client, "dataset:file:/i1", "job:test:a")) == {("/i1", "a")}
     assert ways(ask(client, "job:test:a", "dataset:file:/o2")) == {("a", "/o2")}
+
+
+def test_what_explicit_lineage_does_not_mention(client: Any) -> None:
+    """An output that no entry is about is fed by inputs that none mentions; the walk says the same."""
+    entries = [
+        {"namespace": "file", "name": "/o1", "type": "DATASET", "inputs": [{"namespace": "file", "name": "/i1", "type": "DATASET"}]}
+    ]  # fmt: skip
+    send(
+        client,
+        run_event("COMPLETE", 1, "a", ["/i1", "/i2"], ["/o1", "/o2"], job_facets={"lineage": facet(entries=entries)}),
+    )
+    feeds = {("/i1", "/o1"), ("/i2", "/o2")}
+    for source in ("/i1", "/i2"):
+        down = hops(lineage(client, f"dataset:file:{source}", direction="downstream"))
+        for target in ("/o1", "/o2"):
+            found = ask(client, f"dataset:file:{source}", f"dataset:file:{target}", direction="downstream")["total"]
+            assert (found == 1) == ((source, target) in feeds) == (target in down)
+    shown = lineage(client, "dataset:file:/o2", type="dataset")
+    assert [(e["source"], e["target"]) for e in shown["edges"]] == [("dataset:file:/i2", "dataset:file:/o2")]
+
+
+def test_columns_that_only_the_sql_tells(client: Any) -> None:
+    said = {"sql": facet(query="insert into out select a as z from raw", dialect="postgres")}
+    send(
+        client,
+        run_event(
+            "COMPLETE",
+            1,
+            "j",
+            [dataset("raw", "db", **schema("a", "b"))],
+            [dataset("out", "db", **schema("z"))],
+            job_facets=said,
+        ),
+    )
+    found = ask(client, "dataset:db:raw", "dataset:db:out", from_field="a", to_field="z")
+    assert ways(found) == {("raw", "j", "out")}
+    assert ask(client, "dataset:db:raw", "dataset:db:out", from_field="b", to_field="z")["total"] == 0
 
 
 def test_columns(client: Any) -> None:

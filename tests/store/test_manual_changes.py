@@ -137,7 +137,7 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
         await Intake(database).one(json.dumps(run_event("START", 1, "one", NAMES, ["/b"])).encode())
         for part in (order[:cut], order[cut:]):
             async with database.transaction() as connection:
-                await projections.lock_names(connection)
+                await projections.alone(connection)
                 merged: dict[str, list[Any]] = {}
                 for one in part:
                     for query, given in one.items():

@@ -15,6 +15,7 @@ import msgspec
 from headwater.answer import inferred, node
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store import edges as edge_store
@@ -167,16 +168,9 @@ def _passes(
     """
     if told is None or via is None:
         return True
-    mentioned = set().union(*told.values())
-
-    def feeds(source: uuid.UUID, target: uuid.UUID) -> bool:
-        if target in told:
-            return source in told[target]
-        return source in told.get(edge.job, ()) or source not in mentioned
-
     if direction == "upstream":
-        return any(feeds(edge.dataset, target) for target in via)
-    return any(feeds(source, edge.dataset) for source in via)
+        return any(feeds(told, edge.job, edge.dataset, target) for target in via)
+    return any(feeds(told, edge.job, source, edge.dataset) for source in via)
 
 
 async def lineage(database: Database, question: Question, live_runs: int = 10) -> Lineage:
@@ -255,17 +249,7 @@ def _answer(
         if walk.capped
         else (f"depth={question.depth} reached" if hidden else None)
     )
-    edges = [
-        AnswerEdge(
-            nodes[edge.source].id,
-            nodes[edge.target].id,
-            "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED",
-            edge.first_seen,
-            edge.last_seen,
-        )
-        for edge in walk.edges.values()
-        if edge.source in nodes and edge.target in nodes
-    ]
+    edges = [answer_edge(edge, nodes) for edge in walk.edges.values() if edge.source in nodes and edge.target in nodes]
     return Lineage(
         root=row.node_id,
         direction=question.direction,
@@ -300,5 +284,5 @@ def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node])
 
 def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
     """An edge between two nodes of an answer."""
-    origin = "DECLARED" if edge.declared else "OBSERVED"
+    origin = "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED"
     return AnswerEdge(nodes[edge.source].id, nodes[edge.target].id, origin, edge.first_seen, edge.last_seen)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from headwater.answer import lineage, node
+from headwater.answer import inferred, lineage, node
 from headwater.answer.find import node_row
 from headwater.answer.lineage import AnswerColumnEdge, AnswerEdge, AnswerTransformation, Hidden
 from headwater.errors import InvalidQuestion
@@ -195,6 +195,8 @@ async def _namespace(database: Database, question: Question, live_runs: int) -> 
                 pairs = {(edge.job, edge.dataset) for edge in edges if edge.direction == "out"}
                 pairs |= {(edge.job, edge.job) for edge in edges}
                 found = await edge_store.column_edges(connection, pairs, Moment(at, live_runs))
+                told = {(edge.job, edge.target) for edge in found}
+                found += await inferred.column_edges(connection, pairs - told, Moment(at, live_runs))
                 columns = [e for e in found if e.source in nodes and e.target in nodes and e.job in nodes]
             graphs.append(
                 _Graph(

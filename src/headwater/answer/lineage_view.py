@@ -12,11 +12,14 @@ import msgspec
 
 from headwater.answer import lineage, node
 from headwater.answer.lineage import AnswerColumnEdge, AnswerEdge, Lineage
+from headwater.answer.people import Owner, Words
 from headwater.errors import InvalidQuestion
+from headwater.graph.explicit import feeds
 from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState
+from headwater.store import annotations as annotation_store
 from headwater.store import edges as edge_store
 from headwater.store import facets as facet_store
 from headwater.store import nodes as node_store
@@ -236,12 +239,17 @@ class _Drawing:
         """Jobs with explicit lineage among those that are passed: (input, output) pairs that one feeds the other of."""
         by_row = {self.ids[id_]: id_ for id_ in self.nodes}
         told = await edge_store.explicit_pairs(self.connection, {self.ids[id_] for id_ in passed}, self.moment)
+        inputs: dict[str, list[str]] = {}
+        outputs: dict[str, list[str]] = {}
+        for flow in self.flows:
+            inputs.setdefault(flow.target, []).append(flow.source)
+            outputs.setdefault(flow.source, []).append(flow.target)
         return {
             by_row[job]: {
-                (by_row[source], by_row[target])
-                for target, sources in targets.items()
-                for source in sources
-                if source in by_row and target in by_row
+                (source, target)
+                for source in inputs.get(by_row[job], ())
+                for target in outputs.get(by_row[job], ())
+                if feeds(targets, job, self.ids[source], self.ids[target])
             }
             for job, targets in told.items()
         }
@@ -298,8 +306,12 @@ class _Drawing:
             sources = await self._facets("dataSource")
             return {id_: str(sources.get(id_, {}).get("name") or shown.namespace) for id_, shown in self.nodes.items()}
         if self.shape.group == "owner":
-            owners = await self._facets("ownership")
-            return {id_: ", ".join(_names(owners.get(id_, {}).get("owners"))) or None for id_ in self.nodes}
+            told = await self._facets("ownership")
+            said = await annotation_store.of_owners(self.connection, [self.ids[id_] for id_ in self.nodes])
+            return {
+                id_: ", ".join(_names(told.get(id_, {}).get("owners"), Words(said.get(self.ids[id_], ())))) or None
+                for id_ in self.nodes
+            }
         if self.shape.group == "tag":
             return {id_: ", ".join(sorted(shown.tags)) or None for id_, shown in self.nodes.items()}
         if self.shape.group == "parent":
@@ -364,10 +376,10 @@ def _shown(flows: Iterable[Flow]) -> list[ShownEdge]:
     return [ShownEdge(*msgspec.structs.astuple(flow)) for flow in sorted(flows, key=lambda f: (f.source, f.target))]
 
 
-def _names(owners: object) -> list[str]:
-    return sorted(
-        {str(o["name"]) for o in (owners if isinstance(owners, list) else []) if isinstance(o, dict) and o.get("name")}
-    )
+def _names(owners: object, words: Words) -> list[str]:
+    """Owners by events and by people."""
+    told = [o for o in (owners if isinstance(owners, list) else []) if isinstance(o, dict) and o.get("name")]
+    return sorted({owner.name for owner in words.owners(Owner(str(o["name"]), None) for o in told)})
 
 
 def _container(shown: node.Node, are_parents: set[str | None]) -> str | None:

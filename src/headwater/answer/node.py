@@ -106,8 +106,9 @@ async def from_rows(
     types = {id_: mine["jobType"] for id_ in jobs if "jobType" in (mine := facets.get(id_, {}))}
     now = as_of if isinstance(as_of, dt.datetime) else dt.datetime.now(dt.UTC)
     alive = await liveness.load(connection, latest.values(), now, types)
-    silent = [id_ for id_ in jobs if id_ not in latest or latest[id_].statement is None]
-    texts = await facet_store.of_owners(connection, silent, ["sql"], as_of)
+    # A run's statement is kept with the run; only a job that never ran has to be asked for its text.
+    declared = [id_ for id_ in jobs if id_ not in latest]
+    texts = await facet_store.of_owners(connection, declared, ["sql"], as_of)
     parents = await node_store.by_ids(connection, {row.parent_id for row in rows.values() if row.parent_id})
     counts = await dataset_store.version_counts(connection, datasets, as_of)
     said = await annotation_store.of_owners(connection, rows.keys())

@@ -12,10 +12,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.answer import node
+from headwater.answer import inferred, node
 from headwater.answer.find import node_row
 from headwater.answer.lineage import AnswerEdge, answer_edge
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph.explicit import feeds_unmentioned
 from headwater.graph.paths import Place, Search, Step
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store import edges as edge_store
@@ -24,6 +25,8 @@ from headwater.store.edges import Moment
 from headwater.store.nodes import NodeRow
 
 DIRECTIONS = ("both", "downstream", "upstream")
+# Stands for the targets that a job's explicit lineage does not mention.
+_OTHERS = "*"
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -134,7 +137,10 @@ async def _ends(connection: Connection, row: NodeRow, field: str | None) -> froz
 
 
 class _Datasets:
-    """Steps between datasets and jobs. A place of a job with explicit lineage is (job, target): what leads there feeds that target."""
+    """Steps between datasets and jobs.
+
+    A place of a job with explicit lineage is (job, target): what leads there feeds that target, or those that no entry is about.
+    """
 
     def __init__(
         self, connection: Connection, moment: Moment, starts: frozenset[Place], ends: frozenset[Place]
@@ -178,9 +184,11 @@ class _Datasets:
         if told is None:
             found = [(edge.job, "")]
         elif edge.direction == "out":
-            found = [(edge.job, str(edge.dataset))]
+            found = [(edge.job, str(edge.dataset) if edge.dataset in told else _OTHERS)]
         else:
             found = [(edge.job, str(target)) for target in told if edge.dataset in told[target]]
+            if feeds_unmentioned(told, edge.job, edge.dataset):
+                found.append((edge.job, _OTHERS))
         if (edge.job, "") in self.starts | self.ends:
             found.append((edge.job, ""))
         self.jobs.update(found)
@@ -209,6 +217,8 @@ class _Columns:
         self.edges |= {(edge.source, edge.target): edge for edge in (*met, *writes)}
         pairs = {(edge.job, edge.dataset) for edge in writes} | {(job, job) for job in jobs}
         columns = await edge_store.column_edges(self.connection, pairs, self.moment)
+        told = {(edge.job, edge.target) for edge in columns}
+        columns += await inferred.column_edges(self.connection, pairs - told, self.moment)
         told = {(edge.job, edge.target) for edge in columns}
         found = [_column_step(edge) for edge in columns]
         for edge in writes:

@@ -24,7 +24,7 @@ from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.routes import admin, auth, health, history, v1, v2, v2beta
 from headwater.api.sessions import Sessions
-from headwater.intake import rebuild
+from headwater.intake import rebuild, retention
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
 from headwater.store import secrets
@@ -48,7 +48,7 @@ def create_app(settings: Settings) -> Any:
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        began = time.monotonic()
+        began, kept = time.monotonic(), settings.retention
         await database.open()
         quiet = [telemetry.listen(metrics.measured)]
         if traces:
@@ -62,7 +62,16 @@ def create_app(settings: Settings) -> Any:
                     round(time.monotonic() - began, 3),
                 )
             )
-            yield
+            keeping = retention.begin(
+                database,
+                retention.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days),
+                live_runs=settings.lineage.live_runs,
+                minutes=kept.every_minutes,
+            )
+            try:
+                yield
+            finally:
+                await retention.end(keeping)
         finally:
             for stop in quiet:
                 stop()

@@ -16,6 +16,9 @@ def rebuild(
     check: Annotated[
         bool, typer.Option("--check", help="Say whether the tables were already as the log makes them.")
     ] = False,
+    from_what_is_left: Annotated[
+        bool, typer.Option("--from-what-is-left", help="Even if retention dropped a part of the log.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Make every table again from the event log. Readers see the old tables until the new ones are whole.
@@ -42,7 +45,7 @@ def rebuild(
         postgres = EmbeddedPostgres(process.home() / "postgres")
         url = postgres.url
     try:
-        answer = asyncio.run(_rebuild(url, check, quiet=json))
+        answer = asyncio.run(_rebuild(url, check, from_what_is_left, quiet=json))
     finally:
         if postgres is not None:
             postgres.stop()
@@ -58,7 +61,7 @@ def rebuild(
         )
 
 
-async def _rebuild(url: str, check: bool, quiet: bool) -> dict[str, Any]:
+async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) -> dict[str, Any]:
     import time
 
     from rich.console import Console
@@ -75,7 +78,11 @@ async def _rebuild(url: str, check: bool, quiet: bool) -> dict[str, Any]:
         began = time.monotonic()
         with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
             task = bar.add_task("replaying the log", total=None)
-            events = await work.rebuild(database, lambda done, total: bar.update(task, completed=done, total=total))
+            events = await work.rebuild(
+                database,
+                lambda done, total: bar.update(task, completed=done, total=total),
+                from_what_is_left=from_what_is_left,
+            )
         answer: dict[str, Any] = {"events": events, "seconds": round(time.monotonic() - began, 2)}
         if check:
             after = await work.fingerprints(database)

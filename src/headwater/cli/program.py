@@ -20,7 +20,9 @@ from headwater.cli import (
     search,
     sql,
 )
+from headwater.cli.identity import identity
 from headwater.cli.keys import keys
+from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
 
@@ -80,6 +82,8 @@ program.command("receipts")(receipts.receipts)
 metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
+program.add_typer(identity, name="identity")
+program.add_typer(retention, name="retention")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

@@ -161,9 +161,9 @@ class Intake:
                 for position, w in enumerate(changes.warnings)
             ]
             async with connection.pipeline() as pipeline:
-                await server_state.begin_writing(connection, remembered.generation)
                 if rows.get("upsert_dataset_links"):
-                    await projections.lock_names(connection)
+                    await projections.alone(connection)
+                await server_state.begin_writing(connection, remembered.generation)
                 # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
                 await events.append_warnings(connection, warnings)

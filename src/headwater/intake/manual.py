@@ -66,8 +66,8 @@ async def record(database: Database, told: Told, author: str, *, strict_tags: bo
         try:
             async with database.transaction() as connection:
                 state = await server_state.read(connection)
+                await projections.alone(connection)
                 await server_state.begin_writing(connection, state.generation)
-                await change_store.lock(connection)
                 identity = Identity(state.rules)
                 change = await told(connection, identity) if callable(told) else told
                 change = await manual_targets.resolved(connection, change, identity, strict_tags=strict_tags)
@@ -87,8 +87,6 @@ async def _write(connection: Connection, change: Change, author: str, identity: 
     before, after = _shown(facts, known), _after(facts)
     if all(_holds(fact, known.get(fact.identity)) for fact in facts):
         return Recorded(None, None, author, _action(change), change.target.text, False, before, after)
-    if isinstance(change, Link | Unlink):
-        await projections.lock_names(connection)
     id_ = uuid.UUID(event.run_id())
     at = (await change_store.append(connection, [_entry(id_, author, change, before, after)]))[id_]
     settled = await _project(connection, [(change, at, id_, author)], identity)

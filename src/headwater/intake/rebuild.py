@@ -6,26 +6,41 @@ Runs in one transaction: readers see the old tables until the new ones are whole
 import hashlib
 from collections.abc import Callable
 
+from headwater.errors import LogIncomplete
 from headwater.intake import manual
 from headwater.intake.accept import merged
 from headwater.intake.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity
-from headwater.store import events, projections, search, server_state
+from headwater.store import backup, events, projections, search, server_state
 from headwater.store.database import Database
 
 _PAGE = 1000
 
 
 async def rebuild(
-    database: Database, progress: Callable[[int, int], None] = lambda done, total: None, *, live_runs: int = 10
+    database: Database,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    live_runs: int = 10,
+    from_what_is_left: bool = False,
 ) -> int:
-    """Replay the whole log; the number of events. `progress(done, total)` is called after each page."""
+    """Replay the whole log; the number of events. `progress(done, total)` is called after each page.
+
+    Raises LogIncomplete when retention dropped a part of the log and there are tables that still know of it, unless `from_what_is_left`.
+    """
     done = 0
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
+        gone = state.log_dropped_before
+        if gone is not None and not from_what_is_left and await backup.projected(connection):
+            raise LogIncomplete(
+                f"events before {gone:%Y-%m-%d} were dropped by retention: a rebuild would forget the lineage only they tell. "
+                "To make the tables from what is left: headwater rebuild --from-what-is-left",
+                dropped_before=gone.isoformat(),
+            )
         known = projections.Known()
         projector = Projector(Identity(state.rules), known.committed)
         total, _ = await events.totals(connection)
@@ -39,7 +54,7 @@ async def rebuild(
             progress(done, total)
         await manual.replay(connection, Identity(state.rules))
         await search.refresh_all(connection)
-        await server_state.rebuilt(connection)
+        await server_state.rebuilt(connection, state.rules)
     return done
 
 

@@ -15,23 +15,33 @@ import msgspec
 
 from headwater.errors import InvalidQuestion
 from headwater.model import version
-from headwater.model.names import DatasetName, is_path, normalised
+from headwater.model.names import SCHEME_ALIASES, DatasetName, is_path, normalised
 
 _REMEMBERED = 50_000
-_KEY_VALUE = re.compile(r"^([^/=]+)=([^/]*)$")
-_DAY = re.compile(r"^(\d{4})(-?)(\d{2})\2(\d{2})$")
-_MONTH = re.compile(r"^(\d{4})-(\d{2})$")
-_SPLIT_DAY = re.compile(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})(?:/([01]\d|2[0-3]))?$")
-_SPLIT_MONTH = re.compile(r"(?:^|/)(\d{4})/(\d{2})$")
+# Rules and folds apply until nothing changes; a name that does not settle by then is left as it was told.
+_ROUNDS = 64
+_KEY_VALUE = re.compile(r"([^/=]+)=([^/]*)", re.DOTALL)
+_DAY = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})", re.ASCII)
+_MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
+_HOUR = re.compile(r"[01]\d|2[0-3]", re.ASCII)
+_SPLIT_DAY = re.compile(r"(?:^|/)(\d{4})/(\d{2})/(\d{2})\Z", re.ASCII)
+_SPLIT_MONTH = re.compile(r"(?:^|/)(\d{4})/(\d{2})\Z", re.ASCII)
 # A date at the end of a table's name or of a file's stem: `t_20190801`, `t$20190801`, `t-2019-08-01.csv`.
 _DATED = re.compile(
-    r"^(?P<stem>.*[^\d_.$-])[_$.-](?P<date>\d{4}(?P<dash>-?)\d{2}(?P=dash)\d{2})(?P<ending>(?:\.[A-Za-z][A-Za-z0-9]{0,9}){0,2})$",
-    re.DOTALL,
+    r"(?P<stem>.*[^_.$-])(?P<mark>[_$.-])(?P<date>\d{4}(?P<dash>-?)\d{2}(?P=dash)\d{2})(?P<ending>(?:\.[A-Za-z][A-Za-z0-9]{0,9}){0,2})",
+    re.DOTALL | re.ASCII,
 )
-_ENDING = re.compile(r"^[^/=]+\.[A-Za-z][A-Za-z0-9]{0,9}$")
+# What stands before a date and is one, too: a span of time, whose two ends are no partition.
+_SPAN = re.compile(r"(?:^|[_$.\-/])\d{4}(-?)\d{2}\1\d{2}\Z", re.ASCII)
+_ENDING = re.compile(r"[^/=]+\.[A-Za-z][A-Za-z0-9]{0,9}", re.DOTALL)
+# Files that are pieces of what their folder holds: `part-00000-….snappy.parquet`, `000000_0.orc`, `data_0.parquet`, a UUID.
+_PIECE = re.compile(
+    r"(?:part[-_.].*|(?:(?:part|data|file|chunk|batch|block|segment|split)[-_.]?)?[0-9a-fA-F_.-]*\d[0-9a-fA-F_.-]*(?:-of-\d+)?)(?:\.[A-Za-z][A-Za-z0-9]{0,9})+",
+    re.DOTALL | re.ASCII,
+)
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule about names.
 
     `namespace`: a namespace that begins with `match` begins with `to` instead. `name`: inside `namespace`, a name that begins with `match`
@@ -55,6 +65,18 @@ class Placed(msgspec.Struct, frozen=True, dict=True):
         return version.dataset_id(self.name)
 
 
+class Step(msgspec.Struct, frozen=True):
+    """One thing that happened to a name, and what it was then. `by`: `spelling`, `rule`, `keep` (nothing may be folded) or `fold`.
+
+    `rule`: the place of the rule in the list, from 0.
+    """
+
+    by: Literal["spelling", "rule", "keep", "fold"]
+    name: DatasetName
+    rule: int | None = None
+    part: tuple[tuple[str, str], ...] = ()
+
+
 class Identity:
     """The rules, ready to be asked."""
 
@@ -69,91 +91,203 @@ class Identity:
         if found is None:
             if len(self._placed) >= _REMEMBERED:
                 self._placed.clear()
-            found = self._placed[key] = self._place(normalised(name.namespace, name.name))
+            found = self._placed[key] = self.explain(name)[0]
         return found
 
-    def _place(self, name: DatasetName) -> Placed:
-        namespace, text = name.namespace, name.name
-        for rule in self.rules:
-            if rule.kind == "namespace" and namespace.startswith(rule.match):
-                namespace = rule.to + namespace[len(rule.match) :]
-            elif rule.kind == "name" and fnmatch.fnmatchcase(namespace, rule.namespace) and text.startswith(rule.match):
-                text = rule.to + text[len(rule.match) :]
-        settled = normalised(namespace, text)
-        for rule in self.rules:
+    def explain(self, name: DatasetName) -> tuple[Placed, list[Step]]:
+        """Where a told name belongs, and what made it so: nothing where it is already its own place.
+
+        A name that the rules send round in circles stays as it is spelled.
+        """
+        steps: list[Step] = []
+        spelled = now = normalised(name.namespace, name.name)
+        if spelled != name:
+            steps.append(Step("spelling", spelled))
+        part: tuple[tuple[str, str], ...] = ()
+        for _ in range(_ROUNDS):
+            before = now
+            for place, rule in enumerate(self.rules):
+                if (moved := _applied(rule, now)) != now:
+                    now = moved
+                    steps.append(Step("rule", now, place))
+            if now == before:
+                kept = self._kept(now)
+                found = Placed(now) if kept is not None else folded(now)
+                if found.name == now:
+                    if kept is not None:
+                        steps.append(Step("keep", now, kept))
+                    return Placed(now, part), steps
+                now = found.name
+                # What was folded now stood further left in the name.
+                part = _joined(found.part, part)
+                steps.append(Step("fold", now, None, found.part))
+        return Placed(spelled), [step for step in steps if step.by == "spelling"]
+
+    def _kept(self, name: DatasetName) -> int | None:
+        """The first rule that says the name must not be folded."""
+        for place, rule in enumerate(self.rules):
             if (
                 rule.kind == "keep"
-                and fnmatch.fnmatchcase(settled.namespace, rule.namespace)
-                and fnmatch.fnmatchcase(settled.name, rule.match)
+                and fnmatch.fnmatchcase(name.namespace, rule.namespace)
+                and fnmatch.fnmatchcase(name.name, rule.match)
             ):
-                return Placed(settled)
-        return folded(settled)
+                return place
+        return None
+
+
+def _applied(rule: Rule, name: DatasetName) -> DatasetName:
+    """The name under one rule, spelled right; a rule that would leave nothing of it does not apply."""
+    namespace, text = name.namespace, name.name
+    if rule.kind == "namespace" and namespace.startswith(rule.match):
+        namespace = rule.to + namespace[len(rule.match) :]
+    elif rule.kind == "name" and fnmatch.fnmatchcase(namespace, rule.namespace) and text.startswith(rule.match):
+        text = rule.to + text[len(rule.match) :]
+    return normalised(namespace, text) if namespace and text else name
+
+
+def _joined(left: tuple[tuple[str, str], ...], right: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Both parts; where both have a key with different values, the left one's gets a number."""
+    if not right:
+        return left
+    taken, found = dict(right), []
+    for key, value in left:
+        name, number = key, 2
+        while name in taken and taken[name] != value:
+            name, number = f"{key}_{number}", number + 1
+        if name not in taken:
+            taken[name] = value
+            found.append((name, value))
+    return (*found, *right)
 
 
 def checked(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules, if they make sense together. Raises InvalidQuestion naming the one that does not."""
-    for place, rule in enumerate(rules):
+    """The rules as they are kept: schemes spelled as names are (`s3a://` as `s3://`).
+
+    Raises InvalidQuestion naming a rule that matches everything, applies to its own result, or goes in a circle with others.
+    """
+    found = tuple(_spelled(rule) for rule in rules)
+    for place, rule in enumerate(found):
         if not rule.match:
             raise InvalidQuestion(f"rule {place}: match must not be empty", rule=place)
+        if "\0" in rule.match + rule.to + rule.namespace:
+            raise InvalidQuestion(f"rule {place}: a name has no null character", rule=place)
+        if rule.kind == "keep" and rule.to:
+            raise InvalidQuestion(f"rule {place}: a keep rule has no `to`", rule=place)
+        if rule.kind == "namespace" and rule.namespace != "*":
+            raise InvalidQuestion(f"rule {place}: a namespace rule says its namespace in `match`", rule=place)
         if rule.kind != "keep" and rule.to.startswith(rule.match) and rule.to != rule.match:
             raise InvalidQuestion(
                 f"rule {place}: {rule.to!r} begins with {rule.match!r}, so the rule would apply to its own result",
                 rule=place,
             )
-    return rules
+    for place, rule in enumerate(found):
+        if rule.kind != "keep" and not _settles(rule, found):
+            raise InvalidQuestion(f"rule {place}: with the other rules it goes in a circle", rule=place)
+    return found
+
+
+def _spelled(rule: Rule) -> Rule:
+    def settled(text: str) -> str:
+        scheme, separator, rest = text.partition("://")
+        return f"{SCHEME_ALIASES.get(scheme.lower(), scheme.lower())}{separator}{rest}" if separator else text
+
+    if rule.kind == "namespace":
+        return msgspec.structs.replace(rule, match=settled(rule.match), to=settled(rule.to))
+    return msgspec.structs.replace(rule, namespace=settled(rule.namespace))
+
+
+def _settles(rule: Rule, rules: tuple[Rule, ...]) -> bool:
+    """Whether a name that the rule applies to comes to rest."""
+    spaces = [rule.match] if rule.kind == "namespace" else _spaces(rule, rules)
+    for space in spaces:
+        now = DatasetName(f"{space}x", "x") if rule.kind == "namespace" else DatasetName(space, f"{rule.match}x")
+        for _ in range(_ROUNDS):
+            before = now
+            for one in rules:
+                now = _applied(one, now)
+            if now == before:
+                break
+        else:
+            return False
+    return True
+
+
+def _spaces(rule: Rule, rules: tuple[Rule, ...]) -> list[str]:
+    """Namespaces to try a rule about names in: those that any rule speaks of and this one holds in."""
+    named = {one.namespace for one in rules} | {one.to for one in rules if one.kind == "namespace"} | {"x", "file"}
+    return sorted(space for space in named if space and fnmatch.fnmatchcase(space, rule.namespace))
 
 
 def folded(name: DatasetName) -> Placed:
-    """The name without the partition at its end, and that partition.
+    """The name without the partition at its end, and that partition; `Identity` asks again until there is none.
 
-    Paths: `k=v` segments and dates (`2019-08-01`, `20190801`, `2019/08/01`, `2019-08`, `2019/08`) at the end, with at most one file below
-    them; a date at the end of a file's stem. Tables: `t_20190801`, `t$20190801`. A name that is nothing but partitions stays whole.
+    Paths: `k=v` segments, with whatever stands below them; dates (`2019-08-01`, `20190801`, `2019/08/01`, the three with an hour below,
+    `2019-08`, `2019/08`) at the end or above one file, of which a piece (`part-0001.parquet`) belongs to its folder and any other is a
+    dataset; a date at the end of a file's stem. Tables: `t_20190801`, `t$20190801`, `t-20190801`. A name that is nothing but partitions
+    stays whole.
     """
     if is_path(name.namespace) or name.name.startswith("/"):
         return _folded_path(name)
-    match = _DATED.match(name.name)
-    if match and not match["ending"] and not match["dash"] and (day := _day(match["date"])):
+    match = _DATED.fullmatch(name.name)
+    if match and match["mark"] != "." and not match["ending"] and not match["dash"] and (day := _day_after(match)):
         return Placed(DatasetName(name.namespace, match["stem"]), (("date", day),))
     return Placed(name)
 
 
 def _folded_path(name: DatasetName) -> Placed:
     segments = name.name.split("/")
-    file = segments[-1] if len(segments) > 1 and _ENDING.match(segments[-1]) else None
-    end = len(segments) - (1 if file else 0)
-    keys = [index for index, segment in enumerate(segments) if _KEY_VALUE.match(segment)]
+    keys = [index for index, segment in enumerate(segments) if _KEY_VALUE.fullmatch(segment)]
     if keys and any(segments[: keys[0]]):
         # Hive's partitions: everything from the first `k=v` on, whatever stands below it.
-        part = tuple((m[1], m[2]) for segment in segments[keys[0] :] if (m := _KEY_VALUE.match(segment)))
+        part = tuple((m[1], m[2]) for segment in segments[keys[0] :] if (m := _KEY_VALUE.fullmatch(segment)))
         return Placed(DatasetName(name.namespace, "/".join(segments[: keys[0]])), part)
+    file = segments[-1] if len(segments) > 1 and _ENDING.fullmatch(segments[-1]) else None
+    end = len(segments) - (1 if file else 0)
     taken, part = _dates_at_end(segments[:end])
-    if taken and any(segments[: end - taken]):
-        return Placed(DatasetName(name.namespace, "/".join(segments[: end - taken])), part)
-    if file and (match := _DATED.match(file)) and match["ending"] and (day := _day(match["date"])):
-        return Placed(
-            DatasetName(name.namespace, "/".join([*segments[:-1], match["stem"] + match["ending"]])), (("date", day),)
-        )
+    if taken:
+        left = segments[: end - taken] + ([file] if file and not _PIECE.fullmatch(file) else [])
+        if any(left):
+            return Placed(DatasetName(name.namespace, "/".join(left)), part)
+    if file and (match := _DATED.fullmatch(file)) and match["ending"] and (day := _day_after(match)):
+        stem = "/".join([*segments[:-1], match["stem"] + match["ending"]])
+        return Placed(DatasetName(name.namespace, stem), (("date", day),))
     return Placed(name)
 
 
 def _dates_at_end(segments: list[str]) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many segments at the end are a date, and the date."""
-    last = segments[-1] if segments else ""
-    if day := _day(last):
-        return 1, (("date", day),)
-    if (month := _MONTH.match(last)) and _valid(month[1], month[2], "01"):
+    if not segments:
+        return 0, ()
+    if len(segments) > 1 and _HOUR.fullmatch(segments[-1]):
+        taken, day = _day_at_end(segments[:-1])
+        if taken:
+            return taken + 1, (("date", day), ("hour", segments[-1]))
+    taken, day = _day_at_end(segments)
+    if taken:
+        return taken, (("date", day),)
+    last = segments[-1]
+    if (month := _MONTH.fullmatch(last)) and _valid(month[1], month[2], "01"):
         return 1, (("month", last),)
-    text = "/".join(segments[-4:])
-    if (match := _SPLIT_DAY.search(text)) and _valid(match[1], match[2], match[3]):
-        date = ("date", f"{match[1]}-{match[2]}-{match[3]}")
-        return (4, (date, ("hour", match[4]))) if match[4] else (3, (date,))
-    if (match := _SPLIT_MONTH.search(text)) and _valid(match[1], match[2], "01"):
+    if (match := _SPLIT_MONTH.search("/".join(segments[-2:]))) and _valid(match[1], match[2], "01"):
         return 2, (("month", f"{match[1]}-{match[2]}"),)
     return 0, ()
 
 
+def _day_at_end(segments: list[str]) -> tuple[int, str]:
+    if day := _day(segments[-1]):
+        return 1, day
+    if (match := _SPLIT_DAY.search("/".join(segments[-3:]))) and _valid(match[1], match[2], match[3]):
+        return 3, f"{match[1]}-{match[2]}-{match[3]}"
+    return 0, ""
+
+
+def _day_after(match: re.Match[str]) -> str | None:
+    """The date at the end of a name, unless it is the end of a span."""
+    return None if _SPAN.search(match["stem"]) else _day(match["date"])
+
+
 def _day(text: str) -> str | None:
-    match = _DAY.match(text)
+    match = _DAY.fullmatch(text)
     return f"{match[1]}-{match[3]}-{match[4]}" if match and _valid(match[1], match[3], match[4]) else None
 
 

@@ -8,6 +8,8 @@ import msgspec
 # Facets that name a user, the surest first, and where in them.
 FACETS = ("environment-properties", "spark_applicationDetails", "spark_properties", "airflow", "airflowDagRun")
 _SPARK = ("user.name", "spark.user", "spark.proxy.user", "spark.kerberos.principal", "spark.yarn.principal")
+# Every key below has one of these in it.
+_WORDS = (b"user", b"owner", b"principal")
 # What Airflow calls the owner of a DAG that has none.
 _NOBODY = frozenset({"airflow", "root", "unknown", "none", ""})
 
@@ -16,7 +18,11 @@ def user_of(run_facets: Mapping[str, bytes | msgspec.Raw]) -> str | None:
     """The user of a run by its facets; None when none tells. Facets of another shape than they should have tell nothing."""
     for name in FACETS:
         if name in run_facets:
-            for told in _told(name, _plain(bytes(run_facets[name]))):
+            body = bytes(run_facets[name])
+            # Spark's properties come with every event and rarely name anybody.
+            if not any(word in body for word in _WORDS):
+                continue
+            for told in _told(name, _plain(body)):
                 if isinstance(told, str) and told.strip().lower() not in _NOBODY:
                     return told.strip().replace("\0", "�")[:300]
     return None

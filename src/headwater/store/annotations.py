@@ -83,7 +83,7 @@ async def settle(
 ) -> Settled:
     """Make hidden flags, drawn edges and linked names as the annotations of these datasets and jobs say; None means all.
 
-    Where an alias is among them, `projections.lock_names` comes first.
+    Where an alias is among them, it is written `projections.alone`.
     """
     queries = sqlfile.load("annotations")
     given = None if owners is None else list(owners)

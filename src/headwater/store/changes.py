@@ -35,11 +35,6 @@ class Said(msgspec.Struct, frozen=True):
     body: bytes
 
 
-async def lock(connection: Connection) -> None:
-    """Held to the end of the transaction by whoever records what a person says: one after the other, so that each sees what was before."""
-    await connection.execute("select pg_advisory_xact_lock(1751474532, 4)")
-
-
 async def append(connection: Connection, entries: Sequence[Entry]) -> dict[uuid.UUID, dt.datetime]:
     """id → when it was said."""
     arrays = {field: [getattr(entry, field) for entry in entries] for field in Entry.__struct_fields__}

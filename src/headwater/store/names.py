@@ -1,7 +1,7 @@
 """Datasets that go by several names: which one stands for all, and which others there are."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 
 from headwater.model.names import DatasetName
 from headwater.store import sqlfile
@@ -29,3 +29,11 @@ async def aliases(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
         for node, namespace, name in await sqlfile.load("names")["aliases"].many(connection, ids=list(ids)):
             found.setdefault(node, []).append(DatasetName(namespace, name))
     return found
+
+
+async def pages(connection: Connection, size: int) -> AsyncIterator[list[DatasetName]]:
+    """The names of all datasets as they are kept, a page at a time."""
+    after = uuid.UUID(int=0)
+    while rows := await sqlfile.load("names")["page_after"].many(connection, after=after, limit=size):
+        yield [DatasetName(namespace, name) for _, namespace, name in rows]
+        after = rows[-1][0]

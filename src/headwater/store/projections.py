@@ -112,7 +112,7 @@ class Written(msgspec.Struct):
 async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
     """Merge the rows into their tables, in the caller's pipeline (never one of its own: entering a second waits for the first).
 
-    Rows with links need `lock_names` first.
+    Rows with links are written `alone`.
     """
     queries = sqlfile.load("projections")
     told: dict[str, Any] = {}
@@ -147,13 +147,17 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:
-    """One name for each group of linked datasets that these are in; `lock_names` comes first."""
+    """One name for each group of linked datasets that these are in; written `alone`."""
     await sqlfile.load("projections")["settle_names"].exec(connection, ids=sorted(ids))
 
 
-async def lock_names(connection: Connection) -> None:
-    """Held to the end of the transaction by whoever tells a link between datasets: groups of names are settled one writer at a time."""
-    await connection.execute("select pg_advisory_xact_lock(1751474532, 3)")
+async def alone(connection: Connection) -> None:
+    """Keep every other writer waiting until the transaction ends; before `begin_writing`.
+
+    For what is rare and touches rows of datasets the writer does not speak of: a link between names never told before, a person's change.
+    Two that do so at once would otherwise wait for each other's rows.
+    """
+    await connection.execute("select pg_advisory_xact_lock(1751474532, 2)")
 
 
 async def empty(connection: Connection) -> None:

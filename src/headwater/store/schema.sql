@@ -22,6 +22,7 @@ create index events_by_time on events (event_time);
 create table events_before partition of events for values from (minvalue) to ('2010-01-01 00:00:00+00');
 create table events_after  partition of events for values from ('2050-01-01 00:00:00+00') to (maxvalue);
 create index events_by_run on events (run_id, event_time) where run_id is not null;
+create index events_by_arrival on events using brin (received_at) with (autosummarize = on);
 
 create table warnings (
   event_time timestamptz not null,
@@ -50,7 +51,11 @@ create table server_state (
   only_one       boolean primary key default true check (only_one),
   generation     int     not null default 1,
   identity       jsonb   not null default '[]',
-  rebuild_needed boolean not null default false
+  rebuild_needed boolean not null default false,
+  -- `identity_behind`: the rules changed and no rebuild has applied them to the past yet.
+  identity_behind boolean not null default false,
+  -- Events before this time were dropped from the log: a rebuild cannot make again what they told.
+  log_dropped_before timestamptz
 );
 insert into server_state (rebuild_needed) select exists (select 1 from events);
 
@@ -79,6 +84,8 @@ create table datasets (
 ) with (fillfactor = 80);
 create index datasets_by_namespace on datasets (namespace, name);
 create index datasets_by_words on datasets using gin (name gin_trgm_ops);
+-- What a name ends with: people say the end of it.
+create index datasets_by_ending on datasets (reverse(right(name, 200)) text_pattern_ops);
 
 -- Other names of a dataset, as symlink facets and people told them.
 create table dataset_links (
@@ -116,6 +123,7 @@ create table jobs (
 create index jobs_by_parent on jobs (parent_id) where parent_id is not null;
 create index jobs_by_namespace on jobs (namespace, name);
 create index jobs_by_words on jobs using gin (name gin_trgm_ops);
+create index jobs_by_ending on jobs (reverse(right(name, 200)) text_pattern_ops);
 
 create table namespaces (
   name       text primary key,
@@ -147,6 +155,9 @@ create table runs (
   parent_digest  bytea,
   nominal_start  timestamptz,
   nominal_end    timestamptz,
+  -- Who ran a run and what kind of statement it was, where its events tell; and the log by time of arrival, for questions about a window of it.
+  user_name text,
+  statement text,
   primary key (run_id, job_id)
 ) with (fillfactor = 70);
 create index runs_by_job on runs (job_id, first_event_at desc, run_id);
@@ -274,10 +285,15 @@ create table changes (
   author text        not null,
   action text        not null,
   target text        not null,
-  body   jsonb       not null
+  body   jsonb       not null,
+  -- `node`: the target without its column; `other`: the far end of an edge, or the other name of an alias.
+  node text not null default '',
+  other text not null default ''
 );
 create index changes_by_time on changes (at, id);
 create index changes_by_target on changes (target, at);
+create index changes_by_node on changes (node, at);
+create index changes_by_other on changes (other, at) where other <> '';
 
 -- What holds of it: the latest change of each (target, kind, key). Targets are node ids, `namespace:…`, `source:…`, `tag:…`.
 create table annotations (
@@ -289,21 +305,16 @@ create table annotations (
   author    text        not null,
   at        timestamptz not null,
   change_id uuid        not null,
+  -- `owner`: the id of the dataset or job; null for namespaces, sources and tags. `field`: a column of it, or empty.
+  owner uuid,
+  field text not null default '',
   primary key (target, kind, key)
 );
 create index annotations_by_kind on annotations (kind, key) where not deleted;
-
--- Edges that are alive now. `explicit`: the job told explicit lineage, which says what feeds what; a dataset that stands in a job's place did.
--- What is only declared yields where a child of the declaring job was seen doing it.
-create view live_edges as
-select e.dataset_id, e.job_id, e.direction, e.first_at, greatest(e.last_at, e.declared_at) as last_at, e.declared, e.manual,
-       coalesce(j.explicit_at is not null, j.id is null) as explicit
-from edges e left join jobs j on j.id = e.job_id
-where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
-       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
-  and (not e.declared or not exists (
-    select 1 from jobs child join edges seen on seen.job_id = child.id
-    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
+-- What was said of a dataset's columns stands behind its own name.
+create index annotations_by_place on annotations (target text_pattern_ops);
+create index annotations_by_owner on annotations (owner) where owner is not null;
+create index annotations_of_things on annotations (target) where owner is null;
 
 -- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
 -- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
@@ -385,8 +396,12 @@ create index audit_by_time on audit (at desc, id desc);
 create index audit_by_actor on audit (actor, at desc);
 create index audit_by_target on audit (target, at desc) where target is not null;
 
-create function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
+-- As before, but for one: a transaction that says it is retention may delete. Nothing may update or truncate.
+create or replace function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
 begin
+  if tg_op = 'DELETE' and current_setting('headwater.retention', true) = 'audit' then
+    return null;
+  end if;
   raise exception 'the audit log is only ever added to';
 end
 $$;
@@ -399,4 +414,71 @@ create table server_secrets (
   name       text primary key,
   value      bytea       not null,
   created_at timestamptz not null default clock_timestamp()
+);
+
+-- `words` holds lexemes that begin with a letter for where the word stands (store/search.py lists them). `source` says from what it was made.
+create table search_documents (
+  id        uuid primary key,
+  type      text     not null,
+  namespace text     not null,
+  name      text     not null,
+  tags      text[]   not null,
+  owners    text[]   not null,
+  source    uuid     not null,
+  words     tsvector not null
+);
+create index search_documents_by_words on search_documents using gin (words) with (fastupdate = off);
+
+-- Every word of three or more letters in some document. `near`: the word, and the word without each of its characters.
+create table search_words (
+  word text collate "C" primary key,
+  near text[] not null
+);
+create index search_words_near on search_words using gin (near) with (fastupdate = off);
+create index search_words_alike on search_words using gin (word gin_trgm_ops) with (fastupdate = off);
+
+-- Every time a person drew or removed an edge: an edge holds at a time when the latest of them by then drew it. `set_id`: its columns.
+create table edge_changes (
+  job_id     uuid        not null,
+  dataset_id uuid        not null,
+  direction  text        not null,
+  change_id  uuid        not null,
+  at         timestamptz not null,
+  drawn      boolean     not null,
+  set_id     uuid,
+  primary key (job_id, dataset_id, direction, change_id)
+);
+create index edge_changes_by_dataset on edge_changes (dataset_id);
+
+-- Edges people had drawn at a time.
+create function manual_edges(datasets uuid[], jobs uuid[], as_of timestamptz)
+returns table (dataset_id uuid, job_id uuid, direction text, at timestamptz, set_id uuid) language sql stable as $$
+  select l.dataset_id, l.job_id, l.direction, l.at, l.set_id from (
+    select distinct on (c.job_id, c.dataset_id, c.direction) c.* from edge_changes c
+    where (c.dataset_id = any(datasets) or c.job_id = any(jobs)) and c.at <= as_of
+    order by c.job_id, c.dataset_id, c.direction, c.at desc, c.change_id desc) l
+  where l.drawn
+$$;
+
+-- As before; and `manual` says that nothing but a person's word keeps the edge alive. Only a person's edge has no report's time.
+create or replace view live_edges as
+select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
+       case when e.manual then not coalesce(e.last_at >= coalesce(j.horizon, '-infinity')
+         or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)), false)
+       else false end as manual,
+       coalesce(j.explicit_at is not null, j.id is null) as explicit
+from edges e left join jobs j on j.id = e.job_id
+where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
+       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
+  and (e.manual or not e.declared or not exists (
+    select 1 from jobs child join edges seen on seen.job_id = child.id
+    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
+
+-- What became of each kind of record the last time retention looked at it.
+create table retention (
+  kind    text primary key,
+  at      timestamptz not null default clock_timestamp(),
+  before  timestamptz not null,
+  deleted bigint      not null,
+  error   text
 );

@@ -130,8 +130,8 @@ def test_search_refuses(client: Any, question: dict[str, str], message: str) -> 
 
 
 def test_search_documents_have_facets_and_say_where_the_words_are(client: Any) -> None:
-    told = {"sql": facet(query="select 1")}
-    out = dataset("/<orders>", **schema("a"))
+    told = {"sql": facet(query="select 1 from customers")}
+    out = dataset("/<orders>", **schema("amount_paid"))
     out["outputFacets"] = {"outputStatistics": facet(rowCount=1)}
     send(client, run_event("FAIL", 1, "make_orders", [], [out], job_facets=told, run_facets={"mine": facet()}))
     reply = client.get("/api/v2beta/search/jobs", q="orders")
@@ -140,13 +140,29 @@ def test_search_documents_have_facets_and_say_where_the_words_are(client: Any) -
     assert job.keys() == {"run_id", "eventType", "name", "type", "namespace", "facets", "runFacets"}
     assert (job["eventType"], job["facets"].keys(), job["runFacets"].keys()) == ("FAIL", {"sql"}, {"mine"})
     assert marks == {"name": ["make_<em>orders</em>"]}
+    (marks,) = client.get("/api/v2beta/search/jobs", q="customers").json()["highlights"]
+    assert marks == {"facets.sql.query": ["select 1 from <em>customers</em>"]}
     (one,) = client.get("/api/v2beta/search/datasets", q="Orders").json()["hits"]
     assert one.keys() == {"run_id", "eventType", "name", "namespace", "inputFacets", "outputFacets", "facets"}
     assert (one["eventType"], one["outputFacets"].keys()) == ("FAIL", {"outputStatistics"})
     (marks,) = client.get("/api/v2beta/search/datasets", q="Orders").json()["highlights"]
     assert marks == {"name": ["/&lt;<em>orders</em>&gt;"]}
+    (marks,) = client.get("/api/v2beta/search/datasets", q="paid").json()["highlights"]
+    assert marks == {"facets.schema.fields.name": ["amount_<em>paid</em>"]}
     assert client.get("/api/v2beta/search/jobs", q="nothing").json() == {"hits": [], "highlights": []}
     assert client.get("/api/v2beta/search/jobs").json() == {"errors": ["query param q must not be blank"]}
+
+
+def test_search_documents_of_a_child_and_of_many(client: Any, statements: Any) -> None:
+    send(client, run_event("START", 2, "orders_task", run_facets=parent(1, "dag")))
+    assert client.get("/api/v2beta/search/jobs", q="orders").json()["hits"][0]["name"] == "dag.orders_task"
+    with statements() as few:
+        client.get("/api/v2beta/search/jobs", q="orders")
+    send(client, *(run_event("START", 10 + i, f"orders_{i}") for i in range(60)))
+    with statements() as many:
+        reply = client.get("/api/v2beta/search/jobs", q="orders").json()
+    assert (len(reply["hits"]), len(reply["highlights"])) == (50, 50)
+    assert len(many) == len(few)
 
 
 def ago(**span: float) -> str:
@@ -225,3 +241,8 @@ def test_limits(client: Any, path: str, limit: str, status: int, reply: dict[str
 def test_malformed_json_is_400(client: Any) -> None:
     assert client.post("/api/v1/lineage", b"{").status_code == 400
     assert json.loads(client.post("/api/v1/lineage", b"[]").content)["message"]
+
+
+def test_every_address_is_described(client: Any) -> None:
+    paths = client.get("/schema/openapi.json").json()["paths"]
+    assert {"/api/v1/lineage", "/api/v1/column-lineage", "/api/v1/jobs", "/api/v2beta/search/jobs"} <= paths.keys()

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from tests.events import RUN, dataset, encoded, facet, parent, run_event
 
-from headwater.answer.marquez import shapes
+from headwater.answer.marquez import hashes
 
 JOBS = "/api/v1/namespaces/test/jobs"
 KEYS = {
@@ -188,7 +188,7 @@ def test_versions_are_what_it_read_wrote_and_was(client: Any) -> None:
     assert [len(one["inputs"]) for one in reply["versions"]] == [2, 2, 1]
     assert (oldest["createdAt"], middle["createdAt"]) == ("2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")
     # MD5 over `test:j:file:/a:file:/b:https://git.example/one`, as a UUID of version 3.
-    assert oldest["version"] == str(shapes.hashed("test:j:file:/a:file:/b:https://git.example/one"))
+    assert oldest["version"] == str(hashes.hashed("test:j:file:/a:file:/b:https://git.example/one"))
     assert client.get(f"{JOBS}/j").json()["currentVersion"] == newest["version"]
     for one in reply["versions"]:
         assert (
@@ -207,7 +207,7 @@ def test_a_job_that_ends_without_datasets_has_a_version_and_one_that_runs_has_no
     assert client.get(f"{JOBS}/j/versions").json() == {"versions": []}
     send(client, run_event("COMPLETE", 1, "j"))
     current = client.get(f"{JOBS}/j").json()["currentVersion"]
-    assert current == str(shapes.hashed("test:j::"))
+    assert current == str(hashes.hashed("test:j::"))
     assert client.get(f"{JOBS}/j/versions/{current}").status_code == 200
 
 

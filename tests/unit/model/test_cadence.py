@@ -116,14 +116,14 @@ def test_what_is_late_stays_late(gap: dt.timedelta, jitter: list[float], one: fl
     assert before.missed <= after.missed
 
 
-@given(st.integers(0, 2**32), st.integers(20, 60))
-def test_what_never_kept_a_rhythm_is_never_late(seed: int, count: int) -> None:
-    """Gaps over three orders of magnitude."""
-    chance = random.Random(seed)
-    times = [START]
-    for _ in range(count):
-        times.append(times[-1] + HOUR * 10 ** chance.uniform(-1.5, 1.5))
-    assert judge(learn(times), times[-1] + 10_000 * DAY).state is Lateness.UNKNOWN
+def test_what_never_kept_a_rhythm_is_never_late() -> None:
+    """Gaps over three orders of magnitude; the same five hundred histories each time."""
+    for seed in range(500):
+        chance = random.Random(seed)
+        times = [START]
+        for _ in range(20 + seed % 40):
+            times.append(times[-1] + HOUR * 10 ** chance.uniform(-1.5, 1.5))
+        assert judge(learn(times), times[-1] + 10_000 * DAY).state is Lateness.UNKNOWN, seed
 
 
 def test_the_end_of_time_is_no_error() -> None:

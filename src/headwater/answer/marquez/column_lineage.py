@@ -23,7 +23,7 @@ from headwater.store.edges import Moment
 from headwater.store.marquez import DatasetRow, JobRow
 
 
-async def get(database: Database, node_id: str, depth: int, with_downstream: bool) -> shapes.Lineage:
+async def get(database: Database, node_id: str, depth: int, with_downstream: bool) -> shapes.ColumnGraph:
     """The graph of columns around a dataset, one of its columns, or what a job writes; `#version` looks back to when that was.
 
     Columns that nothing feeds and that feed nothing are not in it. Raises NotFound, and InvalidQuestion for a version with downstream.
@@ -143,7 +143,7 @@ async def _graph(
     moment: Moment,
     *,
     versioned: bool,
-) -> shapes.Lineage:
+) -> shapes.ColumnGraph:
     keys = {key for key, inputs in edges.items() if inputs}.union(*edges.values())
     numbers = {number for number, _ in keys}
     ids = {graph.datasets[number] for number in numbers}
@@ -178,7 +178,7 @@ async def _graph(
         )
         first = told[0][2] if told else None
         made.append(
-            shapes.Node(
+            shapes.FieldNode(
                 id=me,
                 type="DATASET_FIELD",
                 data=shapes.FieldData(
@@ -206,4 +206,4 @@ async def _graph(
                 out_edges=[shapes.Edge(origin=me, destination=other) for other in sorted(out_of.get(key, ()))],
             )
         )
-    return shapes.Lineage(graph=made)
+    return shapes.ColumnGraph(graph=made)

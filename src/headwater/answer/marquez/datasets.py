@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.answer import node, run_log
-from headwater.answer.marquez import columns, naming, runs, said, shapes
+from headwater.answer.marquez import columns, hashes, naming, runs, said, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store import column_evidence, marquez_runs
@@ -176,13 +176,15 @@ async def _versions(
     )
     logged = await run_log.load(connection, list(by_key.values()))
     made_by = await runs.shown(connection, list(by_key.values()), logged=logged)
-    past = said_by_facets.Past(await rows.facet_history(connection, [row.id]))
+    told = {key: log.outputs[row.id] for key, log in logged.items() if row.id in log.outputs}
+    # What no event is left of is read from the history of facets, which may be long.
+    forgotten = len(told) < len(found)
+    past = said_by_facets.Past(await rows.facet_history(connection, [row.id] if forgotten else []))
     schemas = await facet_store.bodies(connection, {one.schema_id for one in found if one.schema_id})
     made = []
     for one in found:
         key = (one.run_id, one.job_id) if one.run_id and one.job_id else None
-        log = logged[key].outputs.get(row.id) if key in logged else None
-        facets = dict(log.facets) if log else past.at(row.id, one.written_at)
+        facets = dict(told[key].facets) if key in told else past.at(row.id, one.written_at)
         if one.schema_id in schemas:
             facets["schema"] = schemas[one.schema_id]
         run = made_by.get(key) if key else None
@@ -214,7 +216,7 @@ def _version(
         "tags": said_by_facets.tags(facets.get("tags"), words),
         "lifecycle_state": lifecycle,
         "description": said_by_facets.description(facets, words),
-        "current_schema_version": str(shapes.schema_version(name, fields)) if fields else None,
+        "current_schema_version": str(hashes.schema_version(name, fields)) if fields else None,
         "created_by_run": run,
         "facets": node.verbatim(facets),
     }

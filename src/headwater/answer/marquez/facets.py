@@ -2,7 +2,8 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 from headwater.answer import node
 from headwater.answer.marquez import shapes
@@ -58,7 +59,12 @@ def schema_location(facets: Mapping[str, bytes]) -> str | None:
 
 
 def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.Field]:
-    """Columns with their tags."""
+    """Columns with their tags. The list is shared: nobody changes it."""
+    if schema is None:
+        return []
+    plain = _fields(schema)
+    if tags is None and not (said.field_tags or said.untagged_fields or said.field_descriptions):
+        return plain
     _, told = node.tags_of(tags)
     return [
         shapes.Field(
@@ -69,6 +75,15 @@ def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.
                 told.get(field.name, ()), said.field_tags.get(field.name, ()), said.untagged_fields.get(field.name, ())
             ),
         )
+        for field in plain
+    ]
+
+
+@lru_cache(maxsize=2048)
+def _fields(schema: bytes) -> list[shapes.Field]:
+    """Many datasets share a schema."""
+    return [
+        shapes.Field(name=field.name, type=field.type, description=field.description, tags=[])
         for field in node.fields_of(schema, {})
     ]
 
@@ -82,7 +97,9 @@ def description(facets: Mapping[str, bytes], said: Said) -> str | None:
     return said.description if said.description is not None else node.description_of(dict(facets))
 
 
-def _joined(told: Iterable[str], said: Iterable[str], untagged: Iterable[str]) -> list[str]:
+def _joined(told: Collection[str], said: Collection[str], untagged: Collection[str]) -> list[str]:
+    if not told and not said:
+        return []
     gone = set(untagged)
     return sorted({tag for tag in told if not {key_of(tag), key_of(tag.partition(":")[0])} & gone} | set(said))
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from headwater.answer import node
 from headwater.answer.marquez import facets as said_by_facets
-from headwater.answer.marquez import naming, runs, said, shapes
+from headwater.answer.marquez import hashes, naming, runs, said, shapes
 from headwater.errors import NotFound
 from headwater.model.run import RunState
 from headwater.store import facets as facet_store
@@ -83,7 +83,7 @@ async def _hashes(
 ) -> dict[JobVersionRow, uuid.UUID]:
     datasets = await rows.datasets_resolved(connection, {id_ for row in found for id_ in (*row.inputs, *row.outputs)})
     return {
-        row: shapes.job_version(
+        row: hashes.job_version(
             runs.job_id(job),
             runs.dataset_ids(row.inputs, datasets),
             runs.dataset_ids(row.outputs, datasets),
@@ -102,7 +102,7 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
     for row in found:
         inputs, outputs = (runs.dataset_ids(side, datasets) for side in (row.inputs, row.outputs))
         place = said_by_facets.location(row.location)
-        hash_ = str(shapes.job_version(id_, inputs, outputs, place))
+        hash_ = str(hashes.job_version(id_, inputs, outputs, place))
         made.append(
             shapes.JobVersion(
                 id=shapes.JobVersionId(namespace=id_.namespace, name=id_.name, version=hash_),
@@ -157,7 +157,7 @@ async def shown(connection: Connection, found: Sequence[JobRow], *, whole_runs: 
             at, inputs, outputs = told[row.id]
             place = said_by_facets.location(places.one(row.id, "sourceCodeLocation", at))
             current = str(
-                shapes.job_version(id_, runs.dataset_ids(inputs, datasets), runs.dataset_ids(outputs, datasets), place)
+                hashes.job_version(id_, runs.dataset_ids(inputs, datasets), runs.dataset_ids(outputs, datasets), place)
             )
         elif run_list and run_list[0].job_version is not None:
             current = run_list[0].job_version.version

@@ -73,60 +73,87 @@ class _Walk:
         return jobs
 
 
+class _Spot:
+    """A node of the graph while it is put together: its neighbours are held themselves, for ids are slow to look up."""
+
+    __slots__ = ("into", "name", "out_of", "row")
+
+    def __init__(self, row: DatasetRow | JobRow) -> None:
+        of = node_ids.of_job if isinstance(row, JobRow) else node_ids.of_dataset
+        self.row = row
+        self.name = of(row.namespace, row.full_name if isinstance(row, JobRow) else row.name)
+        self.into: set[_Spot] = set()
+        self.out_of: set[_Spot] = set()
+
+
 async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
-    shown_jobs = {walk.top.get(id_, id_) for id_ in walk.jobs}
-    jobs = {id_: row for id_, row in (await rows.jobs_by_ids(connection, shown_jobs)).items() if not row.hidden}
+    jobs = await rows.jobs_by_ids(connection, {walk.top.get(id_, id_) for id_ in walk.jobs} if walk.top else walk.jobs)
     # A dataset may stand in a job's place: its own event said what feeds it.
-    ids = walk.datasets | (walk.jobs - jobs.keys())
-    found = await rows.datasets_resolved(connection, ids)
-    datasets = {row.id: row for row in found.values() if not row.hidden}
-    names = {id_: node_ids.of_job(row.namespace, row.full_name) for id_, row in jobs.items()}
-    names |= {id_: node_ids.of_dataset(row.namespace, row.name) for id_, row in datasets.items()}
-    into: dict[uuid.UUID, set[uuid.UUID]] = {}
-    out_of: dict[uuid.UUID, set[uuid.UUID]] = {}
-    for dataset, told_by, direction in walk.edges:
-        job = walk.top.get(told_by, told_by) if walk.top else told_by
-        if job not in jobs and job in found:
-            job = found[job].id
-        if job in names and dataset in names and job != dataset:
-            source, target = (dataset, job) if direction == "in" else (job, dataset)
-            into.setdefault(target, set()).add(source)
-            out_of.setdefault(source, set()).add(target)
-    facets = await facet_store.of_owners(connection, names.keys(), [*_OF_JOBS, *_OF_DATASETS])
-    spoken = await said.of_owners(connection, names.keys())
+    found = await rows.datasets_resolved(connection, walk.datasets | (walk.jobs - jobs.keys()))
+    spots = {id_: _Spot(row) for id_, row in jobs.items() if not row.hidden}
+    datasets = {row.id: _Spot(row) for row in found.values() if not row.hidden}
+    told_as = {id_: row.id for id_, row in found.items()}
+    spots |= datasets
+    _join(walk, spots, told_as)
+    facets = await facet_store.of_owners(connection, spots.keys(), [*_OF_JOBS, *_OF_DATASETS])
+    spoken = await said.of_owners(connection, spots.keys())
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
     show = runs.shown if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
-    shown_runs = await show(connection, list(latest.values()))
-    data: dict[uuid.UUID, shapes.JobData | shapes.DatasetData] = {}
-    for id_, job_row in jobs.items():
-        run = latest.get(id_)
-        data[id_] = _job(
-            job_row,
-            facets.get(id_, {}),
-            spoken.get(id_) or said.nothing(),
-            runs.dataset_ids((one for one in into.get(id_, ()) if one in datasets), datasets),
-            runs.dataset_ids((one for one in out_of.get(id_, ()) if one in datasets), datasets),
-            shown_runs[run.run_id, run.job_id] if run else None,
-        )
+    shown = {key[1]: run for key, run in (await show(connection, list(latest.values()))).items()}
     current = await rows.current_versions(connection, datasets.keys())
-    for id_, row in datasets.items():
-        data[id_] = _dataset(row, facets.get(id_, {}), spoken.get(id_) or said.nothing(), current.get(id_))
     return shapes.Lineage(
         graph=[
-            shapes.Node(
-                id=names[id_],
-                type="JOB" if id_ in jobs else "DATASET",
-                data=data[id_],
-                in_edges=[
-                    shapes.Edge(origin=other, destination=names[id_])
-                    for other in sorted(names[one] for one in into.get(id_, ()))
-                ],
-                out_edges=[
-                    shapes.Edge(origin=names[id_], destination=other)
-                    for other in sorted(names[one] for one in out_of.get(id_, ()))
-                ],
-            )
-            for id_ in sorted(names, key=names.__getitem__)
+            _node(spot, facets.get(id_, {}), spoken.get(id_) or said.nothing(), shown.get(id_), current.get(id_))
+            for id_, spot in sorted(spots.items(), key=lambda item: item[1].name)
+        ]
+    )
+
+
+def _join(walk: _Walk, spots: dict[uuid.UUID, _Spot], told_as: dict[uuid.UUID, uuid.UUID]) -> None:
+    """Put the edges between the spots."""
+    for dataset, told_by, direction in walk.edges:
+        job = spots.get(walk.top.get(told_by, told_by) if walk.top else told_by)
+        if job is None and told_by in told_as:
+            job = spots.get(told_as[told_by])
+        other = spots.get(dataset)
+        if job is not None and other is not None and job is not other:
+            source, target = (other, job) if direction == "in" else (job, other)
+            source.out_of.add(target)
+            target.into.add(source)
+
+
+def _node(
+    spot: _Spot,
+    facets: dict[str, bytes],
+    words: said.Said,
+    latest: shapes.Run | None,
+    current: rows.CurrentVersion | None,
+) -> shapes.Node:
+    data: shapes.JobData | shapes.DatasetData
+    if isinstance(spot.row, JobRow):
+        inputs, outputs = (_datasets(side) for side in (spot.into, spot.out_of))
+        data = _job(spot.row, facets, words, inputs, outputs, latest)
+    else:
+        data = _dataset(spot.row, facets, words, current)
+    return shapes.Node(
+        id=spot.name,
+        type="JOB" if isinstance(spot.row, JobRow) else "DATASET",
+        data=data,
+        in_edges=[
+            shapes.Edge(origin=other, destination=spot.name) for other in sorted([one.name for one in spot.into])
+        ],
+        out_edges=[
+            shapes.Edge(origin=spot.name, destination=other) for other in sorted([one.name for one in spot.out_of])
+        ],
+    )
+
+
+def _datasets(side: set[_Spot]) -> list[shapes.DatasetId]:
+    return sorted(
+        [
+            shapes.DatasetId(namespace=one.row.namespace, name=one.row.name)
+            for one in side
+            if isinstance(one.row, DatasetRow)
         ]
     )
 

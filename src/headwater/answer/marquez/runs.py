@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from headwater.answer import node, run_log
 from headwater.answer.marquez import facets as said_by_facets
-from headwater.answer.marquez import naming, shapes
+from headwater.answer.marquez import hashes, naming, shapes
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.run import RunState
@@ -138,7 +138,7 @@ def _run(
     job_version = None
     if row.job_id in jobs and (sides[0] or sides[1] or row.state.terminal):
         job = job_id(jobs[row.job_id])
-        hash_ = shapes.job_version(job, dataset_ids(sides[0], datasets), dataset_ids(sides[1], datasets), place)
+        hash_ = hashes.job_version(job, dataset_ids(sides[0], datasets), dataset_ids(sides[1], datasets), place)
         job_version = shapes.JobVersionId(namespace=job.namespace, name=job.name, version=str(hash_))
     return shapes.Run(
         id=str(row.run_id),

@@ -2,23 +2,33 @@
 
 import datetime as dt
 import html
-import re
 import uuid
 from collections.abc import Sequence
 
 from headwater.answer import node, run_log
+from headwater.answer import search as everywhere
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import node_ids, shapes
+from headwater.answer.search_highlights import Highlight
+from headwater.model import version
+from headwater.model.names import DatasetName, JobName
 from headwater.store import facets as facet_store
 from headwater.store import marquez as rows
 from headwater.store import marquez_runs
 from headwater.store import nodes as node_store
 from headwater.store.database import Connection, Database
-from headwater.store.marquez import FoundRow
 from headwater.store.runs import RunRow
 
 _EVENT_TYPES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "ABORTED": "ABORT", "RUNNING": "START", "OTHER": "OTHER"}
 _DOCUMENTS = 50
+# Where a word was found, in the words of Marquez's index.
+_PLACES = {
+    "column": "facets.schema.fields.name",
+    "sql": "facets.sql.query",
+    "description": "facets.documentation.description",
+    "tag": "facets.tags.tags.key",
+    "owner": "facets.ownership.owners.name",
+}
 
 
 async def find(
@@ -63,41 +73,44 @@ def _midnight(day: dt.date | None) -> dt.datetime | None:
     return None if day is None else dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
 
 
-async def documents(database: Database, words: str, type_: str) -> shapes.Hits:
-    """What the search index of Marquez would hold of the JOBs or DATASETs that are found, with where the words are; at most 50."""
+async def job_documents(database: Database, words: str) -> shapes.JobHits:
+    """What the search index of Marquez would hold of the jobs that have the words, best first, and where they have them.
+
+    The words are looked for in names, tags, owners, descriptions and SQL, misspelt or not; at most 50 jobs are shown.
+    """
+    found = (await everywhere.search(database, words, type="JOB", limit=_DOCUMENTS)).results
     async with database.snapshot() as connection:
-        found, _ = await rows.search(
-            connection,
-            f"%{node_store.literal(words)}%",
-            type_=type_,
-            namespace=None,
-            before=None,
-            after=None,
-            by_time=False,
-            limit=_DOCUMENTS,
-        )
-        hits: list[shapes.Document]
-        hits = [*await (_jobs if type_ == "JOB" else _datasets)(connection, found)]
-    return shapes.Hits(hits=hits, highlights=[{"name": [_marked(row.name, words)]} for row in found])
+        hits = await _jobs(connection, [version.job_id(JobName(one.namespace, one.name)) for one in found])
+    return shapes.JobHits(hits=hits, highlights=[_marked(one.highlights) for one in found])
 
 
-async def _jobs(connection: Connection, found: Sequence[FoundRow]) -> list[shapes.JobDocument]:
-    ids = [row.id for row in found]
+async def dataset_documents(database: Database, words: str) -> shapes.DatasetHits:
+    """Likewise of datasets, in the names of their columns too."""
+    found = (await everywhere.search(database, words, type="DATASET", limit=_DOCUMENTS)).results
+    names = [shapes.DatasetId(namespace=one.namespace, name=one.name) for one in found]
+    async with database.snapshot() as connection:
+        ids = [version.dataset_id(DatasetName(one.namespace, one.name)) for one in found]
+        hits = await _datasets(connection, ids, names)
+    return shapes.DatasetHits(hits=hits, highlights=[_marked(one.highlights) for one in found])
+
+
+async def _jobs(connection: Connection, ids: Sequence[uuid.UUID]) -> list[shapes.JobDocument]:
+    jobs = await rows.jobs_by_ids(connection, ids)
     facets = await facet_store.of_owners(connection, ids)
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, ids, 1)).items()}
     logged = await run_log.load(connection, list(latest.values()))
     made = []
-    for row in found:
-        run = latest.get(row.id)
-        mine = facets.get(row.id, {})
+    for id_ in ids:
+        run = latest.get(id_)
+        mine = facets.get(id_, {})
         told = logged[run.run_id, run.job_id] if run else run_log.empty()
         made.append(
             shapes.JobDocument(
                 run_id=str(run.run_id) if run else None,
                 event_type=_event_type(run),
-                name=row.name,
+                name=jobs[id_].full_name,
                 type="STREAM" if said_by_facets.job_type(mine) == "STREAM" else "BATCH",
-                namespace=row.namespace,
+                namespace=jobs[id_].namespace,
                 facets=node.verbatim(mine),
                 run_facets=node.verbatim(told.run),
             )
@@ -105,25 +118,26 @@ async def _jobs(connection: Connection, found: Sequence[FoundRow]) -> list[shape
     return made
 
 
-async def _datasets(connection: Connection, found: Sequence[FoundRow]) -> list[shapes.DatasetDocument]:
-    ids = [row.id for row in found]
+async def _datasets(
+    connection: Connection, ids: Sequence[uuid.UUID], names: Sequence[shapes.DatasetId]
+) -> list[shapes.DatasetDocument]:
     facets = await facet_store.of_owners(connection, ids)
     last = await marquez_runs.last_of_datasets(connection, ids)
     runs = await marquez_runs.by_keys(connection, list(last.values()))
     logged = await run_log.load(connection, list(runs.values()))
     made = []
-    for row in found:
-        key = last.get(row.id)
+    for id_, name in zip(ids, names, strict=True):
+        key = last.get(id_)
         told = logged.get(key) if key else None
         made.append(
             shapes.DatasetDocument(
                 run_id=str(key[0]) if key else None,
                 event_type=_event_type(runs.get(key)) if key else None,
-                name=row.name,
-                namespace=row.namespace,
-                input_facets=_here(told.inputs if told else {}, row.id),
-                output_facets=_here(told.outputs if told else {}, row.id),
-                facets=node.verbatim(facets.get(row.id, {})),
+                name=name.name,
+                namespace=name.namespace,
+                input_facets=_here(told.inputs if told else {}, id_),
+                output_facets=_here(told.outputs if told else {}, id_),
+                facets=node.verbatim(facets.get(id_, {})),
             )
         )
     return made
@@ -137,9 +151,14 @@ def _here(side: dict[uuid.UUID, run_log.DatasetFacets], dataset: uuid.UUID) -> s
     return node.verbatim(side[dataset].here) if dataset in side else {}
 
 
-def _marked(text: str, words: str) -> str:
-    """The text as HTML with the words in `<em>`."""
-    parts = re.split(f"({re.escape(words)})", text, flags=re.IGNORECASE)
-    return "".join(
-        f"<em>{html.escape(part)}</em>" if place % 2 else html.escape(part) for place, part in enumerate(parts)
-    )
+def _marked(highlights: Sequence[Highlight]) -> dict[str, list[str]]:
+    """Place → texts as HTML with the words in `<em>`."""
+    found: dict[str, list[str]] = {}
+    for one in highlights:
+        parts, end = [], 0
+        for first, last in one.marks:
+            parts += [html.escape(one.text[end:first]), "<em>", html.escape(one.text[first:last]), "</em>"]
+            end = last
+        parts.append(html.escape(one.text[end:]))
+        found.setdefault(_PLACES.get(one.field, one.field), []).append("".join(parts))
+    return found

@@ -4,9 +4,6 @@ Times are text, as Java's `Instant` writes them. Nothing here knows where a valu
 """
 
 import datetime as dt
-import hashlib
-import uuid
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -295,6 +292,8 @@ class FieldData(Shape):
 
 
 class Node(Shape):
+    """`data` is a JobData or a DatasetData."""
+
     id: str
     type: str
     data: Any
@@ -304,6 +303,18 @@ class Node(Shape):
 
 class Lineage(Shape):
     graph: list[Node]
+
+
+class FieldNode(Shape):
+    id: str
+    type: str
+    data: FieldData
+    in_edges: list[Edge]
+    out_edges: list[Edge]
+
+
+class ColumnGraph(Shape):
+    graph: list[FieldNode]
 
 
 class UpstreamJob(Shape):
@@ -389,10 +400,13 @@ class DatasetDocument(Document, kw_only=True):
     output_facets: Facets = msgspec.field(name="outputFacets")
 
 
-class Hits(Shape):
-    """The documents are all of one kind. (A union of the two is what no OpenAPI is made of.)"""
+class JobHits(Shape):
+    hits: list[JobDocument]
+    highlights: list[dict[str, list[str]]]
 
-    hits: list[Document]
+
+class DatasetHits(Shape):
+    hits: list[DatasetDocument]
     highlights: list[dict[str, list[str]]]
 
 
@@ -416,27 +430,3 @@ def zoned(time: dt.datetime) -> str:
     """`2020-02-22T22:00Z`: how Java's `ZonedDateTime` writes it, seconds only where there are any."""
     text = instant(time)
     return text.replace(":00Z", "Z") if time.second == 0 and not time.microsecond else text
-
-
-def hashed(*parts: str | None) -> uuid.UUID:
-    """Marquez's version 3 UUID: MD5 over the parts with colons between them; absent ones leave no colon."""
-    text = ":".join(part for part in parts if part is not None)
-    digest = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return uuid.UUID(bytes=digest, version=3)
-
-
-def job_version(
-    job: JobId, inputs: Iterable[DatasetId], outputs: Iterable[DatasetId], location: str | None
-) -> uuid.UUID:
-    """The version of a job with these inputs, outputs and this code location; it depends on nothing else."""
-    return hashed(job.namespace, job.name, _flat(inputs), _flat(outputs), location or None)
-
-
-def _flat(ids: Iterable[DatasetId]) -> str:
-    return ":".join(f"{one.namespace}:{one.name}" for one in sorted(ids))
-
-
-def schema_version(dataset: DatasetId, fields: Iterable[Field]) -> uuid.UUID:
-    """The version of a dataset's columns: names and types, whatever their order."""
-    told = sorted(f"{field.name}:{field.type}" if field.type is not None else field.name for field in fields)
-    return hashed(dataset.namespace, dataset.name, ":".join(told))

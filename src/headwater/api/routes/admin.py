@@ -5,13 +5,15 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
-from litestar import Request, Router, delete, get, post
+from litestar import Request, Router, delete, get, post, put
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer import audit, keys
+from headwater.answer import audit, identity, keys
+from headwater.intake import identity as identity_writes
 from headwater.intake import keys as key_writes
 from headwater.intake.audit import Change
+from headwater.model.identity import Rule
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -25,6 +27,12 @@ class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     role: str = "read"
     expires: str | None = None
+
+
+class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
+    """All of them: they replace those there are."""
+
+    rules: tuple[Rule, ...]
 
 
 @get("/audit")
@@ -79,6 +87,29 @@ async def revoke_key(
     return keys.shown(revoked)
 
 
+@get("/identity")
+async def identity_rules(state: State) -> identity.Rules:
+    """The rules about dataset names."""
+    return await identity.rules(state.database)
+
+
+@put("/identity")
+async def set_identity_rules(
+    request: Request[Any, Any, Any],
+    state: State,
+    data: JSONBody[WantedRules],
+    dry_run: Annotated[bool, QueryParameter(description="Say what would move; change nothing.")] = False,
+) -> identity_writes.Kept:
+    """Replace the rules about dataset names. The past follows with the next rebuild."""
+    detail: dict[str, object] = {"rules": msgspec.to_builtins(data.rules), **({"dry_run": True} if dry_run else {})}
+    request.state.audit = {"action": "set_identity", "target": "identity", "detail": detail}
+    by = _change(request, "set_identity", "identity", 200, detail)
+    kept = await identity_writes.keep(state.database, data.rules, by=by, dry_run=dry_run)
+    if not dry_run:
+        request.state.audit = {"written": True}
+    return kept
+
+
 def _utc(time: dt.datetime | None) -> dt.datetime | None:
     return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
 
@@ -93,7 +124,7 @@ def _change(
 
 router = Router(
     "/api/v2/admin",
-    route_handlers=[audit_log, list_keys, create_key, revoke_key],
+    route_handlers=[audit_log, list_keys, create_key, revoke_key, identity_rules, set_identity_rules],
     opt={"role": "admin"},
     tags=["Administration"],
 )

@@ -14,15 +14,15 @@ Words = Annotated[str | None, QueryParameter(name="q")]
 
 
 @get("/search/jobs")
-async def job_documents(state: State, words: Words = None) -> shapes.Hits:
+async def job_documents(state: State, words: Words = None) -> shapes.JobHits:
     """Jobs with their facets and those of their latest run, and where the words are."""
-    return await search.documents(state.database, parameters.not_blank("q", words), "JOB")
+    return await search.job_documents(state.database, parameters.not_blank("q", words))
 
 
 @get("/search/datasets")
-async def dataset_documents(state: State, words: Words = None) -> shapes.Hits:
+async def dataset_documents(state: State, words: Words = None) -> shapes.DatasetHits:
     """Datasets with their facets, and where the words are."""
-    return await search.documents(state.database, parameters.not_blank("q", words), "DATASET")
+    return await search.dataset_documents(state.database, parameters.not_blank("q", words))
 
 
 router = Router(

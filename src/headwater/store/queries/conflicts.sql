@@ -15,9 +15,8 @@ join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and 
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, 2, 3, 4
 union all
-select e.job_id, coalesce(c.canonical_id, e.dataset_id), e.direction, 'MANUAL', max(e.first_at), null
-from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
-where e.job_id = any(%(jobs)b) and e.manual and e.first_at <= %(as_of)s
+select x.job_id, coalesce(c.canonical_id, x.dataset_id), x.direction, 'MANUAL', max(x.at), null
+from manual_edges(null, %(jobs)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id
 group by 1, 2, 3
 
 -- name: evidence :many

@@ -10,3 +10,7 @@ select canonical_id, dataset_id from dataset_canonical where canonical_id = any(
 -- Other names of these datasets, as they are written.
 select c.canonical_id, d.namespace, d.name from dataset_canonical c join datasets d on d.id = c.dataset_id
 where c.canonical_id = any(%(ids)b) and c.canonical_id <> c.dataset_id order by 1, 2, 3
+
+-- name: page_after :many
+-- Every dataset by the name it is kept under, a page at a time.
+select id, namespace, name from datasets where id > %(after)s order by id limit %(limit)s

@@ -58,7 +58,7 @@ where s.job_id = %(job_id)s and s.report_id = %(run_id)s order by 1, 2, 3
 
 -- name: read_versions :many
 -- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail;
--- one that wrote a part the reader read, where both said which.
+-- one that wrote something of a part the reader read, where both said which: no column of a partition has two values.
 with member as (
   select i as node, i as id from unnest(%(datasets)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(datasets)b)
@@ -73,7 +73,9 @@ select x.* from asked a cross join lateral (
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
   where v.dataset_id = any(a.ids) and v.written_at <= %(at)s and (v.run_id is null or v.run_id <> %(run_id)s) and coalesce(r.state, 3) not in (4, 5)
     and (a.parts is null or v.run_id is null or exists (
-      select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = any(a.parts))
+      select 1 from report_subsets s cross join unnest(a.parts) asked (part)
+      where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and not exists (
+        select 1 from json_each_text(s.part::json) x join json_each_text(asked.part::json) y using (key) where x.value <> y.value))
       or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
     and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
   order by v.written_at desc, v.id limit 1) x

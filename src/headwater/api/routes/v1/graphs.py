@@ -38,7 +38,7 @@ async def column_graph(
     node_id: NodeText = None,
     depth: Whole = None,
     with_downstream: Annotated[str | None, QueryParameter(name="withDownstream")] = None,
-) -> shapes.Lineage:
+) -> shapes.ColumnGraph:
     """The graph of columns above a dataset, a column or what a job writes, and below when asked."""
     return await column_lineage.get(
         state.database,

@@ -3,8 +3,8 @@
 from litestar import get
 from litestar.datastructures import State
 
-from headwater.answer import health, producers
-from headwater.api.routes.v2.parameters import Time, utc
+from headwater.answer import health, identity, producers
+from headwater.api.routes.v2.parameters import Text, Time, utc
 
 
 @get("/status")
@@ -19,10 +19,16 @@ async def producer_list(state: State, since: Time = None) -> producers.Producers
     return await producers.producers(state.database, utc(since))
 
 
+@get("/identity/try")
+async def try_identity(state: State, namespace: Text, name: Text) -> identity.Placement:
+    """Where a dataset told by this name would go, and why."""
+    return await identity.place(state.database, namespace, name)
+
+
 @get("/near-misses")
 async def near_misses(state: State) -> health.NearMisses:
     """Links that are probably missing because one dataset goes by two names."""
     return await health.near_misses(state.database)
 
 
-handlers = [status, producer_list, near_misses]
+handlers = [status, producer_list, near_misses, try_identity]

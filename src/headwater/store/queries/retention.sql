@@ -1,0 +1,165 @@
+-- name: try_lock :one
+-- One retention at a time over all processes; held by the session until it is let go.
+select pg_try_advisory_lock(1751474532, 6)
+
+-- name: unlock :exec
+-- Let it go.
+select pg_advisory_unlock(1751474532, 6)
+
+-- name: partitions :many
+-- Months of the log that end by a time, the oldest first, with about how many events each has.
+select c.relname, greatest(c.reltuples, 0)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
+where i.inhparent = 'events'::regclass and c.relname ~ '^events_\d{4}_\d{2}$'
+  and (to_date(right(c.relname, 7), 'YYYY_MM')::timestamp + interval '1 month') at time zone 'UTC' <= %(before)s
+order by c.relname
+
+-- name: log_dropped :exec
+-- Remember that the log has holes before this time.
+update server_state set log_dropped_before = greatest(log_dropped_before, %(before)s)
+
+-- name: delete_early_events :exec
+-- Events before the first month there can be, so many.
+delete from events_before where (digest, event_time) in (
+  select digest, event_time from events_before where event_time < %(before)s order by event_time limit %(limit)s for update skip locked)
+
+-- name: delete_late_events :exec
+-- Events after the last month there can be, so many: only a time to come reaches them.
+delete from events_after where (digest, event_time) in (
+  select digest, event_time from events_after where event_time < %(before)s order by event_time limit %(limit)s for update skip locked)
+
+-- name: delete_warnings :exec
+-- Warnings of old events, so many.
+delete from warnings where (digest, event_time, position) in (
+  select digest, event_time, position from warnings where event_time < %(before)s limit %(limit)s for update skip locked)
+
+-- name: delete_audit :exec
+-- Old rows of the audit log, so many; the table lets only a transaction do this that said what it is.
+delete from audit where id in (select id from audit where at < %(before)s order by at, id limit %(limit)s for update skip locked)
+
+-- name: allow_audit :exec
+-- Say for this transaction that it is retention.
+select set_config('headwater.retention', 'audit', true)
+
+-- name: jobs_page :many
+-- Jobs in order of their ids, a page at a time.
+select id from jobs where id > %(after)s order by id limit %(limit)s
+
+-- name: old_reports :many
+-- Reports of these jobs from before a time, but for the last of each job's runs and of its declarations that hold edges.
+with ranked as (
+  select r.job_id, r.report_id, r.first_at, row_number() over (partition by r.job_id, r.declaration order by r.first_at desc, r.report_id) as place
+  from reports r where r.job_id = any(%(jobs)b::uuid[])
+)
+select job_id, report_id from ranked where first_at < %(before)s and place > %(keep)s limit %(limit)s
+
+-- name: lock_reports :many
+-- Those of these reports that nobody writes to now and that began before the time still.
+select job_id, report_id from reports
+where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[])) and first_at < %(before)s
+order by job_id, report_id for update skip locked
+
+-- name: delete_report_datasets :exec
+-- What these reports told.
+delete from report_datasets where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
+-- name: delete_report_subsets :exec
+-- Parts these reports told.
+delete from report_subsets where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
+-- name: delete_report_columns :exec
+-- Columns these reports told.
+delete from report_columns where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
+-- name: delete_reports :exec
+-- The reports themselves.
+delete from reports where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
+-- name: old_runs :many
+-- Old runs of these jobs: silent since a time, none of the job's last, with no report left, and none that wrote a version still kept.
+with ranked as (
+  select r.run_id, r.job_id, r.last_event_at, row_number() over (partition by r.job_id order by r.first_event_at desc, r.run_id) as place
+  from runs r where r.job_id = any(%(jobs)b::uuid[])
+)
+select r.job_id, r.run_id from ranked r
+where r.place > %(keep)s and r.last_event_at < %(before)s
+  and not exists (select from reports p where p.job_id = r.job_id and p.report_id = r.run_id)
+  and not exists (select from dataset_versions v where v.run_id = r.run_id and v.job_id = r.job_id)
+limit %(limit)s
+
+-- name: delete_runs :exec
+-- Those of these runs that are still silent and that nobody writes to now.
+delete from runs where (run_id, job_id) in (
+  select r.run_id, r.job_id from runs r join unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id) on u.run_id = r.run_id and u.job_id = r.job_id
+  where r.last_event_at < %(before)s order by r.run_id, r.job_id for update of r skip locked)
+
+-- name: datasets_page :many
+-- Datasets in order of their ids, a page at a time.
+select id from datasets where id > %(after)s order by id limit %(limit)s
+
+-- name: old_versions :many
+-- Old versions of these datasets: never the latest, nor the latest that has a schema, nor what a report still kept wrote.
+with ranked as (
+  select v.id, v.job_id, v.run_id, v.written_at, row_number() over (partition by v.dataset_id order by v.written_at desc, v.id) as place,
+         v.schema_id is not null and row_number() over (partition by v.dataset_id, v.schema_id is not null order by v.written_at desc, v.id) = 1 as latest_schema
+  from dataset_versions v where v.dataset_id = any(%(datasets)b::uuid[])
+)
+select r.id from ranked r
+where r.place > 1 and not r.latest_schema and r.written_at < %(before)s
+  and not exists (select from reports p where p.job_id = r.job_id and p.report_id = r.run_id)
+limit %(limit)s
+
+-- name: delete_versions :exec
+-- Those of these versions that nobody writes to now.
+delete from dataset_versions where id in (
+  select id from dataset_versions where id = any(%(ids)b::uuid[]) and written_at < %(before)s order by id for update skip locked)
+
+-- name: column_set_orphans :many
+-- Column sets no report has.
+select id from column_sets s where not exists (select from report_columns c where c.set_id = s.id) limit %(limit)s
+
+-- name: delete_column_sets :exec
+-- Those of these column sets that no report has still; nobody writes meanwhile.
+delete from column_sets s where s.id = any(%(ids)b::uuid[]) and not exists (select from report_columns c where c.set_id = s.id)
+
+-- name: facet_set_orphans :many
+-- Facet sets no owner has.
+select distinct id from facet_sets s where not exists (select from owner_facets o where o.set_id = s.id) limit %(limit)s
+
+-- name: delete_facet_sets :exec
+-- Those of these facet sets that no owner has still; nobody writes meanwhile.
+delete from facet_sets s where s.id = any(%(ids)b::uuid[]) and not exists (select from owner_facets o where o.set_id = s.id)
+
+-- name: facet_body_orphans :many
+-- Facet bodies that no set and no version has.
+select id from facet_bodies b where not exists (select from facet_sets s where s.body_id = b.id)
+  and not exists (select from dataset_versions v where v.schema_id = b.id) limit %(limit)s
+
+-- name: delete_facet_bodies :exec
+-- Those of these facet bodies that nothing has still; nobody writes meanwhile.
+delete from facet_bodies b where b.id = any(%(ids)b::uuid[])
+  and not exists (select from facet_sets s where s.body_id = b.id) and not exists (select from dataset_versions v where v.schema_id = b.id)
+
+-- name: count_early_events :one
+-- Events before a time, before the first month there can be.
+select count(*) from events_before where event_time < %(before)s
+
+-- name: count_late_events :one
+-- Events before a time, after the last month there can be.
+select count(*) from events_after where event_time < %(before)s
+
+-- name: count_warnings :one
+-- Warnings of events before a time.
+select count(*) from warnings where event_time < %(before)s
+
+-- name: count_audit :one
+-- Rows of the audit log before a time.
+select count(*) from audit where at < %(before)s
+
+-- name: share :exec
+-- Wait for a rebuild to end, and keep the next one waiting until this transaction ends.
+select pg_advisory_xact_lock_shared(1751474532, 2)
+
+-- name: record :exec
+-- What became of one kind the last time.
+insert into retention (kind, before, deleted, error) values (%(kind)s, %(before)s, %(deleted)s, %(error)s)
+on conflict (kind) do update set at = clock_timestamp(), before = excluded.before, deleted = excluded.deleted, error = excluded.error
