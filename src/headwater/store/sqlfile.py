@@ -4,7 +4,8 @@ Kinds: `exec` (no rows), `one` (exactly one row), `maybe` (a row or none), `many
 """
 
 import re
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, LiteralString, cast
@@ -30,7 +31,7 @@ class Query(msgspec.Struct, frozen=True):
 
     async def many(self, connection: AsyncConnection[Any], **parameters: object) -> list[Row]:
         async with connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(self.sql, parameters)
+            await cursor.execute(self.sql, _packed(parameters))
             return await cursor.fetchall()
 
     async def maybe(self, connection: AsyncConnection[Any], **parameters: object) -> Row | None:
@@ -44,7 +45,7 @@ class Query(msgspec.Struct, frozen=True):
     async def exec(self, connection: AsyncConnection[Any], **parameters: object) -> int:
         """Run it; the number of rows it touched."""
         async with connection.cursor() as cursor:
-            await cursor.execute(self.sql, parameters)
+            await cursor.execute(self.sql, _packed(parameters))
             return cursor.rowcount
 
     async def send_columns(
@@ -60,8 +61,16 @@ class Query(msgspec.Struct, frozen=True):
     async def send(self, connection: AsyncConnection[Any], **parameters: object) -> AsyncCursor[Any]:
         """Send it without waiting, inside `connection.pipeline()`; rows are fetched from the cursor after the pipeline."""
         cursor = connection.cursor(row_factory=tuple_row)
-        await cursor.execute(self.sql, parameters)
+        await cursor.execute(self.sql, _packed(parameters))
         return cursor
+
+
+def _packed(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Lists of ids packed whole: answers pass thousands, and the driver would look at each."""
+    return {
+        name: Packed("uuid", value) if type(value) is list and value and type(value[0]) is uuid.UUID else value
+        for name, value in parameters.items()
+    }
 
 
 @cache
