@@ -243,7 +243,7 @@ BUGS: list[tuple[Kind, Lie]] = [
     ("stale_schema", answers_datasets_from_a_cache()),
     ("wrong_versions", answers_datasets_from_a_cache()),
     ("wrong_total", on_get(DATASETS, lambda told: "total" in told and told.update(total=0))),
-    ("not_searchable", on_get("/api/v2/search", lambda told: told["results"].pop())),
+    ("not_searchable", on_get("/api/v2/search", lambda told: told["results"].clear())),
     ("slow_visibility", sees_only_at_the_second_look()),
     ("wrong_reply", on_get(LINEAGE, lambda told: told.clear())),
     ("refused", answers(400)),

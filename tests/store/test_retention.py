@@ -157,6 +157,20 @@ def test_content_nobody_has_goes_and_is_written_again(database: Database, run: A
     )
 
 
+def test_columns_a_person_drew_stay(database: Database, run: Any) -> None:
+    send(database, run, daily(100, 98, **columns({"x": [("/in", "drawn", "DIRECT:IDENTITY")]})))
+    send(database, run, daily(97, 80))
+    rows(
+        database,
+        run,
+        """insert into edge_changes (job_id, dataset_id, direction, change_id, at, drawn, set_id)
+        select gen_random_uuid(), gen_random_uuid(), 'in', gen_random_uuid(), now(), true, id from column_sets returning 1""",
+    )
+    assert keep(database, run, runs=30)["content"].deleted == 0
+    assert count(database, run, "report_columns") == 0
+    assert count(database, run, "column_sets") == 1
+
+
 def test_warnings_and_audit_go_by_their_own_days(database: Database, run: Any) -> None:
     odd = [run_event("STRANGE", i, "one", at=day(40 + i)) for i in range(3)]
     send(database, run, [*odd, run_event("STRANGE", 9, "one", at=day(1))])

@@ -114,12 +114,14 @@ delete from dataset_versions where id in (
   select id from dataset_versions where id = any(%(ids)b::uuid[]) and written_at < %(before)s order by id for update skip locked)
 
 -- name: column_set_orphans :many
--- Column sets no report has.
-select id from column_sets s where not exists (select from report_columns c where c.set_id = s.id) limit %(limit)s
+-- Column sets that no report has and nobody drew.
+select id from column_sets s where not exists (select from report_columns c where c.set_id = s.id)
+  and not exists (select from edge_changes c where c.set_id = s.id) limit %(limit)s
 
 -- name: delete_column_sets :exec
--- Those of these column sets that no report has still; nobody writes meanwhile.
+-- Those of these column sets that no report has and nobody drew still; nobody writes meanwhile.
 delete from column_sets s where s.id = any(%(ids)b::uuid[]) and not exists (select from report_columns c where c.set_id = s.id)
+  and not exists (select from edge_changes c where c.set_id = s.id)
 
 -- name: facet_set_orphans :many
 -- Facet sets no owner has.
