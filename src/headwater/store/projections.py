@@ -118,6 +118,8 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     told: dict[str, Any] = {}
     for name, columns in COLUMNS.items():
         if given := rows.get(name):
+            if name == "upsert_datasets":
+                await queries["lock_datasets"].send(connection, ids=sorted({row[0] for row in given}))
             told[name] = await queries[name].send_columns(connection, columns, given)
     reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
     if reported:
