@@ -86,7 +86,7 @@ def test_eight_pools_write_the_same_things(postgres: EmbeddedPostgres, database:
 
     before = deadlocks(postgres)
     run(all_at_once())
-    assert deadlocks(postgres) == before
+    assert deadlocks(postgres) == before, postgres._server.log.read_text()[-6000:]
     together = run(fingerprints(database))
     run(rebuild(database))
     assert run(fingerprints(database)) == together
@@ -117,7 +117,7 @@ def test_two_servers_are_told_the_same_at_once(
     for thread in threads:
         thread.join()
     assert set(told) == {200, 201}
-    assert deadlocks(postgres) == before
+    assert deadlocks(postgres) == before, postgres._server.log.read_text()[-6000:]
     together = run(fingerprints(database))
     run(rebuild(database))
     assert run(fingerprints(database)) == together

@@ -118,6 +118,8 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     told: dict[str, Any] = {}
     for name, columns in COLUMNS.items():
         if given := rows.get(name):
+            if name == "upsert_datasets":
+                await queries["lock_datasets"].send(connection, ids=sorted({row[0] for row in given}))
             told[name] = await queries[name].send_columns(connection, columns, given)
     reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
     if reported:
@@ -161,8 +163,12 @@ async def alone(connection: Connection) -> None:
 
 
 async def empty(connection: Connection) -> None:
-    """Empty every projection; the log stays."""
-    await connection.execute("truncate " + ", ".join(TABLES))
+    """Empty every projection; the log stays.
+
+    By `delete`: `truncate` would keep every reader waiting to the end, and show empty tables to those that began before it.
+    """
+    for table in TABLES:
+        await connection.execute(f"delete from {table}")
 
 
 async def lines(connection: Connection, table: str) -> AsyncIterator[bytes]:

@@ -17,6 +17,12 @@ insert into column_sets (id, edges)
 select distinct on (id) id, edges from unnest(%(id)b::uuid[], %(edges)b::bytea[]) as u (id, edges) order by id
 on conflict do nothing
 
+-- name: lock_datasets :exec
+-- Datasets that will be spoken of and those that stand for them, in one order and before any job: their documents are made under these locks.
+select d.id from datasets d
+where d.id in (select unnest(%(ids)b::uuid[]) union all select canonical_id from dataset_canonical where dataset_id = any(%(ids)b::uuid[]))
+order by d.id for no key update
+
 -- name: upsert_datasets :many
 -- Datasets spoken of; the ids of those never heard of before, and of those that were hidden.
 insert into datasets as t (id, namespace, name, first_seen, last_seen)
