@@ -69,3 +69,9 @@ def test_no_address_of_a_registry_is_kept() -> None:
         text = path.read_text(encoding="utf-8")
         assert '"resolved"' not in text, path
         assert "index-url" not in text, path
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Two of one name in folders that are no packages cannot be collected together."""
+    names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(names) == len(set(names)), {name for name in names if names.count(name) > 1}
