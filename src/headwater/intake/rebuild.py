@@ -32,6 +32,7 @@ async def rebuild(
     done = 0
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
+        await connection.execute("set local plan_cache_mode = force_generic_plan")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
         gone = state.log_dropped_before
