@@ -51,7 +51,7 @@ export type LineageNode = (DatasetSummary & Placed) | (JobSummary & Placed);
 export interface LineageEdge {
   source: NodeId;
   target: NodeId;
-  origin: "OBSERVED" | "DECLARED";
+  origin: "OBSERVED" | "DECLARED" | "MANUAL";
   first_seen: string | null;
   last_seen: string | null;
 }

@@ -7,7 +7,7 @@ export function graphOf(answer: Lineage): Graph {
   return {
     root: answer.root,
     nodes: answer.nodes.map(nodeOf),
-    edges: answer.edges.map(({ source, target, origin }) => ({ source, target, declared: origin === "DECLARED" })),
+    edges: answer.edges.map(({ source, target, origin }) => ({ source, target, declared: origin !== "OBSERVED" })),
     links: answer.column_edges.map((edge) => ({
       source: edge.source,
       sourceField: edge.source_field,
