@@ -28,6 +28,9 @@ _LASTING = frozenset({
     "columnLineage", "sql", "sourceCode", "sourceCodeLocation", "jobType", "lineage",
 })  # fmt: skip
 
+# Kept as what they are: a version is a row of dataset_versions, and as a facet of the dataset it would be one more set with every run.
+_ELSEWHERE = frozenset({"version"})
+
 Members = tuple[tuple[str, uuid.UUID, bool], ...]
 
 
@@ -95,7 +98,7 @@ class Understood:
         return found
 
     def _sets(self, facets: tuple[tuple[str, bytes], ...]) -> tuple[tuple[uuid.UUID, Members], ...]:
-        told = [(name, *self.content(body)) for name, body in facets]
+        told = [(name, *self.content(body)) for name, body in facets if name not in _ELSEWHERE]
         lasting = tuple(sorted(one for one in told if one[0] in _LASTING))
         groups = ([lasting] if lasting else []) + [(one,) for one in told if one[0] not in _LASTING]
         return tuple((_set_id(members), members) for members in groups)

@@ -4,7 +4,7 @@ import hashlib
 import uuid
 from functools import lru_cache
 
-from headwater.model.names import DatasetName, JobName
+from headwater.model.names import DatasetName, JobName, bounded
 
 _NAMESPACE = uuid.UUID("6f0f8e2c-3c1b-5d0e-9a55-48656164776e")
 
@@ -25,7 +25,7 @@ def dataset_id(name: DatasetName) -> uuid.UUID:
 
 @lru_cache(maxsize=50_000)
 def job_id(name: JobName) -> uuid.UUID:
-    return _derived("job", name.namespace, name.name)
+    return _derived("job", bounded(name.namespace), bounded(name.name))
 
 
 def run_id(text: str) -> tuple[uuid.UUID, bool]:

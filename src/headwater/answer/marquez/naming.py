@@ -7,7 +7,7 @@ from headwater.answer.marquez import said
 from headwater.errors import NotFound
 from headwater.model import version
 from headwater.model.identity import Identity
-from headwater.model.names import DatasetName, normalised
+from headwater.model.names import DatasetName, bounded, normalised
 from headwater.store import marquez as rows
 from headwater.store import server_state
 from headwater.store.database import Connection
@@ -61,6 +61,7 @@ async def namespace_of(connection: Connection, name: str) -> str:
 
 async def job(connection: Connection, namespace: str, name: str) -> JobRow:
     """The job by its full name, or else by its own. Raises NotFound, also for one that is hidden."""
+    namespace, name = bounded(namespace), bounded(name)
     found = (await jobs_of(connection, [(namespace, name)])).get((namespace, name))
     if found is None:
         await namespace_of(connection, namespace)
