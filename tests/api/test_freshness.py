@@ -3,19 +3,11 @@
 import datetime as dt
 from typing import Any
 
-import pytest
 from tests.events import RUN, dataset, encoded, facet, run_event
 
 LINEAGE = "/api/v1/lineage"
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 STREAM = {"jobType": facet(processingType="STREAMING", integration="FLINK", jobType="JOB")}
-
-
-@pytest.fixture(autouse=True)
-def _now() -> None:
-    """Now is when the test begins, not when the suite did."""
-    global NOW  # noqa: PLW0603
-    NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 
 
 def ago(**span: float) -> str:

@@ -14,13 +14,6 @@ from headwater.cli.program import program
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 
 
-@pytest.fixture(autouse=True)
-def _now() -> None:
-    """Now is when the test begins, not when the suite did."""
-    global NOW  # noqa: PLW0603
-    NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
-
-
 def ago(**span: float) -> str:
     return (NOW - dt.timedelta(**span)).isoformat()
 

@@ -32,7 +32,7 @@ def test_rules_are_shown_and_replaced(server: Any) -> None:
     assert kept.status_code == 200
     assert "headwater rebuild" in kept.json()["next"]
     assert server.get("/api/v2/admin/identity").json() == {**RULES, "behind": True}
-    entries = server.get("/api/v2/admin/audit", params={"target": "identity"}).json()["entries"]
+    entries = server.get("/api/v2/admin/audit", params={"target": "identity", "limit": "2"}).json()["entries"]
     assert [(one["action"], one["status"], one["detail"].get("dry_run")) for one in entries] == [
         ("set_identity", 200, None),
         ("set_identity", 200, True),

@@ -13,9 +13,10 @@ from headwater.answer.search import search
 from headwater.intake.accept import Intake
 from headwater.intake.rebuild import fingerprints, rebuild
 from headwater.model import version, words
-from headwater.model.described import Described
+from headwater.model.described import FACETS, Described
 from headwater.model.names import DatasetName
 from headwater.store import search as store
+from headwater.store import sqlfile
 from headwater.store.database import Database
 from headwater.store.projections import TABLES
 
@@ -252,3 +253,9 @@ def test_words() -> None:
     assert words.sql_words("SELECT a_b, 'North' FROM t1 -- gone\n/* gone */ WHERE x = 5") == {"north"}
     assert {words.distance("teh", "the", 2), words.distance("abc", "abd", 2)} == {1}
     assert words.distance("abcdef", "ab", 2) == 3
+
+
+def test_the_log_of_facets_watches_what_is_searched() -> None:
+    """`upsert_owner_facets` names the facets a document is made from."""
+    sql = sqlfile.load("projections")["upsert_owner_facets"].sql
+    assert all(f"'{name}'" in sql for name in FACETS)

@@ -167,8 +167,8 @@ on conflict (id) do update set declared = t.declared and excluded.declared,
     order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
 
 -- name: upsert_owner_facets :many
--- Which sets were told of which owner, from when to when; owners of sets never told of them before, or told again after another one: what
--- RETURNING reads of the table is as it was before.
+-- Which sets were told of which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
+-- other than before: a set never told of it, or told again after one that said otherwise. What RETURNING reads of the table is as it was before.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -177,9 +177,13 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
   (last_at, last_digest) = (
     select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
     order by e.at desc, e.digest desc limit 1)
-returning owner, case when xmax = 0 then true else exists (
-  select 1 from owner_facets old join owner_facets other on other.owner = old.owner and other.set_id <> old.set_id and other.last_at >= old.last_at
-  where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at) end
+returning owner, exists (
+  select 1 from facet_sets mine
+  where mine.id = t.set_id and mine.name in ('documentation', 'ownership', 'schema', 'sql', 'tags') and (t.xmax = 0 or exists (
+    select 1 from owner_facets old
+    join owner_facets other on other.owner = old.owner and other.set_id <> old.set_id and other.last_at >= old.last_at
+    join facet_sets theirs on theirs.id = other.set_id and theirs.name = mine.name and theirs.body_id <> mine.body_id
+    where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at)))
 
 -- name: upsert_report_columns :exec
 -- Which set of column edges a report has for a target; the latest wins within its slot.
