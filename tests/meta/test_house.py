@@ -69,6 +69,7 @@ def test_no_address_of_a_registry_is_kept() -> None:
         text = path.read_text(encoding="utf-8")
         assert '"resolved"' not in text, path
         assert "index-url" not in text, path
+        assert "find-links" not in text, path
 
 
 def test_test_files_have_names_of_their_own() -> None:
