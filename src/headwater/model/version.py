@@ -37,21 +37,6 @@ def run_id(text: str) -> tuple[uuid.UUID, bool]:
         return uuid.UUID(bytes=digest, version=3), False
 
 
-def run_key(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
-    """Owner of a run's facets. Runs are keyed by (run, job): Dagster gives one run id to many jobs."""
-    return _derived("run", run.bytes, job.bytes)
-
-
-def run_job_key(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
-    """Owner of the job's facets as one run saw them."""
-    return _derived("run job", run.bytes, job.bytes)
-
-
-def run_dataset_key(run: uuid.UUID, job: uuid.UUID, dataset: uuid.UUID, direction: str) -> uuid.UUID:
-    """Owner of the facets an input or output had in one run."""
-    return _derived("run dataset", run.bytes, job.bytes, dataset.bytes, direction)
-
-
 def dataset_version_id(dataset: uuid.UUID, run: uuid.UUID, job: uuid.UUID, external: str) -> uuid.UUID:
     """What one run left behind in a dataset; `external` is a Delta or Iceberg snapshot, or empty."""
     return _derived("version", dataset.bytes, run.bytes, job.bytes, external)
