@@ -20,6 +20,7 @@ from headwater.cli import (
     search,
     sql,
 )
+from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.retention import retention
@@ -66,6 +67,7 @@ program.command("diff")(graph.diff)
 program.command("paths")(graph.paths)
 program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
+program.command("fingerprint")(fingerprint)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("search")(search.search)
