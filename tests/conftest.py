@@ -5,6 +5,7 @@ import sys
 
 pytest_plugins = [
     "tests.fixtures.postgres",
+    "tests.fixtures.rabbitmq",
     "tests.fixtures.app",
     "tests.fixtures.servers",
     "tests.fixtures.identity",
