@@ -5,13 +5,13 @@ import sys
 
 pytest_plugins = [
     "tests.fixtures.postgres",
-    "tests.fixtures.rabbitmq",
     "tests.fixtures.app",
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
     "tests.fixtures.people",
     "tests.fixtures.served",
+    "tests.fixtures.rabbitmq",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
