@@ -112,7 +112,7 @@ class AmqpSettings(BaseModel):
     queue: str = Field("headwater.events", min_length=1, description="Events wait here; made when it is not there.")
     dead_letters: str = Field("headwater.dead-letters", min_length=1, description="What can never be accepted.")
     prefetch: int = Field(250, ge=1, le=65535, description="Messages one receiver holds unacknowledged.")
-    batch: int = Field(1000, ge=1, le=50_000, description="Events at which a transaction begins without waiting.")
+    batch: int = Field(500, ge=1, le=50_000, description="Events at which a transaction begins without waiting.")
     wait_ms: int = Field(50, ge=0, le=60_000, description="How long the first event of a batch waits for others.")
 
 

@@ -44,7 +44,9 @@ async def publish(queues: Queues, *bodies: bytes, **properties: Any) -> None:
         channel = await connection.channel()
         await channel.declare_queue(queues.events, durable=True, arguments={"x-queue-type": "quorum"})
         for body in bodies:
-            message = aio_pika.Message(body, delivery_mode=2, message_id=properties.pop("message_id", "m"), **properties)
+            message = aio_pika.Message(
+                body, delivery_mode=2, message_id=properties.pop("message_id", "m"), **properties
+            )
             await channel.default_exchange.publish(message, queues.events)
 
 

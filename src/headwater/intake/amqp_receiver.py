@@ -14,6 +14,7 @@ changes nothing. So nothing is lost and nothing is doubled, in any number of rec
 import asyncio
 import datetime as dt
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ from headwater.intake.accept import Accepted, Intake, Refused
 # A message that was given out more often than this is a suspect; the broker counts restarts of receivers and of itself alike.
 SUSPECT = 5
 _BATCH_BYTES = 8 * 1024 * 1024
+# While one batch waits for PostgreSQL, the next is read and projected.
+_AT_ONCE = 2
 _WATCH_SECONDS = 5.0
 _UNEXPECTED = "unexpected_error"
 
@@ -36,7 +39,7 @@ class Limits(msgspec.Struct, frozen=True):
     """How much is taken at once: `prefetch` messages are here unacknowledged, a batch closes at `events` or after `wait_seconds`."""
 
     prefetch: int = 250
-    events: int = 1000
+    events: int = 500
     wait_seconds: float = 0.05
     message_bytes: int = messages.MOST_BYTES
 
@@ -128,8 +131,13 @@ class Receiver:
             closed.set()
             inbox.put_nowait(None)
 
+        def failed(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and task.exception():
+                inbox.put_nowait(None)
+
         channel.close_callbacks.add(ended)
         watch.close_callbacks.add(ended)  # a queue that was deleted under us closes this one only
+        settling: deque[asyncio.Task[None]] = deque()
         beside = [
             asyncio.create_task(self._wake_when_stopped(inbox)),
             asyncio.create_task(self._watch(watch)),
@@ -141,20 +149,25 @@ class Receiver:
                 batch = await self._collect(inbox, until_empty)
                 if closed.is_set():
                     raise Lost("the channel closed")
-                self._in_hand = len(batch)
                 if batch:
-                    await self._settle(channel, batch, closed)
-                    self._in_hand = 0
-                    backoff.reset()
-                elif self._stopped.is_set() or (until_empty and await self._empty(channel, inbox)):
+                    if len(settling) == _AT_ONCE:
+                        await settling.popleft()
+                        backoff.reset()
+                    before = settling[-1] if settling else None
+                    settling.append(asyncio.create_task(self._settle(channel, batch, closed, before)))
+                    settling[-1].add_done_callback(failed)
+                    continue
+                while settling:
+                    await settling.popleft()
+                if self._stopped.is_set() or (until_empty and await self._empty(channel, inbox)):
                     await queue.cancel(tag)
                     return True
         finally:
             channel.close_callbacks.discard(ended)
             watch.close_callbacks.discard(ended)
-            for task in beside:
+            for task in (*beside, *settling):
                 task.cancel()
-            await asyncio.wait(beside)
+            await asyncio.gather(*beside, *settling, return_exceptions=True)
 
     async def _wake_when_stopped(self, inbox: asyncio.Queue[AbstractIncomingMessage | None]) -> None:
         await self._stopped.wait()
@@ -214,9 +227,35 @@ class Receiver:
             )
         return taken
 
-    async def _settle(self, channel: AbstractChannel, batch: list[_Taken], closed: asyncio.Event) -> None:
-        """Commit what can be accepted, bury what cannot, then acknowledge all of it at once. Raises Lost."""
+    async def _settle(
+        self, channel: AbstractChannel, batch: list[_Taken], closed: asyncio.Event, before: asyncio.Task[None] | None
+    ) -> None:
+        """Commit what can be accepted, bury what cannot, then, after the batch `before`, acknowledge all of it at once. Raises Lost."""
         began = time.monotonic()
+        self._in_hand += 1
+        try:
+            accepted, duplicate, bad = await self._kept(batch, closed)
+            if bad:
+                await amqp.bury(channel, self._queues.dead_letters, bad)
+            if before is not None:
+                await asyncio.wait([before])
+                if before.cancelled() or before.exception():
+                    raise Lost("the batch before was not kept")
+            if closed.is_set():
+                raise Lost("the channel closed before the acknowledgement")
+            # In the order they were taken, so that one acknowledgement is all of theirs.
+            await batch[-1].message.ack(multiple=True)
+        finally:
+            self._in_hand -= 1
+        self.totals.messages += len(batch)
+        self.totals.accepted += accepted
+        self.totals.duplicate += duplicate
+        self.totals.dead_lettered += len(bad)
+        lag = _lag([taken.message for taken in batch])
+        telemetry.measure(telemetry.Received(len(batch), accepted, duplicate, time.monotonic() - began, lag))
+
+    async def _kept(self, batch: list[_Taken], closed: asyncio.Event) -> tuple[int, int, list[amqp.Bad]]:
+        """Events that were new, those that were known, and what can never be accepted; the rest is committed. Raises Lost."""
         bad = [one for taken in batch for one in taken.bad]
         accepted = duplicate = 0
         for suspects in (False, True):
@@ -229,21 +268,7 @@ class Receiver:
             for refused in answer.refused:
                 taken, index = origins[refused.index]
                 bad.append(amqp.Bad(taken.bodies[index], refused.code, refused.reason, taken.id, index))
-        if bad:
-            await amqp.bury(channel, self._queues.dead_letters, bad)
-        if closed.is_set():
-            raise Lost("the channel closed before the acknowledgement")
-        # Batches are taken in order and settled in order, so that one acknowledgement is all of theirs.
-        await batch[-1].message.ack(multiple=True)
-        self.totals.messages += len(batch)
-        self.totals.accepted += accepted
-        self.totals.duplicate += duplicate
-        self.totals.dead_lettered += len(bad)
-        telemetry.measure(
-            telemetry.Received(
-                len(batch), accepted, duplicate, time.monotonic() - began, _lag([t.message for t in batch])
-            )
-        )
+        return accepted, duplicate, bad
 
     async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, trial: Trial | None) -> Accepted:
         """What became of them; waits for as long as the database is away. Raises Lost when the broker or the patience ends first."""
