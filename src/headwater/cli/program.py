@@ -16,6 +16,7 @@ from headwater.cli import (
     maintenance,
     metadata,
     receipts,
+    receive,
     runs,
     search,
     sql,
@@ -89,6 +90,7 @@ program.add_typer(retention, name="retention")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
+program.command("receive")(receive.receive)
 program.command("doctor")(maintenance.doctor)
 program.command("watch")(watch)
 
