@@ -5,11 +5,11 @@ import sys
 
 pytest_plugins = [
     "tests.fixtures.postgres",
-    "tests.fixtures.rabbitmq",
     "tests.fixtures.app",
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
+    "tests.fixtures.rabbitmq",
     "tests.fixtures.people",
     "tests.fixtures.served",
 ]
