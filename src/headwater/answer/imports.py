@@ -24,6 +24,14 @@ from headwater.store.database import Database
 _MOST = 500
 
 
+class ImportedDataset(msgspec.Struct):
+    """The name under which the content lay; one of them, if there were several."""
+
+    id: str
+    namespace: str
+    name: str
+
+
 class Import(msgspec.Struct):
     """One run that read the content. `overrides`: the runs whose import a forced one did again."""
 
@@ -34,7 +42,7 @@ class Import(msgspec.Struct):
     forced: bool
     overrides: list[str]
     version: str | None
-    dataset: str | None
+    dataset: ImportedDataset | None
 
 
 class Imports(msgspec.Struct):
@@ -75,7 +83,7 @@ async def imports(
     found = []
     for row in readers:
         body = told.get((row.run_id, row.job_id))
-        if plain(body).get("skipped") is True:
+        if _skipped(body, kept):
             continue
         said, forced, overrides, _ = step_of(body)
         dataset = named.get(canonical.get(row.dataset_id, row.dataset_id))
@@ -88,7 +96,15 @@ async def imports(
                 forced,
                 overrides,
                 said,
-                dataset.node_id if dataset else None,
+                ImportedDataset(dataset.node_id, dataset.namespace, dataset.name) if dataset else None,
             )
         )
     return Imports(kept, bool(found), found[:limit])
+
+
+def _skipped(step: bytes | None, fingerprint: str) -> bool:
+    """Whether the run says that it let this content be: `skipped` in its facet lists what it did not import again."""
+    told = plain(step).get("skipped")
+    if isinstance(told, list):
+        return any(one.get("fingerprint") == fingerprint for one in told if isinstance(one, dict))
+    return told is True
