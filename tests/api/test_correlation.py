@@ -216,12 +216,19 @@ def test_an_id_that_was_given_twice(client: Any) -> None:
 
 @pytest.mark.parametrize(
     "id_",
-    ["0199c0de-ffff-7000-8000-000000000000", "nothing", "xxh3-128:" + "0" * 32, "dataset:file:/nowhere", *TEXTS[3:]],
+    [
+        "0199c0de-ffff-7000-8000-000000000000",
+        "nothing",
+        "xxh3-128:" + "0" * 32,
+        "dataset:file:/nowhere",
+        *(text for text in TEXTS[1:] if len(text) < 7000),
+    ],
 )
 def test_what_nobody_knows(client: Any, id_: str) -> None:
     reply = client.get(f"/api/v2/correlation/{quote(id_, safe='')}")
     assert reply.status_code in {400, 404}, reply.text
     assert reply.json()["code"] in {"not_found", "invalid_question"}
+    assert len(reply.json()["message"]) < 500
 
 
 def test_a_run_that_says_nothing_of_items(client: Any) -> None:

@@ -188,13 +188,14 @@ async def _roots(connection: Connection, question: Question) -> _Roots:
 
 
 async def _unknown(connection: Connection, text: str, id_: uuid.UUID) -> NotFound:
+    shown = text if len(text) <= 100 else f"{text[:100]}…"
     if await runs.by_run_id(connection, id_):
         return NotFound(
-            f"run {text!r} is known, and names no item, no version and no step before it; "
+            f"run {shown!r} is known, and names no item, no version and no step before it; "
             "`headwater run lineage` knows what it read",
-            run=text,
+            run=shown,
         )
-    return NotFound(f"{text!r} is no item, run, fingerprint or dataset that is known here", id=text)
+    return NotFound(f"{shown!r} is no item, run, fingerprint or dataset that is known here", id=shown)
 
 
 class _Reached(msgspec.Struct):

@@ -6,12 +6,13 @@ Longer ways are found exactly by jumping from what is at the bound. That an item
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from headwater.store import sqlfile
+from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 
 # Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input.
@@ -48,6 +49,19 @@ class Edge(msgspec.Struct, frozen=True):
     weight: int
     role: int
     refused: bool
+
+
+class ToldEdge(msgspec.Struct, frozen=True):
+    """An edge as a write left it, with what edges of a loop are ordered by. `new`: this write brought it."""
+
+    parent: uuid.UUID
+    child: uuid.UUID
+    weight: int
+    role: int
+    at: dt.datetime
+    digest: bytes
+    refused: bool
+    new: bool = False
 
 
 async def nodes(connection: Connection, ids: Collection[uuid.UUID]) -> list[Node]:
@@ -99,6 +113,75 @@ async def related(
 async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> list[Edge]:
     """Edges between these nodes, refused ones too."""
     return [Edge(*row) for row in await sqlfile.load("correlation")["edges_among"].many(connection, ids=list(ids))]
+
+
+# -- upkeep: in the transaction that brought the edges, after everything else --
+
+
+async def lock(connection: Connection) -> None:
+    """Wait for whoever looks after the closure now, and keep the next one waiting until this transaction ends."""
+    await sqlfile.load("correlation")["lock"].many(connection)
+
+
+async def bridges(
+    connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID], *, bound: int = BOUND
+) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    """(child, parent) where the closure leads from the one to the other, however far; one statement."""
+    rows = await sqlfile.load("correlation")["bridges"].many(
+        connection, children=sorted(children), parents=sorted(parents), bound=bound
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+async def extend(
+    connection: Connection, layers: Sequence[Sequence[tuple[uuid.UUID, uuid.UUID, int]]], *, bound: int = BOUND
+) -> None:
+    """Add edges (parent, child, weight) to the closure; what continues an edge is in a later layer. One statement."""
+    flat = [edge for layer in layers for edge in layer]
+    ends, last = [], 0
+    for layer in layers:
+        last += len(layer)
+        ends.append(last)
+    await sqlfile.load("correlation")["extend"].many(
+        connection,
+        parents=[edge[0] for edge in flat],
+        children=[edge[1] for edge in flat],
+        weights=Packed("int2", [edge[2] for edge in flat]),
+        ends=Packed("int4", ends),
+        bound=bound,
+    )
+
+
+async def tangle(
+    connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID]
+) -> list[ToldEdge]:
+    """Edges between whatever is below a child and above a parent: all loops through edges from these parents to these children."""
+    rows = await sqlfile.load("correlation")["tangle"].many(
+        connection, children=sorted(children), parents=sorted(parents)
+    )
+    return [ToldEdge(*row) for row in rows]
+
+
+async def decide(connection: Connection, refused: Mapping[tuple[uuid.UUID, uuid.UUID], bool]) -> None:
+    """Write down which of these edges are refused."""
+    if refused:
+        await sqlfile.load("correlation")["decide"].exec(
+            connection,
+            parents=[parent for parent, _ in refused],
+            children=[child for _, child in refused],
+            refused=Packed("bool", list(refused.values())),
+        )
+
+
+async def forget(connection: Connection, ids: Collection[uuid.UUID]) -> list[uuid.UUID]:
+    """Take all paths to these nodes and to what is below them out of the closure; the ids of both."""
+    return [row[0] for row in await sqlfile.load("correlation")["forget"].many(connection, ids=sorted(ids))]
+
+
+async def leading_to(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID, int]]:
+    """(parent, child, weight) of edges to these nodes that are not refused."""
+    rows = await sqlfile.load("correlation")["leading_to"].many(connection, ids=list(ids))
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 async def by_item_or_run(connection: Connection, id_: uuid.UUID) -> list[uuid.UUID]:

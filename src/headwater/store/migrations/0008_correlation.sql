@@ -45,7 +45,8 @@ create table correlation_paths (
 create index correlation_paths_down on correlation_paths (ancestor_id, depth, descendant_id);
 
 -- Add edges to the closure, a layer at a time: `ends` says at which place of the arrays each layer ends, and no edge of a layer continues
--- another of the same or a later one. What an edge adds is (what is above its parent) times (what is below its child).
+-- another of the same or a later one. What an edge adds is what is above its parent times what is below its child; whoever is above the child
+-- already, by no more steps, brings nothing new below it, and likewise for what is below the parent.
 create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns void language plpgsql as $$
 declare
   first int := 1;
@@ -57,10 +58,16 @@ begin
     from unnest(parents[first:last], children[first:last], weights[first:last]) as e (parent_id, child_id, weight)
     cross join lateral (
       select e.parent_id as id, 0::smallint as depth
-      union all select p.ancestor_id, p.depth from correlation_paths p where p.descendant_id = e.parent_id) a
+      union all
+      select p.ancestor_id, p.depth from correlation_paths p
+      where p.descendant_id = e.parent_id and not exists (
+        select from correlation_paths o where o.descendant_id = e.child_id and o.ancestor_id = p.ancestor_id and o.depth <= p.depth + e.weight)) a
     cross join lateral (
       select e.child_id as id, 0::smallint as depth
-      union all select p.descendant_id, p.depth from correlation_paths p where p.ancestor_id = e.child_id) d
+      union all
+      select p.descendant_id, p.depth from correlation_paths p
+      where p.ancestor_id = e.child_id and not exists (
+        select from correlation_paths o where o.descendant_id = p.descendant_id and o.ancestor_id = e.parent_id and o.depth <= p.depth + e.weight)) d
     where a.depth + e.weight + d.depth <= bound
     group by 1, 2 order by 2, 1
     on conflict (descendant_id, ancestor_id) do update set depth = excluded.depth where excluded.depth < t.depth;
