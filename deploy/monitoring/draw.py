@@ -148,7 +148,9 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
 ]  # fmt: skip
 
 
-def panel(number: int, title: str, unit: str, words: str, curves: list[tuple[str, str]], place: dict[str, int]) -> dict[str, Any]:
+def panel(
+    number: int, title: str, unit: str, words: str, curves: list[tuple[str, str]], place: dict[str, int]
+) -> dict[str, Any]:
     return {
         "id": number,
         "type": "timeseries",
@@ -169,11 +171,22 @@ def dashboard() -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     y = 0
     for row, shown in ROWS:
-        panels.append({"id": len(panels) + 1, "type": "row", "title": row, "collapsed": False, "panels": [], "gridPos": {"h": 1, "w": 24, "x": 0, "y": y}})
+        panels.append(
+            {
+                "id": len(panels) + 1,
+                "type": "row",
+                "title": row,
+                "collapsed": False,
+                "panels": [],
+                "gridPos": {"h": 1, "w": 24, "x": 0, "y": y},
+            }
+        )
         y += 1
         width = 24 // len(shown)
         for n, (title, unit, words, curves) in enumerate(shown):
-            panels.append(panel(len(panels) + 1, title, unit, words, curves, {"h": 8, "w": width, "x": n * width, "y": y}))
+            panels.append(
+                panel(len(panels) + 1, title, unit, words, curves, {"h": 8, "w": width, "x": n * width, "y": y})
+            )
         y += 8
     return {
         "uid": "headwater",

@@ -13,9 +13,10 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def routes() -> list[str]:
-    from headwater.api.routes import admin, auth, history, v2
+    from headwater.api.routes import admin, auth, history, listeners, v2
 
-    found = [route.path for router in (v2.router, history.router, admin.router, auth.router) for route in router.routes]
+    routers = (v2.router, history.router, admin.router, listeners.router, auth.router)
+    found = [route.path for router in routers for route in router.routes]
     return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", path) for path in found})
 
 

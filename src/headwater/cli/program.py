@@ -25,6 +25,7 @@ from headwater.cli import (
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
+from headwater.cli.listeners import listeners
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.watch import watch
@@ -88,6 +89,7 @@ metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
+program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
