@@ -75,8 +75,8 @@ def nobodys(destination: Destination) -> list[Path]:
 
 
 def rejected(folder: Path) -> list[Path]:
-    """The files of events that a server refused for good, the older first."""
-    return [path for path in (folder / f"{REJECTED}.1", folder / REJECTED) if path.is_file() and path.stat().st_size]
+    """The files of events that a server refused for good: the present one, the one before it, and those that are being put back."""
+    return sorted(path for path in folder.glob(f"{REJECTED}*") if path.stat().st_size)
 
 
 def _count(fd: int) -> tuple[int, int]:
