@@ -172,7 +172,7 @@ class Step:
         """
         item = Item("", "", event.run_id())
         try:
-            found = msgspec.structs.replace(place, id=None) if isinstance(place, Item) else found_at(place)
+            found = Item(*place.dataset, location=place.location) if isinstance(place, Item) else found_at(place)
             with self._lock:
                 entry = self._outputs.find(found)
                 if entry is not None:
