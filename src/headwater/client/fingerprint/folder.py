@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +106,9 @@ def _many(
     raw: bool,
     progress: Progress | None,
 ) -> Fingerprint:
+    # Imported late: one file needs none of it, and its import takes as long as hashing 100 MB.
+    from concurrent.futures import ThreadPoolExecutor, wait
+
     total, done, lock = sum(size for _, size in files), [0], Lock()
 
     def work(file: bytes) -> tuple[Entry, Fingerprint]:
