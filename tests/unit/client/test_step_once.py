@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 
 import headwater
@@ -152,7 +153,7 @@ def test_one_step_of_many_files(told: Told, tmp_path: Path) -> None:
     assert [known.run_id for known in found if known] == [step.id, step.id]
     by_name = {each["name"][-1]: item_of(each) for each in told.last()["inputs"]}
     assert {name for name, item in by_name.items() if item} == {"a", "b"}
-    assert len(said(told.last())["skipped"]) == 2
+    assert "skipped" not in said(told.last()), "this run did import them"
 
 
 def test_an_item_is_not_read_again(told: Told, file: Path) -> None:
@@ -198,6 +199,20 @@ def test_the_ledger_answers_without_the_server(server: Server, file: Path) -> No
     assert load(file) is not None
     assert len(server.asked) == 1
     assert server.told()
+
+
+def test_which_server_is_asked(server: Server, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below a path; beside others that cannot say; and by its own variable where events go through a broker."""
+    below = f"datahub+http://127.0.0.1:1,{server.collector.url}/below"
+    for url, variable in ((below, ""), ("amqp://127.0.0.1:1/", f"{server.collector.url}/below")):
+        monkeypatch.setenv("HEADWATER_IMPORTS_URL", variable)
+        monkeypatch.setenv("HEADWATER_URL", url)
+        emitter = Emitter(msgspec.structs.replace(config.destination(spool=tmp_path / "other"), flush_seconds=0))
+        headwater.use(emitter)
+        with headwater.step("other") as step:
+            step.once(file, force=True)
+        emitter.close(0)
+    assert [urlsplit(path).path for path, _ in server.asked] == ["/below/api/v2/imports"] * 2
 
 
 @pytest.mark.parametrize("status", [404, 500, 401])
