@@ -52,7 +52,10 @@ class Prometheus:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
             connection.request("GET", path)
-            return json.loads(connection.getresponse().read())
+            reply = connection.getresponse()
+            if reply.status == 503:
+                raise OSError("Prometheus is starting")
+            return json.loads(reply.read())
         finally:
             connection.close()
 
