@@ -9,9 +9,9 @@ pytest_plugins = [
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
-    "tests.fixtures.rabbitmq",
     "tests.fixtures.people",
     "tests.fixtures.served",
+    "tests.fixtures.rabbitmq",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

@@ -13,7 +13,7 @@ import msgspec
 
 from headwater import telemetry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
-from headwater.intake import manual
+from headwater.intake import closure, manual
 from headwater.intake.batcher import Batcher
 from headwater.intake.project import Changes, Projector
 from headwater.model import version
@@ -40,8 +40,11 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
+    """One of many events that was not kept; `code` is that of the error (errors.py)."""
+
     index: int
     reason: str
+    code: str = InvalidEvent.code
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -95,11 +98,18 @@ class Intake:
             items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
+        return await self.each([bytes(item) for item in items])
+
+    async def each(self, bodies: Sequence[bytes]) -> Accepted:
+        """Accept events that are apart already, all in one transaction; each stands alone, and what is refused never costs its neighbours.
+
+        When it returns, everything is committed. Raises DatabaseUnavailable, and then nothing may be taken as kept.
+        """
         good: list[tuple[int, Item]] = []
         refused: list[Refused] = []
-        for index, item in enumerate(items):
+        for index, body in enumerate(bodies):
             try:
-                good.append((index, _item(bytes(item))))
+                good.append((index, _item(body)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
         receipts = await self._standing_alone(good, refused) if good else []
@@ -114,7 +124,8 @@ class Intake:
         except DatabaseRefused as error:
             if len(items) == 1:
                 telemetry.say(telemetry.EventRefused(items[0][1].digest.hex(), error.message))
-                refused.append(Refused(items[0][0], "the database refused this event; the server's log says more"))
+                words = "the database refused this event; the server's log says more"
+                refused.append(Refused(items[0][0], words, DatabaseRefused.code))
                 return []
             half = len(items) // 2
             first = await self._standing_alone(items[:half], refused)
@@ -173,6 +184,8 @@ class Intake:
                 await manual.unhide(connection, again, remembered.projector.understood.identity)
             if changed := written.changed | written.hidden:
                 await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
+            # Last: from here on whoever else has new edges of correlation waits.
+            await closure.keep(connection, written.correlated)
         if written.hidden_namespaces:
             # What is hidden has to be met again: only an event that is new shows it.
             seen = rows["upsert_namespaces"]
