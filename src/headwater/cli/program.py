@@ -28,6 +28,7 @@ from headwater.cli.keys import keys
 from headwater.cli.listeners import listeners
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
+from headwater.cli.spool import spool
 from headwater.cli.watch import watch
 
 program = typer.Typer(
@@ -91,6 +92,7 @@ program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
+program.add_typer(spool, name="spool")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

@@ -8,6 +8,7 @@ import atexit
 import logging
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -62,10 +63,11 @@ class Emitter:
             return
         self._take(record)
 
-    def emit_encoded(self, record: bytes) -> None:
-        """Take one event that is JSON already. Newlines between its parts are taken out. Never raises."""
+    def emit_encoded(self, encode: Callable[[], bytes]) -> None:
+        """Take one event that somebody else encodes as JSON. Newlines between its parts are taken out. Never raises, whatever `encode` does."""
         try:
             self._count()
+            record = encode()
             if b"\n" in record or b"\r" in record:
                 record = msgspec.json.format(record, indent=-1)
         except Exception as error:  # noqa: BLE001 - as above
