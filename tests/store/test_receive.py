@@ -1,9 +1,7 @@
 """A receiver over a real RabbitMQ and a real PostgreSQL, in this process."""
 
-import asyncio
 import gzip
 import json
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,16 +9,12 @@ from typing import Any
 import aio_pika
 import pytest
 from tests.events import encoded, run_event
-from tests.fixtures.postgres import empty
 from tests.fixtures.rabbitmq import Broker
-from tests.store.test_writers import hot
 
 from headwater import telemetry
-from headwater.errors import DatabaseUnavailable
-from headwater.intake.accept import Accepted, Intake
+from headwater.intake.accept import Intake
 from headwater.intake.amqp import Queues
 from headwater.intake.amqp_receiver import Limits, Receiver, Totals
-from headwater.intake.rebuild import fingerprints
 from headwater.intake.trial import Trial
 from headwater.store.database import Database
 
