@@ -468,8 +468,13 @@ def test_a_receiver_that_is_away_or_hangs_stops_no_other(database: Database, rec
                 for name in ("hanging", "away"):
                     told = await shown(database, name)
                     assert (told.state, told.backlog) == ("failing", 5), told
+            hanging.answer = lambda _path, _body: (time.sleep(3), (200, b""))[1]
+            async with delivering(database, timeout_seconds=5.0):
+                asked = len(hanging.requests)
+                await asyncio.sleep(0.5)
                 began = time.monotonic()
-            assert time.monotonic() - began < 2, "the end waited for a receiver"
+            assert time.monotonic() - began < 0.5, "the end waited for a receiver"
+            assert len(hanging.requests) <= asked + 1
 
     run(work())
 
