@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import re
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from headwater.intake import listeners as writes
 from headwater.intake.accept import Intake
 from headwater.intake.audit import by_command
 from headwater.intake.listener_filter import Filter
+from headwater.store import listeners as store
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 
@@ -143,6 +145,20 @@ def test_many_writers_none_missed_none_twice(database: Database, receiver: Recei
         for n in range(3):
             mine = [int(job[4:]) for job in receiver.jobs() if int(job[4:]) // 1000 == n]
             assert mine == sorted(mine), "out of the order of arrival"
+
+    run(work())
+
+
+def test_a_backlog_goes_out_whole_and_in_order(database: Database, receiver: Receiver, run: Any) -> None:
+    intake = Intake(database)
+
+    async def work() -> None:
+        await add(database, "marquez", receiver.url)
+        for number in range(30):
+            await intake.one(event(number, at=f"2026-0{1 + number % 5}-01T00:00:00Z"))
+        async with delivering(database, batch_events=7):
+            await drained(database)
+        assert receiver.jobs() == [f"job-{number}" for number in range(30)]
 
     run(work())
 
@@ -629,6 +645,38 @@ def test_a_change_under_way_is_not_written_over(database: Database, receiver: Re
             told = await drained(database)
             assert told.replaying_from is None
         assert receiver.jobs().count("job-1") == 2, "the replay was forgotten"
+
+    run(work())
+
+
+def test_only_who_has_the_lease_of_this_revision_writes_down(database: Database, run: Any) -> None:
+    async def work() -> None:
+        await add(database, "marquez", "http://127.0.0.1:9")
+        me = uuid.uuid4()
+
+        async def progress(listener: store.Listener) -> bool:
+            async with database.transaction() as connection:
+                place = store.Place(listener.place.arrived + 1)
+                return await store.progress(
+                    connection, listener, place, None, delivered=1, refused=[], error=None, gone=False
+                )
+
+        async with database.connection() as connection:
+            await store.lease(connection, me, 15.0)
+            assert await store.lease(connection, uuid.uuid4(), 15.0) == []
+            (mine,) = await store.held(connection, me)
+        assert await progress(mine)
+        await writes.replay(
+            database, "one", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), by=by_command("listeners replay", "replay", "one")
+        )
+        assert not await progress(mine), "a change by a person was written over"
+        async with database.connection() as connection:
+            (changed,) = await store.held(connection, me)
+            assert changed.replay is not None
+            assert changed.place == store.Place(mine.place.arrived + 1)
+            await store.release(connection, me)
+            await store.lease(connection, uuid.uuid4(), 15.0)
+        assert not await progress(changed), "another process has it"
 
     run(work())
 
