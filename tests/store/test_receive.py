@@ -1,9 +1,7 @@
 """A receiver over a real RabbitMQ and a real PostgreSQL, in this process."""
 
-import asyncio
 import gzip
 import json
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,16 +9,12 @@ from typing import Any
 import aio_pika
 import pytest
 from tests.events import encoded, run_event
-from tests.fixtures.postgres import empty
 from tests.fixtures.rabbitmq import Broker
-from tests.store.test_writers import hot
 
 from headwater import telemetry
-from headwater.errors import DatabaseUnavailable
-from headwater.intake.accept import Accepted, Intake
 from headwater.intake.amqp import Queues
 from headwater.intake.amqp_receiver import Limits, Receiver, Totals
-from headwater.intake.rebuild import fingerprints
+from headwater.intake.careful import Careful
 from headwater.intake.trial import Trial
 from headwater.store.database import Database
 
@@ -66,7 +60,7 @@ def batch(*events: Any) -> bytes:
 
 
 def receiver(queues: Queues, database: Database, **limits: Any) -> Receiver:
-    return Receiver(queues, Intake(database), Trial(database.url), Limits(**limits))
+    return Receiver(queues, Careful(database), Trial(database.url), Limits(**limits))
 
 
 async def received(queues: Queues, database: Database, **limits: Any) -> Totals:
