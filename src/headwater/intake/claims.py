@@ -14,7 +14,7 @@ import msgspec
 from headwater.errors import InvalidEvent
 from headwater.intake.correlated import ITEM
 from headwater.model import version
-from headwater.model.event import DatasetReport, Event, read
+from headwater.model.event import DatasetReport, Event, read, repaired
 from headwater.model.identity import Identity
 from headwater.store import claims, server_state
 from headwater.store.claims import Writer
@@ -99,7 +99,7 @@ def resolved(body: bytes, items: set[uuid.UUID]) -> bytes:
     A fresh id is made of the old one and of who claims it (run, job, dataset), so that all events of a run come to the same id; its time
     is the old one's, so that it sorts beside it.
     """
-    event: dict[str, Any] = msgspec.json.decode(body)
+    event: dict[str, Any] = msgspec.json.decode(repaired(body))
     for output in event.get("outputs") or []:
         facet = (output.get("outputFacets") or {}).get(ITEM)
         if not isinstance(facet, dict):
