@@ -125,7 +125,13 @@ async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
     async with amqp.connected(queues, "headwater dead-letters") as connection:
         try:
             await amqp.declared(connection, queues.dead_letters, amqp.LETTER_ARGUMENTS)
-            yield Pile(queues, await connection.channel(publisher_confirms=True))
+            channel = await connection.channel(publisher_confirms=True)
+            try:
+                yield Pile(queues, channel)
+            finally:
+                # An acknowledgement is not answered; a question behind it is, and so none is still on its way when the connection ends.
+                if not channel.is_closed:
+                    await amqp.ready(channel, queues.dead_letters)
         except amqp.LOST as error:
             raise BrokerUnavailable(
                 f"RabbitMQ went away: {amqp.words(error)}; nothing is lost, say it again"
