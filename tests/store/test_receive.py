@@ -11,7 +11,7 @@ import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.postgres import empty
 from tests.fixtures.queues import batch, letters, logged, measured, publish, received
-from tests.fixtures.rabbitmq import Broker
+from tests.fixtures.rabbitmq import SETTLED, Broker
 from tests.store.test_writers import hot
 
 from headwater import telemetry
@@ -146,6 +146,8 @@ def test_a_broker_killed_in_mid_load_comes_back_and_nothing_is_lost(
     bodies = [encoded(run_event("COMPLETE", n, f"job{n % 7}", ["/a"], [f"/b{n}"])) for n in range(300)]
 
     async def scene() -> None:
+        await received(queues, database)  # declares the queues
+        await asyncio.sleep(SETTLED)
         await publish(queues, *bodies)
         stopped = asyncio.Event()
         receiver = Receiver(queues, Careful(database), Trial(database.url), Limits(prefetch=20, events=10), stopped)
