@@ -10,6 +10,8 @@
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
+    ├── UnreadableContent          unreadable_content   a file that is damaged, cut off or cannot be read; carries path and offset
+    ├── ContentChanged             content_changed      retryable: a file was changed while it was read
     ├── PortInUse                  port_in_use          something else listens where Headwater should
     ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
@@ -82,6 +84,15 @@ class NotFound(HeadwaterError):
 
 class Ambiguous(HeadwaterError):
     code = "ambiguous"
+
+
+class UnreadableContent(HeadwaterError):
+    code = "unreadable_content"
+
+
+class ContentChanged(HeadwaterError):
+    code = "content_changed"
+    permanent = False
 
 
 class PortInUse(HeadwaterError):

@@ -116,6 +116,17 @@ class AmqpSettings(BaseModel):
     wait_ms: int = Field(50, ge=0, le=60_000, description="How long the first event of a batch waits for others.")
 
 
+class ListenerSettings(BaseModel):
+    """Delivering events to whoever listens."""
+
+    enabled: bool = Field(True, description="Without it this server delivers nothing: for a copy of a database.")
+    batch_events: int = Field(100, ge=1, le=1000, description="Events of one delivery at most.")
+    timeout_seconds: float = Field(30.0, ge=0.1, le=600, description="A receiver that answers later has failed.")
+    lease_seconds: float = Field(
+        15.0, ge=3, le=600, description="How long a server that was killed keeps others from delivering."
+    )
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
@@ -134,6 +145,7 @@ class Settings(BaseSettings):
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
+    listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
 
     def __init__(self, **given: Any) -> None:
         try:

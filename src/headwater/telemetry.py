@@ -125,6 +125,27 @@ class EventDeadLettered(LogEvent, frozen=True):
     origin: str
 
 
+class ListenersHeldUp(LogEvent, frozen=True):
+    """Nothing can be delivered just now; said once until it can."""
+
+    level = logging.WARNING
+    error: str
+
+
+class ListenerFailing(LogEvent, frozen=True):
+    """A listener does not take what it is sent: it is sent again until it does. Said when it begins."""
+
+    level = logging.WARNING
+    listener: str
+    error: str
+
+
+class ListenerRecovered(LogEvent, frozen=True):
+    """A listener that was failing takes events again."""
+
+    listener: str
+
+
 class TracesOff(LogEvent, frozen=True):
     """Traces were asked for and cannot be sent."""
 
@@ -150,6 +171,15 @@ class Projected(Measured, frozen=True):
 
     events: int
     seconds: float
+
+
+class Delivered(Measured, frozen=True):
+    """What became of one attempt to deliver to a listener: events, and whether it failed."""
+
+    listener: str
+    delivered: int
+    refused: int
+    failures: int
 
 
 class AccessRefused(Measured, frozen=True):

@@ -182,3 +182,65 @@ async def leading_to(connection: Connection, ids: Collection[uuid.UUID]) -> list
     """(parent, child, weight) of edges to these nodes that are not refused."""
     rows = await sqlfile.load("correlation")["leading_to"].many(connection, ids=list(ids))
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def by_item_or_run(connection: Connection, id_: uuid.UUID) -> list[uuid.UUID]:
+    """The item or content with this id, and the nodes of the runs that go by it."""
+    return [row[0] for row in await sqlfile.load("correlation")["by_item_or_run"].many(connection, id=id_)]
+
+
+async def newest_of_dataset(connection: Connection, dataset: uuid.UUID) -> uuid.UUID | None:
+    """What stands for the newest version of a dataset (by the id that stands for all its names); None where no version has an id or a name."""
+    rows = await sqlfile.load("correlation")["newest_of_dataset"].many(connection, dataset=dataset)
+    return rows[0][0] if rows else None
+
+
+async def how_many(connection: Connection, ids: Collection[uuid.UUID], *, up: bool, down: bool, depth: int) -> int:
+    """How many nodes are above (`up`) and below (`down`) these, which do not count; `depth` is at most `BOUND`."""
+    (count,) = await sqlfile.load("correlation")["how_many"].one(
+        connection, ids=list(ids), up=up, down=down, depth=depth
+    )
+    return int(count)
+
+
+async def just_beyond(
+    connection: Connection, upper: Collection[uuid.UUID], lower: Collection[uuid.UUID], known: Collection[uuid.UUID]
+) -> int:
+    """How many nodes that are not among the known ones stand directly above the upper or below the lower ones."""
+    (count,) = await sqlfile.load("correlation")["just_beyond"].one(
+        connection, upper=list(upper), lower=list(lower), known=list(known)
+    )
+    return int(count)
+
+
+async def writers(
+    connection: Connection, items: Collection[uuid.UUID]
+) -> dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]]:
+    """item → (run, job) of those who say they wrote it, in the order they said so."""
+    found: dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]] = {}
+    if items:
+        for item, run, job in await sqlfile.load("correlation")["writers"].many(connection, ids=list(items)):
+            found.setdefault(item, []).append((run, job))
+    return found
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """A run that read a content and ended well. `dataset_id` is one of the names under which it lay."""
+
+    run_id: uuid.UUID
+    job_id: uuid.UUID
+    state: int
+    ended_at: dt.datetime | None
+    dataset_id: uuid.UUID
+    first_event_at: dt.datetime
+    last_event_at: dt.datetime
+
+
+async def readers_of_content(
+    connection: Connection, version: str, *, namespace: str | None, name: str | None, limit: int
+) -> list[Reader]:
+    """Runs that read this content (of whatever dataset) and ended well, the newest first; of a job's namespace or name, if given."""
+    rows = await sqlfile.load("correlation")["readers_of_content"].many(
+        connection, version=version, namespace=namespace, name=name, limit=limit
+    )
+    return [Reader(*row) for row in rows]

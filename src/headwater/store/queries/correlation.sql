@@ -62,8 +62,9 @@ select parent_id, child_id, weight, role, refused from correlation_edges
 where parent_id = any(%(ids)b::uuid[]) and child_id = any(%(ids)b::uuid[]) order by parent_id, child_id
 
 -- name: lock :exec
--- One writer at a time looks after the closure; each sees what the one before it left.
-select pg_advisory_xact_lock(1751474532, 8)
+-- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
+-- edge between two large graphs adds is large, and to be told to come again would help nobody.
+select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
 
 -- name: bridges :many
 -- Which of these children reach which of these parents in the closure as it is, however far: (child, parent).
@@ -116,3 +117,61 @@ select id from below
 -- name: leading_to :many
 -- Edges to these nodes that are not refused.
 select parent_id, child_id, weight from correlation_edges where child_id = any(%(ids)b::uuid[]) and not refused order by parent_id, child_id
+
+-- name: by_item_or_run :many
+-- The item or content with this id, and the runs that have it as their run id.
+select id from correlation_items where id = %(id)s
+union select id from correlation_items where run_id = %(id)s and kind = 'RUN' order by 1
+
+-- name: newest_of_dataset :many
+-- What stands for the newest version of a dataset that has an id or a version of its own: the item, else the content. Of the last 50 written.
+with member as (
+  select %(dataset)s::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)s
+), written as (
+  select v.dataset_id, v.run_id, v.job_id, v.external_version, v.written_at, v.id from dataset_versions v
+  where v.dataset_id in (select id from member) order by v.written_at desc, v.id limit 50
+)
+select i.id from written w join correlation_items i
+  on i.run_id = w.run_id and i.job_id = w.job_id and i.dataset_id = w.dataset_id and i.kind = 'ITEM'
+  or i.external_version = w.external_version and i.dataset_id = w.dataset_id and i.kind = 'CONTENT'
+order by w.written_at desc, w.id, i.kind = 'ITEM' desc, i.at desc, i.id limit 1
+
+-- name: how_many :one
+-- How many nodes are above and below these.
+select count(distinct id) from (
+  select ancestor_id as id from correlation_paths where %(up)s and descendant_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
+  union all
+  select descendant_id from correlation_paths where %(down)s and ancestor_id = any(%(ids)b::uuid[]) and depth <= %(depth)s) found
+where id <> all(%(ids)b::uuid[])
+
+-- name: just_beyond :one
+-- How many nodes that are not known here stand directly above the one and below the other; edges that were refused lead nowhere.
+select count(distinct id) from (
+  select parent_id as id from correlation_edges where child_id = any(%(upper)b::uuid[]) and not refused
+  union all
+  select child_id from correlation_edges where parent_id = any(%(lower)b::uuid[]) and not refused) found
+where id <> all(%(known)b::uuid[])
+
+-- name: writers :many
+-- Who says these items are what they wrote: (item, run, job).
+select e.child_id, r.run_id, r.job_id from correlation_edges e join correlation_items r on r.id = e.parent_id and r.kind = 'RUN'
+where e.child_id = any(%(ids)b::uuid[]) and e.role = 2 order by e.child_id, e.at, e.parent_id
+
+-- name: readers_of_content :many
+-- Runs that ended well and read this content by itself or as an item that is it, of a job if one is named, the newest first. What two contents
+-- claim to be is neither.
+with content as (
+  select id from correlation_items where external_version = %(version)s and kind = 'CONTENT'
+), source as (
+  select id from content
+  union select e.parent_id from content c join correlation_edges e on e.child_id = c.id and e.role = 3
+  join correlation_items i on i.id = e.parent_id and not i.collided
+)
+select r.run_id, r.job_id, r.state, r.ended_at, min(i.dataset_id::text)::uuid, r.first_event_at, r.last_event_at
+from source s join correlation_items i on i.id = s.id
+join correlation_edges e on e.parent_id = s.id and e.role = 1
+join correlation_items n on n.id = e.child_id and n.kind = 'RUN'
+join runs r on r.run_id = n.run_id and r.job_id = n.job_id and r.state = 3
+join jobs j on j.id = r.job_id
+where (%(namespace)s::text is null or j.namespace = %(namespace)s) and (%(name)s::text is null or j.name = %(name)s)
+group by r.run_id, r.job_id order by r.ended_at desc nulls last, r.run_id, r.job_id limit %(limit)s

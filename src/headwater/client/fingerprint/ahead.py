@@ -1,0 +1,57 @@
+"""Do the next piece of work in a thread while this one is used: reading, decompressing and hashing all leave the interpreter's lock."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+_PATIENCE = 0.05  # seconds between looks at whether anybody still wants the pieces
+
+
+@contextmanager
+def ahead(pieces: Iterator[Piece], depth: int = 3) -> Generator[Iterator[Piece], None, None]:
+    """The same pieces, made by a thread that is at most `depth` of them ahead. Errors come out where the piece would have.
+
+    The thread has ended when the block is left, however it is left.
+    """
+    queue: Queue[tuple[bool, Piece | None, BaseException | None]] = Queue(depth)
+    unwanted = Event()
+
+    def put(item: tuple[bool, Piece | None, BaseException | None]) -> None:
+        while not unwanted.is_set():
+            with suppress(Full):
+                queue.put(item, timeout=_PATIENCE)
+                return
+
+    def make() -> None:
+        try:
+            for piece in pieces:
+                put((True, piece, None))
+                if unwanted.is_set():
+                    return
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever takes the pieces
+            put((False, None, error))
+        else:
+            put((False, None, None))
+
+    def taken() -> Iterator[Piece]:
+        while True:
+            more, piece, error = queue.get()
+            if not more:
+                if error is not None:
+                    raise error
+                return
+            yield piece  # type: ignore[misc]  # there is one whenever there is more
+
+    thread = Thread(target=make, name="headwater-fingerprint", daemon=True)
+    thread.start()
+    try:
+        yield taken()
+    finally:
+        unwanted.set()
+        with suppress(Empty):
+            while True:
+                queue.get_nowait()
+        thread.join()

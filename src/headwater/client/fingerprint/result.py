@@ -1,0 +1,28 @@
+"""What a fingerprint is: a text that is equal when contents are equal, and how much was read for it."""
+
+from dataclasses import dataclass
+
+CONTENT = "xxh3-128:"
+FOLDER = "xxh3-128-dir:"
+ROWS = "xxh3-128-rows:"
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """`text` is what is compared and stored; the rest says what it is of.
+
+    `bytes`: of the content, after decompression; None for rows. `stored_bytes`: as they lie on the disk or in the store; None for rows.
+    `kind`: plain, gzip, zstd, bz2, xz, zip, raw (stored bytes, asked for), folder or rows.
+    `members`: gzip members, streams, frames, files of an archive or a folder, rows.
+    `ignored`: stored bytes after the end of a gzip or bz2 file that are neither a member nor padding, which gunzip and bunzip2 ignore too.
+    """
+
+    text: str
+    bytes: int | None
+    stored_bytes: int | None
+    kind: str
+    members: int = 1
+    ignored: int = 0
+
+    def __str__(self) -> str:
+        return self.text
