@@ -194,6 +194,7 @@ def test_a_label_is_a_label(text: str) -> None:
     # What is drawn is the name, but for what cannot be printed and what is too long.
     if text.isprintable() and len(text) <= 60:
         assert re.sub(r"#(\d+);", lambda found: chr(int(found[1])), inside) == (text or "r")
+    assert re.fullmatch(r"(?:[^#]|#\d+;)*", inside)
     assert inside.isprintable()
     assert len(re.sub(r"#\d+;", "x", inside)) <= 60 * 10
     assert not re.match(r"\s*(\d+\.|[-+*](\s|$))", inside)
