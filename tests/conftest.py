@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.fixtures.processes",
     "tests.fixtures.people",
     "tests.fixtures.served",
+    "tests.fixtures.rabbitmq",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

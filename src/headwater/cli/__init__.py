@@ -14,8 +14,17 @@ def arguments(given: list[str]) -> list[str]:
     return given
 
 
+def plain_fingerprints(given: list[str]) -> bool:
+    """`fingerprint PATH…` without any option: a large file is hashed in the time the tree of commands takes to import, so it is left out."""
+    return given[:1] == ["fingerprint"] and len(given) > 1 and not any(word.startswith("-") for word in given[1:])
+
+
 def main() -> None:
     """Run the command. Our own errors become one line and exit code 1 (2 for a question that makes no sense); 75 means "try again"."""
+    if plain_fingerprints(sys.argv[1:]):
+        from headwater.cli.fingerprint_lines import tell
+
+        sys.exit(tell(sys.argv[2:]))
     from headwater.cli.program import program
     from headwater.errors import Ambiguous, HeadwaterError, InvalidManifest, InvalidQuestion
 

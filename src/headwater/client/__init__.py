@@ -6,12 +6,29 @@
 Refuses to know the server's code: it runs in other people's processes. Surface: docs/reference/client.md.
 """
 
-import os
+from __future__ import annotations
 
-from headwater.client import config, context, event
-from headwater.client.emitter import Emitter, Stats
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.client import context, event
+    from headwater.client.emitter import Emitter, Stats
 
 __all__ = ["Emitter", "Stats", "context", "emitter_from_environment", "event"]
+
+
+_HOMES = {"Emitter": "emitter", "Stats": "emitter"}
+
+
+def __getattr__(name: str) -> Any:
+    """Modules and names of this room when they are first asked for: a program that only fingerprints a file needs none."""
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in {"config", "context", "event"}:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def emitter_from_environment(
@@ -24,6 +41,9 @@ def emitter_from_environment(
     flush_seconds: float | None = None,
 ) -> Emitter:
     """An emitter to where the environment says (`headwater.client.config` has the order); arguments win. Never raises."""
+    from headwater.client import config
+    from headwater.client.emitter import Emitter
+
     return Emitter(
         config.destination(
             url=url, api_key=api_key, transport=transport, file=file, spool=spool, flush_seconds=flush_seconds

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.client.fingerprint import archive, plain, streams, zstd
+from headwater.client.fingerprint import plain, streams, zstd
 from headwater.client.fingerprint.hashing import digest
 from headwater.client.fingerprint.result import CONTENT, Fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from headwater.client.fingerprint.source import Source
 
@@ -47,14 +47,19 @@ def fingerprint_of(
     head = b"" if raw else source.reader.read(_HEAD)
     kind = "raw" if raw else kind_of(head)
     if kind == "zip":
+        from headwater.client.fingerprint import archive
+
         return archive.fingerprint_of(source, progress)
     tally = streams.Tally()
+    pieces: Iterator[bytes] | Iterator[bytes | memoryview]
     if kind in {"plain", "raw"}:
         pieces = plain.content(source, head, tally)
     elif kind == "zstd":
         pieces = zstd.content(source, head, tally)
     else:
         pieces = streams.content(source, head, kind, tally)
-    text, length = digest(pieces, tally, source.size, progress)
+    # Of a local file two threads read already.
+    overlap = source.descriptor is None or kind not in {"plain", "raw"}
+    text, length = digest(pieces, tally, source.size, progress, overlap=overlap)
     source.unchanged()
-    return Fingerprint(CONTENT + text, length, tally.stored, kind, members=max(tally.members, 1), ignored=tally.ignored)
+    return Fingerprint(CONTENT + text, length, tally.stored, kind, max(tally.members, 1), tally.ignored)

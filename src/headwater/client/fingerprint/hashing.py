@@ -19,14 +19,18 @@ _BETWEEN = 0.05  # seconds between two words about progress
 
 
 def digest(
-    pieces: Iterator[bytes],
+    pieces: Iterator[bytes] | Iterator[bytes | memoryview],
     tally: Tally,
     size: int | None,
     progress: Callable[[int], object] | None = None,
+    *,
+    overlap: bool = True,
 ) -> tuple[str, int]:
-    """Hex of xxh3-128 over the pieces, and their length. Large files are read and decompressed in a thread while this one hashes."""
+    """Hex of xxh3-128 over the pieces, and their length. Large files are read and decompressed in a thread while this one hashes;
+    `overlap`: False when the pieces see to that themselves."""
     state, length, said = part("xxhash").xxh3_128(), 0, 0.0
-    with nullcontext(pieces) if size is not None and size < _SMALL else ahead(pieces) as ready:
+    alone = not overlap or (size is not None and size < _SMALL)
+    with nullcontext(pieces) if alone else ahead(pieces) as ready:
         for piece in ready:
             state.update(piece)
             length += len(piece)

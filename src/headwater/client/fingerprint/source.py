@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
 from headwater.client.fingerprint.parts import part
 from headwater.errors import ContentChanged, NotFound, UnreadableContent
@@ -28,11 +27,13 @@ class Reader(Protocol):
 
 
 class Source:
-    """One open file: `reader`, its `name` for messages, its stored `size` (None: not known before it is read), `local` when it is a
-    regular file here. Used as a context manager; `unchanged()` is asked at the end."""
+    """One open file: `reader`, its `name` for messages, its stored `size` (None: not known before it is read), its
+    `descriptor` when it is a regular file here.     Used as a context manager; `unchanged()` is asked at the end."""
 
-    def __init__(self, name: str, reader: Reader, size: int | None, state: object, *, local: bool) -> None:
-        self.name, self.reader, self.size, self.local = name, reader, size, local
+    def __init__(
+        self, name: str, reader: Reader, size: int | None, state: object, descriptor: int | None = None
+    ) -> None:
+        self.name, self.reader, self.size, self.descriptor = name, reader, size, descriptor
         self._state = state
 
     def __enter__(self) -> Source:
@@ -73,14 +74,13 @@ class LocalSource(Source):
             raise UnreadableContent(f"{name} cannot be read: {error.strerror}", path=name) from None
         about = os.fstat(reader.fileno())
         regular = stat.S_ISREG(about.st_mode)
-        super().__init__(name, reader, about.st_size if regular else None, None, local=regular)
-        self._descriptor = reader.fileno()
+        super().__init__(name, reader, about.st_size if regular else None, None, reader.fileno() if regular else None)
         self._state = self.state()
 
     def state(self) -> object:
-        if not self.local:
+        if self.descriptor is None:
             return None
-        about = os.fstat(self._descriptor)
+        about = os.fstat(self.descriptor)
         return about.st_size, about.st_mtime_ns
 
 
@@ -96,7 +96,7 @@ class RemoteSource(Source):
             raise NotFound(f"there is no {name}", path=name) from None
         except OSError as error:
             raise UnreadableContent(f"{name} cannot be read: {error}", path=name) from None
-        super().__init__(name, reader, about.get("size"), _version(about), local=False)
+        super().__init__(name, reader, about.get("size"), _version(about))
 
     def state(self) -> object:
         self._system.invalidate_cache()
@@ -125,6 +125,8 @@ def _version(about: dict[str, Any]) -> object:
 
 def local_path(url: str) -> str:
     """The path of a `file://` URL, percent signs undone."""
+    from urllib.parse import unquote
+
     return unquote(url.removeprefix("file://").removeprefix("localhost"), errors="surrogateescape")
 
 

@@ -62,8 +62,9 @@ select parent_id, child_id, weight, role, refused from correlation_edges
 where parent_id = any(%(ids)b::uuid[]) and child_id = any(%(ids)b::uuid[]) order by parent_id, child_id
 
 -- name: lock :exec
--- One writer at a time looks after the closure; each sees what the one before it left.
-select pg_advisory_xact_lock(1751474532, 8)
+-- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
+-- edge between two large graphs adds is large, and to be told to come again would help nobody.
+select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
 
 -- name: bridges :many
 -- Which of these children reach which of these parents in the closure as it is, however far: (child, parent).
