@@ -123,6 +123,9 @@ def identity(one: Drawn) -> Iterator[Line]:
         yield f"run {node['run_id']}  {output.printable((node['job'] or '').removeprefix('job:'))}", "dim"
         for run in node["overrides"]:
             yield f"does again what run {output.printable(run)} did", "yellow"
+        for skipped in node["skipped"]:
+            by = f", which run {output.printable(skipped['run_id'])} had imported" if skipped["run_id"] else ""
+            yield f"skipped {output.printable(skipped['fingerprint'])}{by}", "dim"
         for field, value in node["details"].items():
             yield f"{output.printable(field)}: {_value(value)}", "cyan"
     else:

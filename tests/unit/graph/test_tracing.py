@@ -16,7 +16,7 @@ def node(id_: str, kind: str, depth: int, **more: Any) -> dict[str, Any]:
     empty = dict.fromkeys(
         ("process", "job", "run_id", "version", "state", "event_time", "started_at", "ended_at", "duration_ms", "dataset", "fingerprint", "bytes")
     )  # fmt: skip
-    lists: dict[str, Any] = {"overrides": [], "claimed_by": [], "details": {}}
+    lists: dict[str, Any] = {"overrides": [], "skipped": [], "claimed_by": [], "details": {}}
     return {"id": id_, "kind": kind, "depth": depth, "forced": False, "collided": False, **empty, **lists, **more}
 
 

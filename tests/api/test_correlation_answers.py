@@ -46,7 +46,7 @@ def test_one_request_has_event_details_and_lineage(client: Any) -> None:
     split = node(answer, "Split")
     assert split | {"id": ""} == {
         "id": "", "kind": "RUN", "depth": 0, "process": "Split", "job": "job:smart-meter:Split", "run_id": RUN.format(2),
-        "version": "1.4.0", "forced": False, "overrides": [], "state": "COMPLETED",
+        "version": "1.4.0", "forced": False, "overrides": [], "skipped": [], "state": "COMPLETED",
         "event_time": "2021-02-01T06:01:42Z", "started_at": "2021-02-01T06:01:00Z", "ended_at": "2021-02-01T06:01:42Z", "duration_ms": 42000,
         "dataset": None, "fingerprint": None, "bytes": None, "collided": False, "claimed_by": [],
         "details": {"rows": 1488000, "columns": ["timestamp", "kWh"], "by": {"key": "meter"}},
