@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from places import Index, Places, read_register
+from places import Held, Index, Places, read_register
 
 import headwater
 from headwater.client.item import Item
@@ -89,17 +89,17 @@ class Import:
     def _split(self, file: Path, item: Item, index: Index, run: str, meters: set[str]) -> bool:
         """The file's time series, one item each. False when its content was imported before."""
         with self._step("split") as step:
-            if self._known(step, item, index, forced=file.name in self.forced):
+            if self._known(step, item, file, index, forced=file.name in self.forced):
                 return False
             import series
 
             made = series.split(self.session(), file, self.places.series / f"import={step.id}")
-            index.of("series").update({meter: step.output(folder) for meter, folder in made.items()})
+            index.of("series").update({meter: Held(step.output(folder), folder) for meter, folder in made.items()})
             meters.update(made)
             step.detail("series", len(made))
         return True
 
-    def _known(self, step: Any, item: Item, index: Index, *, forced: bool = False) -> bool:
+    def _known(self, step: Any, item: Item, file: Path, index: Index, *, forced: bool = False) -> bool:
         """Whether there is nothing to do: the content has been imported, and what was made of it is here."""
         held = index.of(f"imported by {step.name}")
         known = step.once(item, force=forced) is not None
@@ -107,23 +107,23 @@ class Import:
             return True
         if known:  # imported, but into a folder that is no more: made again, and on record as forced
             step.once(item, force=True)
-        held[str(item.fingerprint)] = item
+        held[str(item.fingerprint)] = Held(item, file)
         return False
 
     def _weather(self, index: Index) -> None:
         """Stations' reports by the hour, one item a station; read again only when the provider's file has changed."""
-        item = self._download(self.weather_source)
+        item, file = self._download(self.weather_source), self.places.inbox / self.weather_source.name
         with self._step("hourly-weather") as step:
-            if self._known(step, item, index):
+            if self._known(step, item, file, index):
                 return
             from station_weather import hourly
 
-            for station, rows in hourly(self.places.inbox / self.weather_source.name).groupby("station"):
+            for station, rows in hourly(file).groupby("station"):
                 target = self.places.weather / f"station={station}" / "hourly.parquet"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # An instant without its zone: the session's is UTC.
                 rows.drop(columns="station").assign(hour=rows["hour"].dt.tz_localize(None).astype("datetime64[us]")).to_parquet(target)
-                index.of("weather")[str(station)] = step.output(target, fingerprint=True)
+                index.of("weather")[str(station)] = Held(step.output(target, fingerprint=True), target)
 
     def _sum(self, register: pd.DataFrame, register_item: Item, index: Index, run: str) -> None:
         import points
@@ -131,11 +131,12 @@ class Import:
         held = index.of("series")
         own = register[register["meter_id"].isin(held.keys())]
         with self._step("delivery-points"):
-            paths = [held[meter].place for meter in own["meter_id"]]
+            paths = [str(held[meter].path) for meter in own["meter_id"]]
             made = points.aggregate(self.session(), paths, self.places.series, own, self.places.points / f"import={run}")
             for point, rows in own.groupby("delivery_point"):
-                with self._step("delivery-point", inputs=[register_item, *(held[m] for m in rows["meter_id"])]) as step:
-                    index.of("points")[str(point)] = step.output(made[str(point)])
+                folder, inputs = made[str(point)], [register_item, *(held[meter].item for meter in rows["meter_id"])]
+                with self._step("delivery-point", inputs=inputs) as step:
+                    index.of("points")[str(point)] = Held(step.output(folder), folder)
 
     def _forecast(self, register: pd.DataFrame, index: Index, run: str) -> None:
         import forecasting
@@ -146,26 +147,27 @@ class Import:
             folder = self.places.forecasts / f"import={run}"
             made = forecasting.forecast(
                 self.session(),
-                [held[point].place for point in stations],
+                [str(held[point].path) for point in stations],
                 self.places.points,
                 register,
                 self.places.weather,
                 folder,
             )
             for point, station in stations.items():
-                with self._step("forecast", inputs=[held[point], weather[station]]) as step:
-                    index.of("forecasts")[point] = step.output(made[point])
+                with self._step("forecast", inputs=[held[point].item, weather[station].item]) as step:
+                    index.of("forecasts")[point] = Held(step.output(made[point]), made[point])
 
     def _load(self, names: list[str], index: Index) -> dict[str, str]:
         """Publish each forecast as one file whose rows carry the id of the item they are."""
-        held = index.of("forecasts")
+        held, published = index.of("forecasts"), index.of("published")
         for point in names:
-            with self._step("load", inputs=[held[point]]) as step:
-                rows = pd.read_parquet(held[point].place).sort_values("quarter", ignore_index=True)
+            one = held[point]
+            with self._step("load", inputs=[one.item]) as step:
+                rows = pd.read_parquet(one.path).sort_values("quarter", ignore_index=True)
                 target = self.places.warehouse / f"delivery_point={point}" / "forecast.parquet"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 partial = target.with_name(f".{target.name}.partial")
-                rows.assign(item=held[point].id).to_parquet(partial, index=False)
+                rows.assign(item=one.item.id).to_parquet(partial, index=False)
                 partial.replace(target)
-                index.of("published")[point] = step.output(target, fingerprint=True)
-        return {point: str(index.of("published")[point]) for point in names}
+                published[point] = Held(step.output(target, fingerprint=True), target)
+        return {point: str(published[point].item) for point in names}

@@ -51,30 +51,42 @@ class Places:
         return self.data / "warehouse" / "forecasts"
 
 
+@dataclass(frozen=True)
+class Held:
+    """Something current: its item, to be given to the steps that read it, and where it lies. The work goes by the path, never by the item."""
+
+    item: Item
+    path: Path
+
+
 @dataclass
 class Index:
-    """The current item of each kind (`series`, `points`, `weather`, …) and key (a meter, a delivery point, a station)."""
+    """What is current of each kind (`series`, `points`, `weather`, …), by key (a meter, a delivery point, a station)."""
 
     file: Path
-    items: dict[str, dict[str, Item]] = field(default_factory=dict)
+    held: dict[str, dict[str, Held]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, file: Path) -> "Index":
         told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        return cls(file, {kind: {key: Item.from_json(one) for key, one in own.items()} for kind, own in told.items()})
+        held = {
+            kind: {key: Held(Item.from_json(one["item"]), Path(one["path"])) for key, one in own.items()}
+            for kind, own in told.items()
+        }
+        return cls(file, held)
 
     def save(self) -> None:
         """Whole or not at all."""
         told = {
-            kind: {key: json.loads(item.to_json()) for key, item in sorted(own.items())}
-            for kind, own in sorted(self.items.items())
+            kind: {key: {"item": json.loads(one.item.to_json()), "path": str(one.path)} for key, one in sorted(own.items())}
+            for kind, own in sorted(self.held.items())
         }
         partial = self.file.with_suffix(".partial")
         partial.write_text(json.dumps(told, indent=1), encoding="utf-8")
         partial.replace(self.file)
 
-    def of(self, kind: str) -> dict[str, Item]:
-        return self.items.setdefault(kind, {})
+    def of(self, kind: str) -> dict[str, Held]:
+        return self.held.setdefault(kind, {})
 
 
 def read_register(file: Path) -> pd.DataFrame:
