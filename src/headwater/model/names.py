@@ -96,23 +96,25 @@ def is_path(namespace: str) -> bool:
     }  # fmt: skip
 
 
-def from_location(location: str, *, base: str | None = None) -> DatasetName:
+def from_location(location: str, *, base: str | None = None, partitions: bool = False) -> DatasetName:
     """The name of a file, folder or object given as a path or URI.
 
     Relative paths are taken from `base` (default: the working directory). Partition segments at the end (`day=2013-01-01`, and the files
-    below them) are left out, so every partition is the same dataset. Spark's `file:/x` and `file:///x` are both `file` + `/x`.
+    below them) are left out, so every partition is the same dataset; with `partitions` they stay, for the server to fold and to know.
+    Spark's `file:/x` and `file:///x` are both `file` + `/x`.
     """
+    cut = (lambda path: path) if partitions else without_partitions
     match = re.match(r"^([A-Za-z][A-Za-z0-9+.\-]*):(?!\\)(.*)$", location, re.DOTALL)
     if not match or len(match[1]) == 1:
         absolute = os.path.normpath(os.path.join(base or os.getcwd(), location))  # noqa: PTH118, PTH109
-        return DatasetName("file", without_partitions(absolute))
+        return DatasetName("file", cut(absolute))
     scheme = SCHEME_ALIASES.get(match[1].lower(), match[1].lower())
     rest = match[2]
     host, path = ("", rest)
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         path = slash + path
-    path = without_partitions(path)
+    path = cut(path)
     if scheme == "file":
         return normalised(f"file://{host}" if host not in {"", "localhost"} else "file", unquote(path) or "/")
     return normalised(f"{scheme}://{host}", path or "/")

@@ -1,0 +1,72 @@
+"""What a step says of its run beside what it read and wrote, and the events that say it.
+
+The run facet `headwater_step` is ours: version, forced, overrides, parents, details, skipped; what there is nothing of is left out.
+Refuses to send: it builds.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.client import event
+from headwater.client.context import Parent
+from headwater.client.entries import Entry, told
+
+_JOB_TYPE = event.job_type("BATCH", "HEADWATER", "STEP")
+
+
+class Account(msgspec.Struct, eq=False):
+    """One step's own words. Not safe across threads by itself: the step's lock covers it."""
+
+    version: str | None = None
+    forced: bool = False
+    overrides: list[str] = []
+    parents: list[dict[str, Any]] = []
+    details: dict[str, Any] = {}
+    skipped: list[dict[str, Any]] = []
+    facets: dict[str, Any] = {}
+    job_facets: dict[str, Any] = {}
+
+    def event(
+        self,
+        kind: str,
+        run_id: str,
+        job: tuple[str, str],
+        parent: Parent | None,
+        inputs: list[Entry],
+        outputs: list[Entry],
+        at: float,
+    ) -> dict[str, Any]:
+        """An event of the run, at a POSIX time. RUNNING carries datasets and nothing else that START has said and the end will say."""
+        run_facets: dict[str, Any] = {}
+        job_facets: dict[str, Any] = {}
+        if kind != "RUNNING":
+            run_facets = {**self.facets, "headwater_step": self._facet()}
+            job_facets = {"jobType": _JOB_TYPE, **self.job_facets}
+        if parent is not None:
+            run_facets["parent"] = event.parent(parent.run_id, parent.job, parent.root)
+        made = event.run(
+            kind,
+            run_id=run_id,
+            job=job,
+            inputs=told(inputs, "inputs"),
+            outputs=told(outputs, "outputs"),
+            run_facets=run_facets,
+            job_facets=job_facets,
+            event_time=datetime.fromtimestamp(at, UTC),
+        )
+        for entry in (*inputs, *outputs):
+            entry.said = True
+        return made
+
+    def _facet(self) -> dict[str, Any]:
+        said = {
+            "version": self.version,
+            "forced": self.forced,
+            "overrides": self.overrides,
+            "parents": self.parents,
+            "details": self.details,
+            "skipped": self.skipped,
+        }
+        return event.facet("headwater_step", **{key: value for key, value in said.items() if value})

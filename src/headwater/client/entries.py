@@ -1,0 +1,149 @@
+"""What one step read and wrote, until its events have said it.
+
+Many things may be told of one dataset, in any order; they become one entry where they are of one item. Refuses to know events' order and
+when they are sent: the step does.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from headwater.client import event
+from headwater.client.item import Item, local_path
+
+Side = Literal["inputs", "outputs"]
+
+
+class Entry(msgspec.Struct, eq=False):
+    """One item with its facets. `wanted`: its content is to be fingerprinted; `bare`: looked at and not imported, so without its version."""
+
+    item: Item
+    facets: dict[str, Any] = {}
+    side_facets: dict[str, Any] = {}
+    wanted: bool = False
+    bare: bool = False
+    said: bool = False
+    seen: tuple[int, int, int] | None = None  # the file that was fingerprinted, as `stat` described it
+
+    def told(self, side: Side) -> dict[str, Any]:
+        """The entry of an event's `inputs` or `outputs`."""
+        item = self.item
+        facets, of_side = dict(self.facets), dict(self.side_facets)
+        if not self.bare:
+            if item.fingerprint:
+                facets["version"] = event.facet("DatasetVersionDatasetFacet", datasetVersion=item.fingerprint)
+            known = {"id": item.id, "fingerprint": item.fingerprint, "bytes": item.bytes}
+            if any(value is not None for value in known.values()):
+                of_side["headwater_item"] = event.facet(
+                    "headwater_item", **{key: value for key, value in known.items() if value is not None}
+                )
+        if side == "inputs":
+            return event.dataset(*item.dataset, facets=facets, input_facets=of_side or None)
+        return event.dataset(*item.dataset, facets=facets, output_facets=of_side or None)
+
+    def tell(self, facets: Mapping[str, Any], side_facets: Mapping[str, Any]) -> None:
+        """Add facets; a later one replaces the earlier one of that name."""
+        self.facets = {**self.facets, **facets}
+        self.side_facets = {**self.side_facets, **side_facets}
+
+    def measure(self, *, since: float | None = None) -> None:
+        """Fingerprint the content as it is now, unless that is done and the file has not changed since. What is gone keeps what is known.
+
+        With `since` (a POSIX time) a local file is left for later when it is not there yet, or older and so perhaps about to be replaced.
+        Raises what the fingerprint raises, and OSError.
+        """
+        place = self.item.place
+        path = local_path(place)
+        seen = None
+        if path is None:
+            if since is not None or self.seen:
+                return
+        else:
+            try:
+                status = os.stat(path)  # noqa: PTH116 - a str of any bytes
+            except FileNotFoundError:
+                if since is not None or self.item.fingerprint is not None:
+                    return
+                raise
+            seen = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if seen == self.seen:
+                return
+            # A folder's own time says nothing of the files in it. The clock of a file system is coarse, hence the second.
+            if since is not None and (status.st_mtime < since - 1 or not _is_file(status)):
+                return
+        from headwater.client.fingerprint import fingerprint  # not for those who do not ask for one
+
+        found = fingerprint(place if path is None else path)
+        self.item.fingerprint, self.item.bytes = found.text, found.bytes
+        self.seen = seen or (0, 0, 0)
+
+
+class Entries:
+    """The inputs or the outputs of one step. Not safe across threads by itself: the step's lock covers it."""
+
+    def __init__(self, side: Side) -> None:
+        self.side: Side = side
+        self.all: list[Entry] = []
+        self._fresh: list[
+            Entry
+        ] = []  # those that may be unsaid, so that a step of a million outputs need not look at all of them
+        self._of: dict[tuple[str, str], list[Entry]] = {}
+
+    def find(self, item: Item) -> Entry | None:
+        """The entry that speaks of the same item: the same id, or one of the two has none and their contents do not differ."""
+        for entry in self._of.get(item.dataset, ()):
+            have = entry.item
+            if item.id is not None and item.id == have.id:
+                return entry
+            same = have.fingerprint is None or item.fingerprint is None or have.fingerprint == item.fingerprint
+            if (item.id is None or have.id is None) and same and not entry.bare:
+                return entry
+        return None
+
+    def add(self, item: Item) -> Entry:
+        """The entry of the item, made or found; what the item knows more is added to it."""
+        entry = self.find(item)
+        if entry is None:
+            entry = Entry(item)
+            self.all.append(entry)
+            self._fresh.append(entry)
+            self._of.setdefault(item.dataset, []).append(entry)
+            return entry
+        have = entry.item
+        if (have.id, have.fingerprint) != (item.id or have.id, item.fingerprint or have.fingerprint):
+            merged = msgspec.structs.replace(
+                have,
+                id=have.id or item.id,
+                fingerprint=have.fingerprint or item.fingerprint,
+                bytes=have.bytes if have.bytes is not None else item.bytes,
+                location=have.location or item.location,
+            )
+            entry.item = merged
+            self.again(entry)
+        return entry
+
+    def again(self, entry: Entry) -> None:
+        """More is known of the entry than was said."""
+        if entry.said:
+            entry.said = False
+            self._fresh.append(entry)
+
+    def unmeasured(self) -> list[Entry]:
+        return [entry for entry in self._fresh if entry.wanted]
+
+    def unsaid(self) -> list[Entry]:
+        self._fresh = [entry for entry in self._fresh if not entry.said]
+        return self._fresh.copy()
+
+    def items(self) -> tuple[Item, ...]:
+        return tuple(entry.item for entry in self.all)
+
+
+def _is_file(status: os.stat_result) -> bool:
+    return status.st_mode & 0o170000 == 0o100000
+
+
+def told(entries: Iterable[Entry], side: Side) -> list[dict[str, Any]]:
+    return [entry.told(side) for entry in entries]

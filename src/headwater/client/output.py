@@ -1,0 +1,70 @@
+"""Where the steps of this process say what they do: one emitter, made from the environment when the first step begins.
+
+Refuses to fail: without an emitter (nothing of ours could be made) events are dropped, which is one log line.
+"""
+
+import logging
+import os
+import threading
+from typing import Any, Protocol
+
+from headwater.client import emitter_from_environment
+from headwater.client.config import Destination
+from headwater.client.emitter import Emitter
+
+log = logging.getLogger("headwater")
+
+
+class Output(Protocol):
+    """What steps need of an emitter."""
+
+    @property
+    def destination(self) -> Destination: ...
+
+    def emit(self, event: dict[str, Any], /) -> None: ...
+
+
+class _Nowhere:
+    def __init__(self, destination: Destination) -> None:
+        self.destination = destination
+
+    def emit(self, event: dict[str, Any], /) -> None: ...
+
+
+class _Process:
+    lock = threading.Lock()
+    output: Output | None = None
+
+
+def _forked() -> None:
+    _Process.lock = threading.Lock()  # another thread may have held it; the emitter itself goes on in a child
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def emitter() -> Output:
+    """The process's emitter. Never raises."""
+    if _Process.output is None:
+        with _Process.lock:
+            if _Process.output is None:
+                _Process.output = _made()
+    return _Process.output
+
+
+def use(given: Emitter | None) -> Output | None:
+    """From now on the steps of this process tell this emitter; None: the one of the environment, made anew. Returns the one before."""
+    with _Process.lock:
+        before, _Process.output = _Process.output, given
+    return before
+
+
+def _made() -> Output:
+    try:
+        return emitter_from_environment()
+    except Exception as error:  # noqa: BLE001 - the host must not notice
+        log.warning("steps are not recorded, there is no emitter: %s: %s", type(error).__name__, error)
+        from pathlib import Path
+
+        return _Nowhere(Destination(transport="none", spool=Path(os.devnull)))

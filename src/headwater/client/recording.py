@@ -1,0 +1,458 @@
+"""One step that runs: what it reads, writes and says, told in a START and a final event.
+
+Nothing here may harm the host: what lineage cannot take is one log line, and events go to the process's emitter, which never waits.
+Only `once` asks a server, within a bound, and only it may raise, where it was told to. How a step becomes the current one and is used
+as a `with` block or a decorator: `headwater.client.step`.
+"""
+
+import atexit
+import functools
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Union, cast
+
+import msgspec
+
+from headwater.client import context, current, event
+from headwater.client.account import Account
+from headwater.client.context import Parent
+from headwater.client.ending import is_stop, line, message
+from headwater.client.entries import Entries, Entry
+from headwater.client.given import dataset_facets, facet, plain, text
+from headwater.client.item import Item, found_at, is_id
+from headwater.client.output import emitter
+from headwater.model.names import DatasetName
+
+if TYPE_CHECKING:
+    from headwater.client.imports import AlreadyImported, Import
+
+log = logging.getLogger("headwater")
+
+Source = Union[
+    "str | bytes | os.PathLike[Any] | tuple[str, str] | DatasetName", Item, "Step", Parent, Mapping[str, Any]
+]
+
+_MOST_AT_ONCE = 500  # datasets an event carries: a step of many outputs says them in RUNNING events on the way
+
+P = ParamSpec("P")
+
+
+def _harmless(method: Callable[Concatenate["Step", P], None]) -> Callable[Concatenate["Step", P], None]:
+    """The method's failures are one log line."""
+
+    @functools.wraps(method)
+    def quiet(self: "Step", *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
+            self.say(method.__name__, error)
+
+    return cast(Callable[Concatenate["Step", P], None], quiet)
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """What a step is told before it begins: the arguments of `headwater.step`, which says what they mean."""
+
+    name: str
+    version: str | None = None
+    inputs: tuple[Any, ...] = ()
+    namespace: str | None = None
+    details: Mapping[str, object] | None = None
+    facets: Mapping[str, Mapping[str, Any]] | None = None
+    job_facets: Mapping[str, Mapping[str, Any]] | None = None
+    force: bool = False
+    parent: "Step | Parent | None" = None
+
+
+class Step:
+    """One run of a step. Threads may share it. After its end what is told to it is left out, with a log line.
+
+    `id`: the run's id, an UUIDv7. `name`, `namespace`, `job`: the job it is a run of. `state`: `RUNNING`, then `COMPLETE`, `FAIL` or
+    `ABORT`; `IDLE` for the step that `current_step()` gives where there is none, which is false and takes everything without recording it.
+    """
+
+    def __init__(self, given: Given, enclosing: "Step | None" = None, *, idle: bool = False) -> None:
+        self.id = event.run_id()
+        self.enclosing: current.Open | None = enclosing
+        self.parent = _parent_of(given.parent) or (enclosing.as_parent if enclosing else current.inherited())
+        self.name = _word(given.name) or "unnamed"
+        self.namespace = _word(given.namespace) or (self.parent.job_namespace if self.parent else _namespace())
+        self.as_parent: Parent = context.own(self.id, self.job, self.parent)
+        self.state = "IDLE" if idle else "RUNNING"
+        self._account = Account(
+            version=None if given.version is None else text(given.version), forced=bool(given.force)
+        )
+        self._inputs, self._outputs = Entries("inputs"), Entries("outputs")
+        self._imports: dict[str, Import] = {}
+        self._told = 0  # since the last look at how much is unsaid
+        self._started = False
+        self._complained: set[str] = set()
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._began, self._clock = time.time(), time.monotonic()
+        if idle:
+            return
+        for field, value in (given.details or {}).items():
+            self.detail(field, value)
+        for name, body in (given.facets or {}).items():
+            self.facet(name, body)
+        for name, body in (given.job_facets or {}).items():
+            self._job_facet(name, body)
+        for each in given.inputs:
+            self.input(each)
+        _OPEN.add(self)
+        self._emit("START", self._inputs.all[:_MOST_AT_ONCE], [])
+        self._started = True
+
+    @property
+    def job(self) -> tuple[str, str]:
+        return self.namespace, self.name
+
+    @property
+    def running(self) -> bool:
+        return self.state == "RUNNING"
+
+    @property
+    def forced(self) -> bool:
+        return self._account.forced
+
+    @property
+    def inputs(self) -> tuple[Item, ...]:
+        return self._inputs.items()
+
+    @property
+    def outputs(self) -> tuple[Item, ...]:
+        return self._outputs.items()
+
+    @property
+    def unmeasured(self) -> bool:
+        """Whether something is still to be fingerprinted."""
+        return self.running and bool(self._outputs.unmeasured())
+
+    def __bool__(self) -> bool:
+        return self.state != "IDLE"
+
+    def __repr__(self) -> str:
+        return f"<step {self.namespace}/{self.name} {self.id} {self.state}>"
+
+    def input(
+        self,
+        source: Source,
+        *,
+        fingerprint: bool = False,
+        item: str | None = None,
+        facets: Mapping[str, Mapping[str, Any]] | None = None,
+        input_facets: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Item | None:
+        """The step reads this: a path or URL, a (namespace, name), an Item (or its mapping), a UUID of an item, another Step, a `Parent`.
+
+        A Step means its outputs, and that it is a parent. `fingerprint` reads the content, now, in this thread. `item`: the id of the
+        item at that place, where only its text came over. Returns the input as it is recorded; None for what has no dataset.
+        """
+        found: list[Item] = []
+        try:
+            found = self._sources(source, item)
+            for each in found:
+                self._add(self._inputs, each, facets, input_facets, fingerprint)
+        except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
+            self.say("input", error)
+        return found[0] if len(found) == 1 else None
+
+    def output(
+        self,
+        place: "str | bytes | os.PathLike[Any] | tuple[str, str] | DatasetName | Item",
+        *,
+        fingerprint: bool = False,
+        rows: int | None = None,
+        facets: Mapping[str, Mapping[str, Any]] | None = None,
+        output_facets: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Item:
+        """The step writes this; before or after it does. Returns the handle to give to other steps; the same one for the same place.
+
+        `fingerprint` reads the content, in this thread: now where the step has written the file already, else (and again, if the file has
+        changed since) when the step completes. `rows`: how many were written.
+        """
+        item = Item("", "", event.run_id())
+        try:
+            found = msgspec.structs.replace(place, id=None) if isinstance(place, Item) else found_at(place)
+            with self._lock:
+                entry = self._outputs.find(found)
+                if entry is not None:
+                    item = entry.item
+                else:
+                    found.id = item.id
+                    item = found
+            counted = {"outputStatistics": event.output_statistics(rows=rows)} if rows is not None else {}
+            self._add(self._outputs, item, facets, {**counted, **(output_facets or {})}, fingerprint)
+        except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
+            self.say("output", error)
+        return item
+
+    @_harmless
+    def detail(self, field: str, value: object) -> None:
+        """Say something of this run: any value that has JSON, as it is now. A later value of the field replaces the earlier."""
+        self._set(self._account.details, text(field), plain(value))
+
+    @_harmless
+    def facet(self, name: str, body: Mapping[str, Any]) -> None:
+        """A run facet; `_producer` and `_schemaURL` are added where it has none. `parent`, `errorMessage` and `headwater_step` are the step's own."""
+        self._set(self._account.facets, text(name), facet(body, "Run"))
+
+    def environment(self) -> dict[str, str]:
+        """What a child process needs in its environment to have this step as its parent: `env={**os.environ, **step.environment()}`."""
+        return context.environment(self.as_parent) if self else {}
+
+    def once(self, source: Source, *, force: bool | None = None, unknown: str = "run") -> "AlreadyImported | None":
+        """Whether this job has imported this content before (docs/howto/steps.md, "Import once").
+
+        None: it has not, go on; the content is an input with its fingerprint, and imported when the step completes. Else who imported it;
+        the step then says that it was skipped. `force` (default: the step's): go on all the same, and say which runs are overridden.
+        `unknown`: what nobody can answer is `run` (go on, one log line) or `raise` (ServerUnavailable, or why the content cannot be read).
+        Reads the content, and may wait for a server, at most two seconds.
+        """
+        from headwater.client.once import once  # not for those who import nothing
+
+        return once(self, source, force=self.forced if force is None else force, strict=unknown == "raise")
+
+    def complete(self) -> None:
+        """It has succeeded. Fingerprints what is still to be, then says so."""
+        self._end("COMPLETE")
+
+    def fail(self, error: BaseException | str | None = None) -> None:
+        """It has failed; `error`: the exception, with its trace, or a text."""
+        self._end("FAIL", error)
+
+    def abort(self, reason: BaseException | str | None = None) -> None:
+        """It was stopped."""
+        self._end("ABORT", reason)
+
+    def end(self, error: BaseException | None) -> None:
+        """End it as a block that ended so: without an exception complete, stopped from outside aborted, else failed."""
+        if error is None or (isinstance(error, SystemExit) and error.code in {None, 0}):
+            self._end("COMPLETE")
+        else:
+            self._end("ABORT" if is_stop(error) else "FAIL", error)
+
+    def measure(self) -> None:
+        """Fingerprint what is to be fingerprinted and is not yet."""
+        for entry in self._outputs.unmeasured():
+            try:
+                entry.measure()
+            except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
+                self.say("fingerprint", error)
+            entry.wanted = False
+
+    def imported(self, item: Item, runs: Iterable[str], line: "Import", *, forced: bool) -> None:
+        """`once` found it new, or was told to go on: an input with its content, in the ledger when the step completes."""
+        with self._lock:
+            self._account.forced = self.forced or forced
+            self._account.overrides.extend(run for run in runs if run not in self._account.overrides)
+            entry = self._inputs.add(item)
+            self._inputs.again(entry)
+            self._imports[line.fingerprint] = line
+
+    def skipped(self, item: Item, run_id: str) -> None:
+        """`once` found it imported: an input that was looked at, without the version that would count as an import."""
+        with self._lock:
+            seen = {
+                "fingerprint": item.fingerprint,
+                "run_id": run_id,
+                "dataset": dict(zip(("namespace", "name"), item.dataset, strict=True)),
+            }
+            self._account.skipped.append(seen)
+            entry = self._inputs.find(item)
+            if entry is None:
+                self._inputs.add(item).bare = True
+            elif not self.imports(item.fingerprint or ""):
+                entry.bare = True
+                self._inputs.again(entry)
+
+    def imports(self, fingerprint: str) -> bool:
+        """Whether this very step imports the content already."""
+        return fingerprint in self._imports
+
+    def sources(self, source: Source) -> list[Item]:
+        """What `input` would record for it."""
+        return self._sources(source, None)
+
+    def _sources(self, source: Source, item: str | None) -> list[Item]:
+        if isinstance(source, Step):
+            with self._lock:
+                self._read_from(source.as_parent if source else None)
+            return [msgspec.structs.replace(each) for each in source.outputs]
+        if isinstance(source, Parent):
+            self._read_from(source)
+            return []
+        if isinstance(source, Item):
+            return [msgspec.structs.replace(source)]
+        if isinstance(source, Mapping):
+            return [Item.from_json(source)]
+        name = str(source)
+        if is_id(name):
+            with self._lock:
+                self._account.parents.append({"item": name.lower()})
+            return []
+        found = found_at(source)
+        if item is not None:
+            if not is_id(str(item)):
+                raise ValueError(f"an item's id is a UUID, not {item!r}")
+            found.id = str(item).lower()
+        return [found]
+
+    def _read_from(self, parent: Parent | None) -> None:
+        if parent is not None:
+            job = {"namespace": parent.job_namespace, "name": parent.job_name}
+            self._account.parents.append({"runId": parent.run_id, "job": job})
+
+    def _add(
+        self,
+        entries: Entries,
+        item: Item,
+        facets: Mapping[str, Mapping[str, Any]] | None,
+        side_facets: Mapping[str, Mapping[str, Any]] | None,
+        fingerprint: bool,
+    ) -> Entry | None:
+        if not self._recording():
+            return None
+        with self._lock:
+            entry = entries.add(item)
+            if facets or side_facets:
+                entry.tell(dataset_facets(facets), dataset_facets(side_facets))
+                entries.again(entry)
+            if fingerprint:
+                entries.again(entry)
+        if fingerprint and entries is self._outputs:
+            entry.wanted = True
+            try:
+                entry.measure(since=self._began)
+            except Exception as error:  # noqa: BLE001 - it may be half written; at the end it is read again, and said
+                log.debug("%r is not fingerprinted yet: %s", self, error)
+        elif fingerprint:
+            entry.measure()
+            item.fingerprint, item.bytes = entry.item.fingerprint, entry.item.bytes
+        self._told += 1
+        if self._told >= _MOST_AT_ONCE and self._started:
+            self._say_much()
+        return entry
+
+    def _say_much(self) -> None:
+        """RUNNING events for what is settled, while there is more than one event's worth of it."""
+        with self._lock:
+            settled = {
+                each.side: [entry for entry in each.unsaid() if not entry.wanted]
+                for each in (self._inputs, self._outputs)
+            }
+            self._told = 0
+            inputs, outputs = settled["inputs"], settled["outputs"]
+            while len(inputs) + len(outputs) >= _MOST_AT_ONCE:
+                taken = inputs[:_MOST_AT_ONCE]
+                rest = outputs[: _MOST_AT_ONCE - len(taken)]
+                self._emit("RUNNING", taken, rest)
+                inputs, outputs = inputs[len(taken) :], outputs[len(rest) :]
+
+    @_harmless
+    def _job_facet(self, name: str, body: Mapping[str, Any]) -> None:
+        self._account.job_facets[text(name)] = facet(body, "Job")
+
+    def _set(self, where: dict[str, Any], name: str, value: Any) -> None:
+        if self._recording():
+            with self._lock:
+                where[name] = value
+
+    def _recording(self) -> bool:
+        if self.state in {"RUNNING", "IDLE"}:
+            return self.state == "RUNNING"
+        raise RuntimeError("the step has ended")
+
+    def say(self, what: str, error: BaseException) -> None:
+        """One line for each kind of trouble of a step: a loop over a million files must not fill a log."""
+        if what in self._complained:
+            return
+        self._complained.add(what)
+        log.warning(
+            "step %s (%s): %s is left out of the lineage: %s: %s",
+            self.name,
+            self.id,
+            what,
+            type(error).__name__,
+            line(error),
+        )
+
+    def _end(self, state: str, error: BaseException | str | None = None) -> None:
+        with self._lock:
+            # A forked child holds a copy of its parent's steps. They are not its to end.
+            if self.state != "RUNNING" or self._pid != os.getpid():
+                return
+            self.state = "ENDING"
+        try:
+            if state == "COMPLETE":
+                self.measure()
+        except BaseException as stopped:
+            state, error = "ABORT", stopped
+            raise
+        finally:
+            _OPEN.discard(self)
+            self._finish(state, error)
+
+    @_harmless
+    def _finish(self, state: str, error: BaseException | str | None) -> None:
+        self.state = state
+        if error is not None:
+            self._account.facets["errorMessage"] = event.error_message(*message(error))
+        for entry in self._outputs.unmeasured():
+            entry.wanted = False
+        self._say_much()
+        every = len(self._inputs.all) + len(self._outputs.all) <= _MOST_AT_ONCE
+        # Consumers that look at final events only find everything there; unless it is too much, and RUNNING events have said it.
+        self._emit(
+            state,
+            self._inputs.all if every else self._inputs.unsaid(),
+            self._outputs.all if every else self._outputs.unsaid(),
+        )
+        if state == "COMPLETE" and self._imports:
+            from headwater.client.imports import remember
+
+            remember(list(self._imports.values()))
+
+    def _emit(self, kind: str, inputs: list[Entry], outputs: list[Entry]) -> None:
+        # Not before the start, whatever the wall clock does; a step takes as long as it took.
+        at = self._began if kind == "START" else max(time.time(), self._began + time.monotonic() - self._clock)
+        emitter().emit(self._account.event(kind, self.id, self.job, self.parent, inputs, outputs, at))
+
+
+_OPEN: set[Step] = set()
+
+
+@atexit.register
+def _abort_open() -> None:
+    """A program that ends ends its steps. Registered after the emitter's own, so that it runs before."""
+    for step in list(_OPEN):
+        step.abort("the program ended before the step did")
+
+
+def _forked() -> None:
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _parent_of(given: Step | Parent | None) -> Parent | None:
+    if isinstance(given, Step):
+        return given.as_parent if given else given.parent
+    return given
+
+
+def _namespace() -> str:
+    for name in ("HEADWATER_NAMESPACE", "OPENLINEAGE_NAMESPACE"):
+        if word := _word(os.environ.get(name)):
+            return word
+    return "default"
+
+
+def _word(given: object) -> str:
+    return text(given).strip() if given is not None else ""

@@ -1,0 +1,262 @@
+"""`headwater.step`: one processing step told in one `with` block, or in one line above a function.
+
+What it does for a pipeline: docs/howto/steps.md; every argument: docs/reference/client.md. Refuses to raise into the host and to wait:
+whatever is wrong with what lineage was told is one log line (`headwater.client.recording` records).
+"""
+
+import functools
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, cast, overload
+
+import msgspec
+
+from headwater.client import current
+from headwater.client.context import Parent
+from headwater.client.recording import Given, Source, Step
+
+log = logging.getLogger("headwater")
+
+__all__ = ["Step", "Steps", "carry", "current_step", "start_step", "step"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_IDLE = "none"
+
+
+class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
+    """What `headwater.step(…)` returns: a `with` or `async with` block, or a decorator. Every entry and every call is a step of its own.
+
+    A block's step is the current one inside. It completes with the block, fails with an exception (which goes on), and is aborted by
+    KeyboardInterrupt, a cancelled task and `sys.exit` with another status than 0.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._entered: list[Step] = []
+
+    def __enter__(self) -> Step:
+        step = _begun(self._given)
+        self._entered.append(step)
+        _quietly(current.enter, step)
+        return step
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        step = self._left()
+        try:
+            step.end(error)
+        finally:
+            _quietly(current.leave, step)
+
+    async def __aenter__(self) -> Step:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """As `__exit__`; content is read in a thread, so that other tasks go on."""
+        step = self._left()
+        try:
+            if error is None and step.unmeasured:
+                import asyncio
+
+                await asyncio.to_thread(step.measure)
+            step.end(error)
+        except BaseException as stopped:
+            step.end(stopped)
+            raise
+        finally:
+            _quietly(current.leave, step)
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def __call__(self, function: Any, /) -> Any: ...
+    def __call__(self, function: Any, /) -> Any:
+        """Decorate a function, a coroutine function or a generator function."""
+        import inspect  # 5 ms, for those who decorate
+
+        given = self._given
+        if not given.name:
+            given = msgspec.structs.replace(given, name=getattr(function, "__name__", ""))
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                async with Steps(given):
+                    return await function(*args, **kwargs)
+
+            return coroutine
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Any:
+                return (yield from _driven(function(*args, **kwargs), given))
+
+            return generator
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function!r} is an async generator: use `async with headwater.step(…)` inside it")
+
+        @functools.wraps(function)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with Steps(given):
+                return function(*args, **kwargs)
+
+        return plain
+
+    def _left(self) -> Step:
+        """The step whose block ends: the current one, where it is one of ours; blocks of one object nest."""
+        here = current.exactly()
+        step = next((each for each in reversed(self._entered) if each is here), self._entered[-1])
+        self._entered.remove(step)
+        return step
+
+
+@overload
+def step(name: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def step(
+    name: str = "",
+    /,
+    *,
+    version: str | None = None,
+    inputs: Iterable[Source] | Source = (),
+    namespace: str | None = None,
+    details: Mapping[str, object] | None = None,
+    facets: Mapping[str, Mapping[str, Any]] | None = None,
+    job_facets: Mapping[str, Mapping[str, Any]] | None = None,
+    force: bool = False,
+    parent: Step | Parent | None = None,
+) -> Steps: ...
+def step(name: Any = "", /, **told: Any) -> Any:
+    """One processing step: `with headwater.step("split", inputs=[download]) as step:`, or `@headwater.step("split")`, or `@headwater.step`.
+
+    `name` (a decorated function's own by default) and `namespace` are the job. `namespace` defaults to that of the step around, else of the
+    run that started this process, else `HEADWATER_NAMESPACE`, `OPENLINEAGE_NAMESPACE`, `default`. `version`: of the code. `inputs`: what it
+    reads (`Step.input`). `details`: field → any JSON. `facets`, `job_facets`: OpenLineage facets of the run and the job, by name. `force`: what
+    `step.once` finds imported is imported again. `parent`: the run it belongs to, if not the step around or the one that started the process.
+    """
+    if callable(name):
+        return Steps(_given("", told))(name)
+    return Steps(_given(name, told))
+
+
+def start_step(
+    name: str,
+    /,
+    *,
+    version: str | None = None,
+    inputs: Iterable[Source] | Source = (),
+    namespace: str | None = None,
+    details: Mapping[str, object] | None = None,
+    facets: Mapping[str, Mapping[str, Any]] | None = None,
+    job_facets: Mapping[str, Mapping[str, Any]] | None = None,
+    force: bool = False,
+    parent: Step | Parent | None = None,
+) -> Step:
+    """A step without a block: end it with `complete()`, `fail(error)` or `abort()`. It is not the current step: hand it on by name.
+
+    One that nobody ends is aborted when the program ends.
+    """
+    return _begun(
+        _given(
+            name,
+            {
+                "version": version,
+                "inputs": inputs,
+                "namespace": namespace,
+                "details": details,
+                "facets": facets,
+                "job_facets": job_facets,
+                "force": force,
+                "parent": parent,
+            },
+        )
+    )
+
+
+def current_step() -> Step:
+    """The innermost step around this code: of this task or thread, else of the process (see `headwater.client.current`).
+
+    Where there is none, a step that is false, takes everything and records nothing, so that a function may speak of its step without knowing
+    whether it is in one.
+    """
+    found = current.own()
+    return found if isinstance(found, Step) else _idle()
+
+
+def carry(function: Callable[P, R], /) -> Callable[P, R]:
+    """The function with the step of now as the current one, wherever it is called: `pool.map(headwater.carry(load), files)`."""
+    step = current.own()
+
+    @functools.wraps(function)
+    def carried(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = current.swap(step)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            current.swap(before)
+
+    return carried
+
+
+_IDLE_GIVEN = Given(name=_IDLE)
+
+
+def _idle() -> Step:
+    return Step(_IDLE_GIVEN, idle=True)
+
+
+def _given(name: Any, told: Mapping[str, Any]) -> Given:
+    given = dict(told)
+    inputs = given.pop("inputs", ())
+    one = isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable)
+    return Given(name=name, inputs=(inputs,) if one else tuple(inputs), **given)
+
+
+def _begun(given: Given) -> Step:
+    try:
+        around = current.own()
+        return Step(given, around if isinstance(around, Step) else None)
+    except Exception as error:  # noqa: BLE001 - the host must not notice
+        log.warning("step %r is not recorded: %s: %s", given.name, type(error).__name__, error)
+        return _idle()
+
+
+def _quietly(change: Callable[[Step], None], step: Step) -> None:
+    try:
+        change(step)
+    except Exception as error:  # noqa: BLE001 - the host must not notice
+        log.warning("step %s is not the current one everywhere: %s: %s", step.name, type(error).__name__, error)
+
+
+def _driven(generator: Any, given: Given) -> Any:
+    """Run a generator inside a step that is the current one while it runs, and not while its caller does."""
+    running = _begun(given)
+    send, value = generator.send, None
+    try:
+        while True:
+            before = current.swap(running)
+            try:
+                made = send(value)
+            finally:
+                current.swap(before)
+            try:
+                value = yield made
+                send = generator.send
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 - thrown in by the caller, for the generator to deal with
+                send, value = generator.throw, cast(Any, error)
+    except StopIteration as ended:
+        running.complete()
+        return ended.value
+    except BaseException as error:
+        running.end(error)
+        raise
