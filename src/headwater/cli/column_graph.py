@@ -5,8 +5,9 @@ What decides about all rows of a target points at its node `(rows)`. Names are u
 
 from collections.abc import Sequence
 
-from headwater.cli.drawing import dot_text, mermaid_text
+from headwater.cli.drawing import dot_text
 from headwater.cli.statements import Found, name
+from headwater.graph.mermaid import mermaid_text
 
 ROWS = "(rows)"
 

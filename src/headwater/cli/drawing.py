@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headwater.cli import output
+from headwater.graph.mermaid import mermaid_text
 
 Answer = dict[str, Any]
 _STATES = {"COMPLETED": "ok", "FAILED": "FAILED", "ABORTED": "ABORTED", "RUNNING": "running"}
@@ -184,10 +185,6 @@ def _columns_into(answer: Answer) -> dict[tuple[str, str], str]:
     for edge in answer["column_edges"]:
         found[edge["source"], edge["job"]].add(edge["source_field"] or "(all)")
     return {pair: ", ".join(sorted(fields)) for pair, fields in found.items()}
-
-
-def mermaid_text(text: str) -> str:
-    return "".join(char if char.isalnum() or char in " _-./:,()" else f"#{ord(char)};" for char in text)
 
 
 def _mermaid_quoted(text: str) -> str:

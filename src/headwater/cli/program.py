@@ -19,6 +19,7 @@ from headwater.cli import (
     runs,
     search,
     sql,
+    trace,
 )
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
@@ -63,6 +64,7 @@ run.command("package", context_settings={"allow_interspersed_args": True})(run_p
 run.command("show")(runs.show)
 run.command("lineage")(runs.run_lineage)
 program.command("lineage")(lineage.lineage)
+program.command("trace")(trace.trace)
 program.command("diff")(graph.diff)
 program.command("paths")(graph.paths)
 program.command("conflicts")(graph.conflicts)

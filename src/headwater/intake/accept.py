@@ -13,7 +13,7 @@ import msgspec
 
 from headwater import telemetry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
-from headwater.intake import manual
+from headwater.intake import closure, manual
 from headwater.intake.batcher import Batcher
 from headwater.intake.project import Changes, Projector
 from headwater.model import version
@@ -173,6 +173,8 @@ class Intake:
                 await manual.unhide(connection, again, remembered.projector.understood.identity)
             if changed := written.changed | written.hidden:
                 await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
+            # Last: from here on whoever else has new edges of correlation waits.
+            await closure.keep(connection, written.correlated)
         if written.hidden_namespaces:
             # What is hidden has to be met again: only an event that is new shows it.
             seen = rows["upsert_namespaces"]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from headwater.intake.column_sets import ColumnSet, column_set
+from headwater.intake.correlated import STEP, Correlation
 from headwater.intake.understood import Told, Understood, is_deleted
 from headwater.model import facets as known
 from headwater.model import version
@@ -155,17 +156,25 @@ class _Projection:
         self.facets(job, event.job_facets, self.understood.sets(event.job_facets))
         if event.inputs or event.outputs or explicit:
             self.add("upsert_reports", job, event.run_id, False, self.at)
+        correlation = Correlation(self.add, self.not_understood, event.run_id, job, self.at, self.digest)
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
-                self.run_dataset(job, event.run_id, direction, report)
+                self.run_dataset(job, event.run_id, direction, report, correlation)
         self.explicit_lineage(job, event.run_id, by_event=False)
+        if STEP in event.run_facets:
+            for cause in correlation.caused(bytes(event.run_facets[STEP])):
+                if cause.run is not None and cause.job is not None:
+                    self.only_heard_of(cause.run, cause.job)
 
     # -- parts --
 
-    def run_dataset(self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport) -> None:
+    def run_dataset(
+        self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport, correlation: Correlation
+    ) -> None:
         dataset, part = self.dataset(report.name)
         declared = DECLARED in report.facets
         said = self.dataset_facets(dataset, report.facets)
+        correlation.dataset(direction, dataset, said.external_version, report.here)
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":
@@ -182,16 +191,19 @@ class _Projection:
         root: known.Parent | None = told[1]
         for relative in (parent, root):
             if relative is not None and (relative is parent or relative.run_id != parent.run_id):
-                run, _ = version.run_id(relative.run_id)
-                self.add(
-                    "upsert_runs", run, self.job(relative.job), None, int(RunState.NEW), self.at, self.digest,
-                    None, None, None, None, None, None, None, None,
-                )  # fmt: skip
+                self.only_heard_of(version.run_id(relative.run_id)[0], relative.job)
         assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
             self.warn("own_parent", "run.facets.parent", "the run names itself as its parent; ignored")
             return None
         return parent
+
+    def only_heard_of(self, run: uuid.UUID, job: JobName) -> None:
+        """A run that stands for itself until its own events arrive."""
+        self.add(
+            "upsert_runs", run, self.job(job), None, int(RunState.NEW), self.at, self.digest,
+            None, None, None, None, None, None, None, None,
+        )  # fmt: skip
 
     def dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """The dataset a told name means, and which part of it the name says."""

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 
 from headwater.errors import LogIncomplete
-from headwater.intake import manual
+from headwater.intake import closure, manual
 from headwater.intake.accept import merged
 from headwater.intake.project import Projector
 from headwater.model.event import read
@@ -49,7 +49,8 @@ async def rebuild(
         async for page in events.pages(connection, _PAGE):
             rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
             async with connection.pipeline() as pipeline:
-                await projections.write(connection, pipeline, rows, live_runs)
+                written = await projections.write(connection, pipeline, rows, live_runs)
+            await closure.keep(connection, written.correlated)
             known.learn(rows)
             done += len(page)
             progress(done, total)

@@ -47,6 +47,16 @@ def static_version_id(dataset: uuid.UUID, content: uuid.UUID) -> uuid.UUID:
     return _derived("static version", dataset.bytes, content.bytes)
 
 
+def correlated_run_id(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
+    """The node of correlation that a run of a job is."""
+    return _derived("correlated run", run.bytes, job.bytes)
+
+
+def correlated_content_id(dataset: uuid.UUID, external: str) -> uuid.UUID:
+    """The node of correlation that a version of a dataset is; `external` is a snapshot's id or a fingerprint."""
+    return _derived("correlated content", dataset.bytes, external)
+
+
 def declaration_id(digest: bytes) -> uuid.UUID:
     """Stands where a run id stands for the inputs and outputs that a JobEvent declared."""
     return _derived("declaration", digest)

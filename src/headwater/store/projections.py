@@ -8,6 +8,7 @@ import msgspec
 from psycopg import AsyncPipeline
 
 from headwater.store import sqlfile
+from headwater.store.correlation import ToldEdge
 from headwater.store.database import Connection, sent
 
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -38,6 +39,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
     "upsert_annotations": ("target", "kind", "key", "value", "deleted", "author", "at", "change_id", "owner", "field"),
+    "upsert_correlation_items": (
+        "id", "kind", "dataset_id", "run_id", "job_id", "external_version", "bytes", "at", "digest",
+    ),
+    "upsert_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
     "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
 }  # fmt: skip
 
@@ -45,7 +50,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
     "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
-    "annotations", "edge_changes", "search_documents", "search_words",
+    "annotations", "edge_changes", "search_documents", "search_words", "correlation_items", "correlation_edges", "correlation_paths",
 )  # fmt: skip
 
 _NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
@@ -101,12 +106,15 @@ class Written(msgspec.Struct):
     `changed`: datasets and jobs that are new, or whose facets are new or may be other ones than before.
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
+
+    `correlated`: edges of correlation that are new or were told earlier than before: the closure has to follow (`intake.closure`).
     """
 
     created: set[uuid.UUID]
     changed: set[uuid.UUID]
     hidden: set[uuid.UUID]
     hidden_namespaces: set[str]
+    correlated: list[ToldEdge] = []
 
 
 async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
@@ -145,7 +153,8 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     if "upsert_owner_facets" in told:
         changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
     spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
-    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]})
+    edges = await told["upsert_correlation_edges"].fetchall() if "upsert_correlation_edges" in told else ()
+    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]}, [ToldEdge(*row) for row in edges])
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:

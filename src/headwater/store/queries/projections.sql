@@ -238,3 +238,44 @@ from unnest(%(job_id)b::uuid[], %(dataset_id)b::uuid[], %(direction)b::text[], %
      as u (job_id, dataset_id, direction, change_id, at, drawn, set_id)
 order by job_id, dataset_id, direction, change_id
 on conflict do nothing
+
+-- name: upsert_correlation_items :exec
+-- Nodes of correlation. Of an item its writer is believed before its readers, and the earliest word first; two that disagree are a collision.
+insert into correlation_items as t (id, kind, dataset_id, run_id, job_id, external_version, bytes, at, digest, collided)
+select id, (array_agg(kind order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       (array_agg(dataset_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       (array_agg(run_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       (array_agg(job_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       min(external_version collate "C"), max(bytes),
+       (array_agg(at order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       (array_agg(digest order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
+       count(distinct (dataset_id, run_id, job_id)) filter (where run_id is not null) > 1 or count(distinct external_version) > 1
+from unnest(%(id)b::uuid[], %(kind)b::text[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(bytes)b::int8[],
+            %(at)b::timestamptz[], %(digest)b::bytea[])
+     as u (id, kind, dataset_id, run_id, job_id, external_version, bytes, at, digest)
+group by id order by id
+on conflict (id) do update set
+  (dataset_id, run_id, job_id, at, digest) = (
+    select e.dataset_id, e.run_id, e.job_id, e.at, e.digest
+    from (values (excluded.dataset_id, excluded.run_id, excluded.job_id, excluded.at, excluded.digest), (t.dataset_id, t.run_id, t.job_id, t.at, t.digest))
+         e (dataset_id, run_id, job_id, at, digest)
+    order by e.run_id is null, e.dataset_id is null, e.at, e.digest, e.dataset_id limit 1),
+  external_version = least(t.external_version collate "C", excluded.external_version collate "C"),
+  bytes = greatest(t.bytes, excluded.bytes),
+  collided = t.collided or excluded.collided or coalesce(t.external_version <> excluded.external_version, false)
+    or t.run_id is not null and excluded.run_id is not null
+       and (t.dataset_id, t.run_id, t.job_id) is distinct from (excluded.dataset_id, excluded.run_id, excluded.job_id)
+where (excluded.run_id is null, excluded.dataset_id is null, excluded.at, excluded.digest) < (t.run_id is null, t.dataset_id is null, t.at, t.digest)
+   or greatest(t.bytes, excluded.bytes) is distinct from t.bytes
+   or t.external_version is distinct from excluded.external_version and excluded.external_version is not null
+   or not t.collided and (excluded.collided or t.run_id is not null and excluded.run_id is not null
+       and (t.dataset_id, t.run_id, t.job_id) is distinct from (excluded.dataset_id, excluded.run_id, excluded.job_id))
+
+-- name: upsert_correlation_edges :many
+-- Edges of correlation, by the earliest event that says so; those that are new or became earlier. A node that is its own parent is refused at once.
+insert into correlation_edges as t (parent_id, child_id, weight, role, at, digest, refused)
+select distinct on (parent_id, child_id) parent_id, child_id, case role when 3 then 0 else 1 end, role, at, digest, parent_id = child_id
+from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
+order by parent_id, child_id, at, digest
+on conflict (parent_id, child_id) do update set at = excluded.at, digest = excluded.digest where (excluded.at, excluded.digest) < (t.at, t.digest)
+returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0

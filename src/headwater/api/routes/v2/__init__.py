@@ -2,10 +2,17 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import catalog, graph, metadata, runs, server
+from headwater.api.routes.v2 import catalog, correlation, graph, metadata, runs, server
 
 router = Router(
     "/api/v2",
-    route_handlers=[*graph.handlers, *catalog.handlers, *runs.handlers, *metadata.handlers, *server.handlers],
+    route_handlers=[
+        *graph.handlers,
+        *catalog.handlers,
+        *runs.handlers,
+        *correlation.handlers,
+        *metadata.handlers,
+        *server.handlers,
+    ],
     tags=["Headwater"],
 )

@@ -1,0 +1,211 @@
+"""A correlation answer as people look at it: content drawn as its item, and of many that are alike a few and one that stands for the rest.
+
+Pure, over the answer as JSON. Nothing is left out without a count, and what differs from its siblings (a run that failed, a series with a reader
+of its own) is never folded into them. JSON answers are not drawn: they have every node.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from headwater.model.names import short
+
+# So many alike are drawn one by one; with more, the rest are one node.
+FAN = 4
+# Where more than these would be drawn, siblings are alike whatever they are called.
+_CROWDED = 120
+_VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+")
+_DIGITS = re.compile(r"(\d+)")
+_LONGEST = 80
+
+
+class Drawn(msgspec.Struct):
+    """One node of a picture. `count` > 1: it stands for so many (`members`, by id); `node` is then one of them. `content`: what was drawn into it."""
+
+    id: str
+    kind: str
+    label: str
+    node: dict[str, Any]
+    depth: int
+    root: bool = False
+    count: int = 1
+    members: list[str] = msgspec.field(default_factory=list)
+    content: dict[str, Any] | None = None
+
+
+class Arrow(msgspec.Struct, frozen=True, order=True):
+    """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed."""
+
+    parent: str
+    child: str
+    refused: bool = False
+
+
+class Picture(msgspec.Struct):
+    """Nodes by id, the farthest upstream first; roots are those that stand for the roots of the answer."""
+
+    nodes: dict[str, Drawn]
+    arrows: list[Arrow]
+    roots: list[str]
+
+
+def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
+    """What to draw for an answer of `/api/v2/correlation`; `fan`: of so many alike none is folded."""
+    drawing = _Drawing(answer, fan)
+    drawing.fold_content()
+    made = drawing.folded(by_name=True)
+    return made if len(made.nodes) <= _CROWDED else drawing.folded(by_name=False)
+
+
+def label(node: Mapping[str, Any]) -> str:
+    """What people call it: the process of a run; the last part of a dataset's name; else its fingerprint or id."""
+    if node["kind"] == "RUN":
+        return str(node["process"] or node["run_id"] or node["id"])
+    dataset = node["dataset"]
+    if dataset:
+        # `dataset:{namespace}:{name}`; a namespace may hold colons, the last part of a name seldom does.
+        found = short(str(dataset).partition(":")[2])
+        return found.rsplit(":", 1)[-1] or found
+    return str(node["fingerprint"] or node["id"])
+
+
+class _Drawing:
+    def __init__(self, answer: Mapping[str, Any], fan: int) -> None:
+        self.fan = max(1, fan)
+        self.nodes: dict[str, dict[str, Any]] = {node["id"]: node for node in answer["nodes"]}
+        self.arrows = {
+            Arrow(edge["parent"], edge["child"], bool(edge["refused"]))
+            for edge in answer["edges"]
+            if edge["parent"] in self.nodes and edge["child"] in self.nodes
+        }
+        self.roots = {id_ for id_ in answer["roots"] if id_ in self.nodes}
+        self.content: dict[str, dict[str, Any]] = {}
+
+    def fold_content(self) -> None:
+        """A CONTENT that one ITEM has, and that has nobody else above it, is drawn as that item, if the item is of no other content."""
+        above, below = self._neighbours()
+        moved: dict[str, str] = {}
+        for id_, node in self.nodes.items():
+            if node["kind"] != "CONTENT" or len(above[id_]) != 1:
+                continue
+            (item,) = above[id_]
+            contents = [child for child in below[item] if self.nodes[child]["kind"] == "CONTENT"]
+            if self.nodes[item]["kind"] == "ITEM" and len(contents) == 1:
+                moved[id_] = item
+                self.content[item] = node
+        self.arrows = {
+            Arrow(moved.get(a.parent, a.parent), moved.get(a.child, a.child), a.refused)
+            for a in self.arrows
+            if moved.get(a.child) != a.parent
+        }
+        self.roots = {moved.get(id_, id_) for id_ in self.roots}
+        self.nodes = {id_: node for id_, node in self.nodes.items() if id_ not in moved}
+
+    def _neighbours(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        above: dict[str, set[str]] = defaultdict(set)
+        below: dict[str, set[str]] = defaultdict(set)
+        for arrow in self.arrows:
+            if not arrow.refused:
+                above[arrow.child].add(arrow.parent)
+                below[arrow.parent].add(arrow.child)
+        return above, below
+
+    def folded(self, *, by_name: bool) -> Picture:
+        """Nodes are alike when they are of one kind, and so is all above and all below them."""
+        above, below = self._neighbours()
+        order = _order(self.nodes, above, below)
+        first = {id_: self._likeness(id_, by_name) for id_ in order}
+        up, down = _shades(order, first, above), _shades(reversed(order), first, below)
+        alike: dict[tuple[int, int], list[str]] = defaultdict(list)
+        for id_ in order:
+            alike[up[id_], down[id_]].append(id_)
+        rank: dict[str, int] = {}
+        stands_for: dict[str, str] = {}
+        drawn: dict[str, Drawn] = {}
+        # Parents before children, so that of alike children those are kept whose parents are.
+        for members in alike.values():
+            members.sort(
+                key=lambda id_: (min((rank.get(p, 0) for p in above[id_]), default=0), self._natural(id_), id_)
+            )
+            for place, id_ in enumerate(members):
+                rank[id_] = place
+            kept = members if len(members) <= self.fan + 1 else members[: self.fan]
+            for id_ in kept:
+                drawn[id_] = self._drawn(id_)
+                stands_for[id_] = id_
+            if len(kept) < len(members):
+                rest = self._rest(members, members[len(kept) :])
+                drawn[rest.id] = rest
+                stands_for |= dict.fromkeys(rest.members, rest.id)
+        return Picture(
+            {
+                one.id: one
+                for one in sorted(drawn.values(), key=lambda d: (d.depth, d.count > 1, _natural(d.label), d.id))
+            },
+            sorted({Arrow(stands_for[a.parent], stands_for[a.child], a.refused) for a in self.arrows}),
+            [id_ for id_, one in drawn.items() if one.root],
+        )
+
+    def _likeness(self, id_: str, by_name: bool) -> object:
+        node = self.nodes[id_]
+        root = id_ in self.roots
+        if node["kind"] == "RUN":
+            return ("RUN", root, node["job"], node["version"], node["state"], bool(node["forced"]))
+        stem = _VARYING.sub("#", label(node)) if by_name else None
+        return (node["kind"], root, bool(node["collided"]), stem)
+
+    def _natural(self, id_: str) -> list[Any]:
+        return _natural(label(self.nodes[id_]))
+
+    def _drawn(self, id_: str) -> Drawn:
+        node = self.nodes[id_]
+        return Drawn(
+            id_, node["kind"], label(node), node, node["depth"], id_ in self.roots, content=self.content.get(id_)
+        )
+
+    def _rest(self, alike: list[str], members: list[str]) -> Drawn:
+        """The one that stands for those not drawn: called by what all names begin with."""
+        names = {label(self.nodes[id_]) for id_ in alike}
+        name = names.pop() if len(names) == 1 else f"{_beginning([*names])}.."
+        node = self.nodes[members[0]]
+        depth = min((self.nodes[id_]["depth"] for id_ in members), key=abs)
+        root = any(id_ in self.roots for id_ in members)
+        return Drawn(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
+
+
+def _order(nodes: Collection[str], above: Mapping[str, set[str]], below: Mapping[str, set[str]]) -> list[str]:
+    """Parents before children; what is on a loop (the store keeps none) comes last."""
+    waiting = {id_: len(above.get(id_, ())) for id_ in nodes}
+    order = [id_ for id_ in nodes if not waiting[id_]]
+    for id_ in order:
+        for child in below.get(id_, ()):
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    met = set(order)
+    return order + [id_ for id_ in nodes if id_ not in met]
+
+
+def _shades(order: Iterable[str], first: Mapping[str, object], beyond: Mapping[str, set[str]]) -> dict[str, int]:
+    """Equal numbers for nodes that are alike, and beyond which (one way) all is alike; how many there are beyond does not matter."""
+    known: dict[object, int] = {}
+    found: dict[str, int] = {}
+    for id_ in order:
+        shade = (first[id_], frozenset(found.get(other, -1) for other in beyond.get(id_, ())))
+        found[id_] = known.setdefault(shade, len(known))
+    return found
+
+
+def _natural(text: str) -> list[Any]:
+    """`TS2` before `TS10`: words at even places, numbers at odd ones."""
+    return [int(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(text[:_LONGEST]))]
+
+
+def _beginning(names: list[str]) -> str:
+    """What all names begin with, short of a number that is cut in two."""
+    low, high = min(names), max(names)
+    same = next((place for place, char in enumerate(low) if place >= len(high) or high[place] != char), len(low))
+    return low[:same].rstrip("0123456789")

@@ -1,0 +1,176 @@
+-- name: nodes :many
+-- Nodes by their ids.
+select id, kind, dataset_id, run_id, job_id, external_version, bytes, at, collided from correlation_items where id = any(%(ids)b::uuid[]) order by id
+
+-- name: of_run :many
+-- The nodes of a run, one for each job that had the run's id.
+select id from correlation_items where run_id = %(run)s and kind = 'RUN' order by id
+
+-- name: of_version :many
+-- Contents with this version or fingerprint, of whatever dataset.
+select id from correlation_items where external_version = %(version)s and kind = 'CONTENT' order by id
+
+-- name: descendants :many
+-- Everything below one node by steps, the nearest first.
+select descendant_id, depth from correlation_paths where ancestor_id = %(id)s and depth <= %(depth)s order by depth, descendant_id limit %(limit)s
+
+-- name: ancestors :many
+-- Everything above one node by steps, the nearest first.
+select ancestor_id, depth from correlation_paths where descendant_id = %(id)s and depth <= %(depth)s order by depth, ancestor_id limit %(limit)s
+
+-- name: descendants_of_many :many
+-- Everything below any of these nodes by the fewest steps from one of them, the nearest first.
+select descendant_id, min(depth) from correlation_paths where ancestor_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
+group by 1 order by 2, 1 limit %(limit)s
+
+-- name: ancestors_of_many :many
+-- Everything above any of these nodes by the fewest steps from one of them, the nearest first.
+select ancestor_id, min(depth) from correlation_paths where descendant_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
+group by 1 order by 2, 1 limit %(limit)s
+
+-- name: descendants_beyond :many
+-- As before, beyond the closure's bound: what is exactly at the bound is where to go on from. Every way that long has a node there.
+with recursive base (id, depth) as (
+  select id, 0 from unnest(%(ids)b::uuid[]) as id
+  union
+  select p.descendant_id, b.depth + %(bound)s from base b
+  join correlation_paths p on p.ancestor_id = b.id and p.depth = %(bound)s
+  where b.depth + %(bound)s <= %(depth)s
+), nearest as (select id, min(depth) as depth from base group by id)
+select id, min(depth) from (
+  select id, depth from nearest where depth > 0
+  union all select p.descendant_id, n.depth + p.depth from nearest n join correlation_paths p on p.ancestor_id = n.id) found
+where depth <= %(depth)s group by 1 order by 2, 1 limit %(limit)s
+
+-- name: ancestors_beyond :many
+-- As before, upwards.
+with recursive base (id, depth) as (
+  select id, 0 from unnest(%(ids)b::uuid[]) as id
+  union
+  select p.ancestor_id, b.depth + %(bound)s from base b
+  join correlation_paths p on p.descendant_id = b.id and p.depth = %(bound)s
+  where b.depth + %(bound)s <= %(depth)s
+), nearest as (select id, min(depth) as depth from base group by id)
+select id, min(depth) from (
+  select id, depth from nearest where depth > 0
+  union all select p.ancestor_id, n.depth + p.depth from nearest n join correlation_paths p on p.descendant_id = n.id) found
+where depth <= %(depth)s group by 1 order by 2, 1 limit %(limit)s
+
+-- name: edges_among :many
+-- Edges between these nodes, refused ones too.
+select parent_id, child_id, weight, role, refused from correlation_edges
+where parent_id = any(%(ids)b::uuid[]) and child_id = any(%(ids)b::uuid[]) order by parent_id, child_id
+
+-- name: lock :exec
+-- One writer at a time looks after the closure; each sees what the one before it left.
+select pg_advisory_xact_lock(1751474532, 8)
+
+-- name: bridges :many
+-- Which of these children reach which of these parents in the closure as it is, however far: (child, parent).
+with recursive base (child, id) as (
+  select c, c from unnest(%(children)b::uuid[]) as c where exists (select from correlation_paths p where p.ancestor_id = c)
+  union
+  select b.child, p.descendant_id from base b join correlation_paths p on p.ancestor_id = b.id and p.depth = %(bound)s
+), above as (
+  select q as id from unnest(%(parents)b::uuid[]) as q where exists (select from correlation_paths p where p.descendant_id = q)
+)
+select distinct b.child, a.id from base b cross join above a
+where a.id = b.id and a.id <> b.child
+   or exists (select from correlation_paths p where p.descendant_id = a.id and p.ancestor_id = b.id)
+
+-- name: extend :exec
+-- Add edges to the closure, layer by layer.
+select extend_correlation(%(parents)b::uuid[], %(children)b::uuid[], %(weights)b::int2[], %(ends)b::int4[], %(bound)s)
+
+-- name: tangle :many
+-- Edges between whatever is below any of these children and above any of these parents, refused ones too: every loop through an edge from one of the
+-- parents to one of the children is among them, whole. Locked, and as they are once nobody else writes them.
+with recursive down (id) as (
+  select unnest(%(children)b::uuid[])
+  union select e.child_id from down d join correlation_edges e on e.parent_id = d.id
+), up (id) as (
+  select unnest(%(parents)b::uuid[])
+  union select e.parent_id from up u join correlation_edges e on e.child_id = u.id
+), both_ways (id) as (
+  select id from down intersect select id from up
+)
+select e.parent_id, e.child_id, e.weight, e.role, e.at, e.digest, e.refused from correlation_edges e
+where e.parent_id in (select id from both_ways) and e.child_id in (select id from both_ways)
+order by e.parent_id, e.child_id for update of e
+
+-- name: decide :exec
+-- Which edges are refused now.
+update correlation_edges e set refused = u.refused
+from unnest(%(parents)b::uuid[], %(children)b::uuid[], %(refused)b::bool[]) as u (parent_id, child_id, refused)
+where e.parent_id = u.parent_id and e.child_id = u.child_id
+
+-- name: forget :many
+-- Take these nodes, and what is below them up to the bound, out of the closure as descendants; their ids.
+with below as (
+  select unnest(%(ids)b::uuid[]) as id union select descendant_id from correlation_paths where ancestor_id = any(%(ids)b::uuid[])
+), gone as (
+  delete from correlation_paths p using below b where p.descendant_id = b.id
+)
+select id from below
+
+-- name: leading_to :many
+-- Edges to these nodes that are not refused.
+select parent_id, child_id, weight from correlation_edges where child_id = any(%(ids)b::uuid[]) and not refused order by parent_id, child_id
+
+-- name: by_item_or_run :many
+-- The item or content with this id, and the runs that have it as their run id.
+select id from correlation_items where id = %(id)s
+union select id from correlation_items where run_id = %(id)s and kind = 'RUN' order by 1
+
+-- name: newest_of_dataset :many
+-- What stands for the newest version of a dataset that has an id or a version of its own: the item, else the content. Of the last 50 written.
+with member as (
+  select %(dataset)s::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)s
+), written as (
+  select v.dataset_id, v.run_id, v.job_id, v.external_version, v.written_at, v.id from dataset_versions v
+  where v.dataset_id in (select id from member) order by v.written_at desc, v.id limit 50
+)
+select i.id from written w join correlation_items i
+  on i.run_id = w.run_id and i.job_id = w.job_id and i.dataset_id = w.dataset_id and i.kind = 'ITEM'
+  or i.external_version = w.external_version and i.dataset_id = w.dataset_id and i.kind = 'CONTENT'
+order by w.written_at desc, w.id, i.kind = 'ITEM' desc, i.at desc, i.id limit 1
+
+-- name: how_many :one
+-- How many nodes are above and below these.
+select count(distinct id) from (
+  select ancestor_id as id from correlation_paths where %(up)s and descendant_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
+  union all
+  select descendant_id from correlation_paths where %(down)s and ancestor_id = any(%(ids)b::uuid[]) and depth <= %(depth)s) found
+where id <> all(%(ids)b::uuid[])
+
+-- name: just_beyond :one
+-- How many nodes that are not known here stand directly above the one and below the other; edges that were refused lead nowhere.
+select count(distinct id) from (
+  select parent_id as id from correlation_edges where child_id = any(%(upper)b::uuid[]) and not refused
+  union all
+  select child_id from correlation_edges where parent_id = any(%(lower)b::uuid[]) and not refused) found
+where id <> all(%(known)b::uuid[])
+
+-- name: writers :many
+-- Who says these items are what they wrote: (item, run, job).
+select e.child_id, r.run_id, r.job_id from correlation_edges e join correlation_items r on r.id = e.parent_id and r.kind = 'RUN'
+where e.child_id = any(%(ids)b::uuid[]) and e.role = 2 order by e.child_id, e.at, e.parent_id
+
+-- name: readers_of_content :many
+-- Runs that ended well and read this content by itself or as an item that is it, of a job if one is named, the newest first. What two contents
+-- claim to be is neither.
+with content as (
+  select id from correlation_items where external_version = %(version)s and kind = 'CONTENT'
+), source as (
+  select id from content
+  union select e.parent_id from content c join correlation_edges e on e.child_id = c.id and e.role = 3
+  join correlation_items i on i.id = e.parent_id and not i.collided
+)
+select r.run_id, r.job_id, r.state, r.ended_at, min(i.dataset_id::text)::uuid, r.first_event_at, r.last_event_at
+from source s join correlation_items i on i.id = s.id
+join correlation_edges e on e.parent_id = s.id and e.role = 1
+join correlation_items n on n.id = e.child_id and n.kind = 'RUN'
+join runs r on r.run_id = n.run_id and r.job_id = n.job_id and r.state = 3
+join jobs j on j.id = r.job_id
+where (%(namespace)s::text is null or j.namespace = %(namespace)s) and (%(name)s::text is null or j.name = %(name)s)
+group by r.run_id, r.job_id order by r.ended_at desc nulls last, r.run_id, r.job_id limit %(limit)s
