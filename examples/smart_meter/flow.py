@@ -11,8 +11,8 @@
 import argparse
 import json
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from station_weather import station_file
 
 import headwater
 from headwater.capture.spark import attach
+from headwater.client import Emitter, emitter_from_environment
 
 HERE = Path(__file__).parent
 STAGES = ("first", "again", "corrected", "forced")
@@ -40,7 +41,7 @@ CONFIGURATION = {
 
 
 @cache
-def session() -> Any:
+def started() -> Any:
     """One Spark session for the flow; its workers get the modules they need."""
     from pyspark.sql import SparkSession
 
@@ -50,8 +51,25 @@ def session() -> Any:
     return spark
 
 
+@cache
+def emitter() -> Emitter:
+    """One for all of the process, not one each time Spark is listened to."""
+    return emitter_from_environment()
+
+
+@contextmanager
+def session() -> Iterator[Any]:
+    """Spark, with what it does recorded as children of the step around."""
+    spark = started()
+    attachment = attach(spark, emitter=emitter())
+    try:
+        yield spark
+    finally:
+        attachment.detach()
+
+
 def stage(name: str, places: Places, export: Export) -> Imported:
-    """Deliver what the stage delivers, and import it. Spark's queries are children of the stage's step."""
+    """Deliver what the stage delivers, and import it."""
     forced: frozenset[str] = frozenset()
     if name == "first":
         generate(places.outgoing, export)
@@ -59,14 +77,7 @@ def stage(name: str, places: Places, export: Export) -> Imported:
         generate(places.outgoing, export, only={FAULTY_FILE}, corrected=True)
     elif name == "forced":
         forced = frozenset({export.name(FORCED_FILE)})
-    with ExitStack() as after:
-
-        def captured() -> Any:
-            spark = session()
-            after.callback(attach(spark).detach)
-            return spark
-
-        return Import(places, station_file(), cache(captured), forced).run()
+    return Import(places, station_file(), session, forced).run()
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -7,6 +7,7 @@ a step of its own inside the step that did the work; telling one costs microseco
 
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,13 @@ class Imported:
 
 @dataclass
 class Import:
-    """`session` gives the Spark session; it is asked for when there is something to do, and not before. `forced`: files to import
-    although they are known.
+    """`session` lends the Spark session to the step around; nobody asks for it before there is something to do. `forced`: files to
+    import although they are known.
     """
 
     places: Places
     weather_source: Path
-    session: Callable[[], Any]
+    session: Callable[[], AbstractContextManager[Any]]
     forced: frozenset[str] = frozenset()
 
     def run(self) -> Imported:
@@ -52,12 +53,12 @@ class Import:
 
     def _run(self, run: str) -> Imported:
         done, index = Imported(), Index.load(self.places.data / "items.json")
-        register_item = self._download(self.places.outgoing / "delivery_points.csv")
+        register_item = self._download("register", self.places.outgoing / "delivery_points.csv")
         register = read_register(self.places.inbox / "delivery_points.csv")
         self._weather(index)
         meters: set[str] = set()
         for source in sorted(self.places.outgoing.glob("readings_*.csv.gz")):
-            item = self._download(source)
+            item = self._download("readings", source)
             if self._split(self.places.inbox / source.name, item, index, run, meters):
                 done.split.append(source.name)
             else:
@@ -75,11 +76,11 @@ class Import:
     def _step(self, name: str, **more: Any) -> Any:
         return headwater.step(name, namespace=NAMESPACE, version=VERSION, **more)
 
-    def _download(self, source: Path) -> Item:
+    def _download(self, what: str, source: Path) -> Item:
         """Copy a file from the other side; it is there whole or not at all."""
         self.places.inbox.mkdir(exist_ok=True)
         target = self.places.inbox / source.name
-        with self._step("download") as step:
+        with self._step(f"download-{what}") as step:
             step.input(source, fingerprint=True)
             partial = target.with_name(f".{target.name}.partial")
             shutil.copyfile(source, partial)
@@ -93,7 +94,8 @@ class Import:
                 return False
             import series
 
-            made = series.split(self.session(), file, self.places.series / f"import={step.id}")
+            with self.session() as spark:
+                made = series.split(spark, file, self.places.series / f"import={step.id}")
             index.of("series").update({meter: Held(step.output(folder), folder) for meter, folder in made.items()})
             meters.update(made)
             step.detail("series", len(made))
@@ -112,7 +114,7 @@ class Import:
 
     def _weather(self, index: Index) -> None:
         """Stations' reports by the hour, one item a station; read again only when the provider's file has changed."""
-        item, file = self._download(self.weather_source), self.places.inbox / self.weather_source.name
+        item, file = self._download("weather", self.weather_source), self.places.inbox / self.weather_source.name
         with self._step("hourly-weather") as step:
             if self._known(step, item, file, index):
                 return
@@ -132,7 +134,8 @@ class Import:
         own = register[register["meter_id"].isin(held.keys())]
         with self._step("delivery-points"):
             paths = [str(held[meter].path) for meter in own["meter_id"]]
-            made = points.aggregate(self.session(), paths, self.places.series, own, self.places.points / f"import={run}")
+            with self.session() as spark:
+                made = points.aggregate(spark, paths, self.places.series, own, self.places.points / f"import={run}")
             for point, rows in own.groupby("delivery_point"):
                 folder, inputs = made[str(point)], [register_item, *(held[meter].item for meter in rows["meter_id"])]
                 with self._step("delivery-point", inputs=inputs) as step:
@@ -144,15 +147,12 @@ class Import:
         held, weather = index.of("points"), index.of("weather")
         stations = register.groupby("delivery_point")["station"].first().to_dict()
         with self._step("forecasts"):
+            paths = [str(held[point].path) for point in stations]
             folder = self.places.forecasts / f"import={run}"
-            made = forecasting.forecast(
-                self.session(),
-                [str(held[point].path) for point in stations],
-                self.places.points,
-                register,
-                self.places.weather,
-                folder,
-            )
+            with self.session() as spark:
+                made = forecasting.forecast(
+                    spark, paths, self.places.points, register, self.places.weather, folder
+                )
             for point, station in stations.items():
                 with self._step("forecast", inputs=[held[point].item, weather[station].item]) as step:
                     index.of("forecasts")[point] = Held(step.output(made[point]), made[point])
