@@ -32,6 +32,16 @@ def text(value: object) -> str:
     return said.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 
 
+def word(value: object) -> str:
+    """A name without what stands around it; empty for None."""
+    return text(value).strip() if value is not None else ""
+
+
+def namespace() -> str:
+    """Of jobs that nobody gave one and that have no parent."""
+    return word(os.environ.get("HEADWATER_NAMESPACE")) or word(os.environ.get("OPENLINEAGE_NAMESPACE")) or "default"
+
+
 def _other(value: object) -> object:
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}"

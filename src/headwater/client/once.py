@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from headwater.client import imports
+from headwater.client.entries import Entry
 from headwater.client.imports import AlreadyImported, Import
-from headwater.client.item import Item, local_path
+from headwater.client.item import Item
 from headwater.client.output import emitter
 from headwater.errors import InvalidQuestion, ServerUnavailable
 
@@ -80,9 +81,5 @@ def _content(step: Importing, source: Any) -> Item:
         raise InvalidQuestion(f"{source!r} is {len(found)} things to read: ask for each of them")
     item = found[0]
     if item.fingerprint is None:
-        from headwater.client.fingerprint import fingerprint
-
-        path = local_path(item.place)
-        content = fingerprint(item.place if path is None else path)
-        item.fingerprint, item.bytes = content.text, content.bytes
+        Entry(item).measure()
     return item

@@ -21,7 +21,7 @@ from headwater.client.account import Account
 from headwater.client.context import Parent
 from headwater.client.ending import is_stop, line, message
 from headwater.client.entries import Entries, Entry
-from headwater.client.given import dataset_facets, facet, plain, text
+from headwater.client.given import dataset_facets, facet, namespace, plain, text, word
 from headwater.client.item import Item, found_at, is_id
 from headwater.client.output import emitter
 from headwater.model.names import DatasetName
@@ -78,8 +78,8 @@ class Step:
         self.id = event.run_id()
         self.enclosing: current.Open | None = enclosing
         self.parent = _parent_of(given.parent) or (enclosing.as_parent if enclosing else current.inherited())
-        self.name = _word(given.name) or "unnamed"
-        self.namespace = _word(given.namespace) or (self.parent.job_namespace if self.parent else _namespace())
+        self.name = word(given.name) or "unnamed"
+        self.namespace = word(given.namespace) or (self.parent.job_namespace if self.parent else namespace())
         self.as_parent: Parent = context.own(self.id, self.job, self.parent)
         self.state = "IDLE" if idle else "RUNNING"
         self._account = Account(
@@ -95,14 +95,7 @@ class Step:
         self._began, self._clock = time.time(), time.monotonic()
         if idle:
             return
-        for field, value in (given.details or {}).items():
-            self.detail(field, value)
-        for name, body in (given.facets or {}).items():
-            self.facet(name, body)
-        for name, body in (given.job_facets or {}).items():
-            self._job_facet(name, body)
-        for each in given.inputs:
-            self.input(each)
+        self._take(given)
         _OPEN.add(self)
         self._emit("START", self._inputs.all[:_MOST_AT_ONCE], [])
         self._started = True
@@ -156,7 +149,9 @@ class Step:
         try:
             found = self._sources(source, item)
             for each in found:
-                self._add(self._inputs, each, facets, input_facets, fingerprint)
+                if fingerprint and self.running:
+                    self._read(each)
+                self._add(self._inputs, each, facets, input_facets)
         except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
             self.say("input", error)
         return found[0] if len(found) == 1 else None
@@ -186,7 +181,7 @@ class Step:
                     found.id = item.id
                     item = found
             counted = {"outputStatistics": event.output_statistics(rows=rows)} if rows is not None else {}
-            self._add(self._outputs, item, facets, {**counted, **(output_facets or {})}, fingerprint)
+            self._add(self._outputs, item, facets, {**counted, **(output_facets or {})}, fingerprint=fingerprint)
         except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
             self.say("output", error)
         return item
@@ -313,10 +308,11 @@ class Step:
         item: Item,
         facets: Mapping[str, Mapping[str, Any]] | None,
         side_facets: Mapping[str, Mapping[str, Any]] | None,
-        fingerprint: bool,
-    ) -> Entry | None:
+        *,
+        fingerprint: bool = False,
+    ) -> None:
         if not self._recording():
-            return None
+            return
         with self._lock:
             entry = entries.add(item)
             if facets or side_facets:
@@ -324,19 +320,15 @@ class Step:
                 entries.again(entry)
             if fingerprint:
                 entries.again(entry)
-        if fingerprint and entries is self._outputs:
+        if fingerprint:
             entry.wanted = True
             try:
                 entry.measure(since=self._began)
             except Exception as error:  # noqa: BLE001 - it may be half written; at the end it is read again, and said
-                log.debug("%r is not fingerprinted yet: %s", self, error)
-        elif fingerprint:
-            entry.measure()
-            item.fingerprint, item.bytes = entry.item.fingerprint, entry.item.bytes
+                log.debug("%r is not fingerprinted yet: %s", self, line(error))
         self._told += 1
         if self._told >= _MOST_AT_ONCE and self._started:
             self._say_much()
-        return entry
 
     def _say_much(self) -> None:
         """RUNNING events for what is settled, while there is more than one event's worth of it."""
@@ -352,6 +344,23 @@ class Step:
                 rest = outputs[: _MOST_AT_ONCE - len(taken)]
                 self._emit("RUNNING", taken, rest)
                 inputs, outputs = inputs[len(taken) :], outputs[len(rest) :]
+
+    def _read(self, item: Item) -> None:
+        try:
+            Entry(item).measure()
+        except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
+            self.say("fingerprint", error)
+
+    @_harmless
+    def _take(self, given: Given) -> None:
+        for field, value in (given.details or {}).items():
+            self.detail(field, value)
+        for name, body in (given.facets or {}).items():
+            self.facet(name, body)
+        for name, body in (given.job_facets or {}).items():
+            self._job_facet(name, body)
+        for each in given.inputs:
+            self.input(each)
 
     @_harmless
     def _job_facet(self, name: str, body: Mapping[str, Any]) -> None:
@@ -445,14 +454,3 @@ def _parent_of(given: Step | Parent | None) -> Parent | None:
     if isinstance(given, Step):
         return given.as_parent if given else given.parent
     return given
-
-
-def _namespace() -> str:
-    for name in ("HEADWATER_NAMESPACE", "OPENLINEAGE_NAMESPACE"):
-        if word := _word(os.environ.get(name)):
-            return word
-    return "default"
-
-
-def _word(given: object) -> str:
-    return text(given).strip() if given is not None else ""

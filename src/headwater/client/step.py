@@ -15,6 +15,7 @@ import msgspec
 
 from headwater.client import current
 from headwater.client.context import Parent
+from headwater.client.ending import message
 from headwater.client.recording import Given, Source, Step
 
 log = logging.getLogger("headwater")
@@ -224,7 +225,7 @@ def _begun(given: Given) -> Step:
         around = current.own()
         return Step(given, around if isinstance(around, Step) else None)
     except Exception as error:  # noqa: BLE001 - the host must not notice
-        log.warning("step %r is not recorded: %s: %s", given.name, type(error).__name__, error)
+        log.warning("a step is not recorded: %s", message(error)[0])
         return _idle()
 
 
@@ -232,7 +233,7 @@ def _quietly(change: Callable[[Step], None], step: Step) -> None:
     try:
         change(step)
     except Exception as error:  # noqa: BLE001 - the host must not notice
-        log.warning("step %s is not the current one everywhere: %s: %s", step.name, type(error).__name__, error)
+        log.warning("step %s is not the current one everywhere: %s", step.name, message(error)[0])
 
 
 def _driven(generator: Any, given: Given) -> Any:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import headwater
 from collector import Collector, running
+from stepping import Told
 
 
 @pytest.fixture
@@ -20,3 +22,15 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("HEADWATER_", "OPENLINEAGE_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Told]:
+    """What the steps of the test and of its child processes tell."""
+    path = tmp_path / "told.ndjson"
+    monkeypatch.setenv("HEADWATER_TRANSPORT", "file")
+    monkeypatch.setenv("HEADWATER_EVENTS_FILE", str(path))
+    monkeypatch.setenv("HEADWATER_SPOOL", str(tmp_path / "spool"))
+    headwater.use(None)
+    yield Told(path)
+    headwater.use(None)
