@@ -27,14 +27,17 @@ def of_path(path: str | bytes, raw: bool, progress: Progress | None) -> Fingerpr
     if not os.path.isdir(path):  # noqa: PTH112 - a path may be bytes
         with LocalSource(path) as source:
             return _one(source, raw, progress)
-    files = list(_walk(os.fsencode(path)))
+    before = _walk(os.fsencode(path))
+    files = [(name, size) for name, size, _ in before]
 
     def opened(name: bytes) -> Source:
         return LocalSource(os.path.join(os.fsencode(path), name))  # noqa: PTH118 - bytes
 
     found = _many(files, opened, raw, progress)
-    if [name for name, _ in _walk(os.fsencode(path))] != [name for name, _ in files]:
-        raise ContentChanged(f"files came or went in {os.fsdecode(path)} while it was read", path=os.fsdecode(path))
+    if _walk(os.fsencode(path)) != before:
+        raise ContentChanged(
+            f"files in {os.fsdecode(path)} came, went or changed while it was read", path=os.fsdecode(path)
+        )
     return found
 
 
@@ -66,10 +69,10 @@ def _one(source: Source, raw: bool, progress: Progress | None) -> Fingerprint:
     return fingerprint_of(source, raw=raw, progress=None if progress is None else lambda stored: progress(stored, size))
 
 
-def _walk(root: bytes) -> Iterator[tuple[bytes, int]]:
-    """Relative names and sizes of the files below, sorted. Links are followed, but not into a folder that this one is in."""
+def _walk(root: bytes) -> list[tuple[bytes, int, int]]:
+    """Relative names, sizes and times of the last change of the files below, sorted. Links are followed, but not into a folder that this one is in."""
 
-    def below(folder: bytes, prefix: bytes, inside: frozenset[tuple[int, int]]) -> Iterator[tuple[bytes, int]]:
+    def below(folder: bytes, prefix: bytes, inside: frozenset[tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
         try:
             here = os.stat(folder)  # noqa: PTH116 - bytes
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -92,12 +95,12 @@ def _walk(root: bytes) -> Iterator[tuple[bytes, int]]:
             elif left_out(entry.name):
                 continue
             elif stat.S_ISREG(about.st_mode):
-                yield prefix + entry.name, about.st_size
+                yield prefix + entry.name, about.st_size, about.st_mtime_ns
             else:
                 name = os.fsdecode(entry.path)
                 raise UnreadableContent(f"{name} is neither a file nor a folder: it has no content", path=name)
 
-    return iter(sorted(below(root, b"", frozenset())))
+    return sorted(below(root, b"", frozenset()))
 
 
 def _many(
