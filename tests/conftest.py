@@ -9,6 +9,7 @@ pytest_plugins = [
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
+    "tests.fixtures.rabbitmq",
     "tests.fixtures.people",
     "tests.fixtures.served",
 ]

@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.cli import server
 from headwater.client import config
-from headwater.client.backlog import waiting
+from headwater.client.backlog import rejected, waiting
 from headwater.errors import HeadwaterError
 
 
@@ -60,33 +60,35 @@ def _access(url: str | None) -> Iterator[Check]:
 
 
 def _destination() -> Iterator[Check]:
-    found = config.destination()
-    if found.transport == "http":
-        yield Check("destination", "ok", f"events go to {found.url} (from {found.source})")
-    else:
-        yield Check(
-            "destination", "warn", f"events do not go to a server: transport {found.transport} (from {found.source})"
-        )
+    for found in config.destination().each:
+        if found.remote:
+            yield Check("destination", "ok", f"events go to {found.shown} (from {found.source})")
+        else:
+            yield Check(
+                "destination",
+                "warn",
+                f"events do not go to a server: transport {found.transport} (from {found.source})",
+            )
 
 
 def _spool() -> Iterator[Check]:
-    folder = config.destination().spool
-    found = waiting(folder)
-    if found.events:
-        yield Check(
-            "spool",
-            "warn",
-            f"{found.events:,} events wait in {folder}: `headwater lineage NAME --refresh` delivers them",
-        )
-    else:
-        yield Check("spool", "ok", f"nothing waits in {folder}")
-    rejected = folder / "rejected.ndjson"
-    if rejected.exists() and rejected.stat().st_size:
-        with rejected.open("rb") as lines:
-            count = sum(1 for _ in lines)
-        yield Check(
-            "refused events", "bad", f"{count:,} events were refused for good; each with its reason in {rejected}"
-        )
+    to = config.destination()
+    for folder in dict.fromkeys(one.spool for one in to.each if one.remote or not to.others):
+        found = waiting(folder)
+        if found.events:
+            yield Check(
+                "spool", "warn", f"{found.events:,} events wait in {folder}: `headwater spool drain` delivers them"
+            )
+        else:
+            yield Check("spool", "ok", f"nothing waits in {folder}")
+        files = rejected(folder)
+        if files:
+            count = sum(path.read_bytes().count(b"\n") for path in files)
+            yield Check(
+                "refused events",
+                "bad",
+                f"{count:,} events were refused for good, in {folder}: `headwater spool rejected` says why",
+            )
 
 
 def _java() -> Iterator[Check]:

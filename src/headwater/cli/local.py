@@ -129,10 +129,10 @@ def down(json: Json = False) -> None:
 def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
     """Whether the server answers, what it holds, and what waits to be sent to it."""
     from headwater.client import config
-    from headwater.client.backlog import waiting
+    from headwater.client.backlog import total
 
     answer = server.get(url, "/api/v2/status")
-    spool = waiting(config.destination().spool)
+    spool = total(config.destination())
     if json:
         import msgspec
 

@@ -26,6 +26,7 @@ from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
+from headwater.cli.spool import spool
 from headwater.cli.watch import watch
 
 program = typer.Typer(
@@ -88,6 +89,7 @@ program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
 program.add_typer(retention, name="retention")
+program.add_typer(spool, name="spool")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

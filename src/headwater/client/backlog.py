@@ -1,30 +1,112 @@
-"""How much waits in the spool: counted without taking anything, while others write and send."""
+"""What waits in the spool: counted without taking anything, while others write and send."""
 
+import contextlib
+import os
+import time
 from pathlib import Path
 
 import msgspec
 
 from headwater.client import spool
+from headwater.client.address import Destination
+
+REJECTED = "rejected.ndjson"
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    events: int
-    bytes: int
+    """Undelivered events of one folder. `left`: of those, what no living process holds. `oldest_seconds`: how long the oldest has waited at most,
+    to about a minute; 0.0 when nothing waits. `holders`: ids of the processes that hold the rest, where the system tells.
+    """
+
+    events: int = 0
+    bytes: int = 0
+    left: int = 0
+    oldest_seconds: float = 0.0
+    holders: tuple[int, ...] = ()
 
 
 def waiting(folder: Path) -> Waiting:
-    """Undelivered events in the segments of the folder; a torn last record does not count."""
-    events = size = 0
-    for path in sorted(folder.glob(f"*{spool.SUFFIX}")) if folder.is_dir() else []:
+    """Undelivered events in the segments of the folder, not of the folders in it; a torn last record does not count."""
+    events = size = left = 0
+    oldest = 0.0
+    holders: set[int] = set()
+    pids: dict[int, int] | None = None
+    for path, _ in spool.segments(folder):
         try:
-            content = path.read_bytes()
-        except FileNotFoundError:  # delivered in this moment
+            file = path.open("rb", buffering=0)
+        except OSError:  # delivered in this moment
             continue
-        try:
-            sent = int(content[: spool.HEADER_SIZE])
-        except ValueError:
-            sent = spool.HEADER_SIZE
-        rest = content[max(sent, spool.HEADER_SIZE) :]
-        events += rest.count(b"\n")
-        size += len(rest)
-    return Waiting(events, size)
+        with file:
+            lines, length = _count(file.fileno())
+            if not lines:
+                continue
+            if _is_held(file.fileno()):
+                pids = _flocks() if pids is None else pids
+                holder = pids.get(os.fstat(file.fileno()).st_ino, 0)
+                holders |= {holder} if holder > 0 else set()
+            else:
+                left += lines
+        events += lines
+        size += length
+        with contextlib.suppress(ValueError):
+            oldest = max(oldest, time.time() - int(path.name.partition("-")[0]) / 1e9)
+    return Waiting(events, size, left, round(oldest, 1), tuple(sorted(holders)))
+
+
+def total(destination: Destination) -> Waiting:
+    """What waits for all of them together."""
+    each = [waiting(one.spool) for one in destination.each if one.remote or one.transport == "spool"]
+    return Waiting(
+        sum(one.events for one in each),
+        sum(one.bytes for one in each),
+        sum(one.left for one in each),
+        max((one.oldest_seconds for one in each), default=0.0),
+        tuple(sorted({pid for one in each for pid in one.holders})),
+    )
+
+
+def nobodys(destination: Destination) -> list[Path]:
+    """Folders in the spool where events wait for an address that is not among the destinations (any more)."""
+    known = {one.spool for one in destination.each}
+    root = destination.spool
+    if not root.is_dir():
+        return []
+    return sorted(path for path in root.iterdir() if path.is_dir() and path not in known and spool.segments(path))
+
+
+def rejected(folder: Path) -> list[Path]:
+    """The files of events that a server refused for good: the present one, the one before it, and those that are being put back."""
+    return sorted(path for path in folder.glob(f"{REJECTED}*") if path.stat().st_size)
+
+
+def _count(fd: int) -> tuple[int, int]:
+    header = os.pread(fd, spool.HEADER_SIZE, 0)
+    at = max(int(header), spool.HEADER_SIZE) if header.strip().isdigit() else spool.HEADER_SIZE
+    lines = size = 0
+    while data := os.pread(fd, 1 << 20, at):
+        lines += data.count(b"\n")
+        size += len(data)
+        at += len(data)
+    return lines, size
+
+
+def _is_held(fd: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go at once: who claims in this instant comes again
+    except BlockingIOError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
+
+
+def _flocks() -> dict[int, int]:
+    """Inode → process, of every flock of this machine. Empty where the system does not tell."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text(encoding="ascii", errors="replace").splitlines():
+            words = line.split()
+            if len(words) > 5 and words[1] == "FLOCK":
+                found[int(words[5].rpartition(":")[2])] = int(words[4])
+    return found

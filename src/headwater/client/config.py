@@ -2,50 +2,41 @@
 
 explicit arguments > HEADWATER_URL > OPENLINEAGE_URL (+ OPENLINEAGE_ENDPOINT) > ~/.dk/config.yaml > http://127.0.0.1:5000
 
-An API key is taken from the same place as the URL, so a key is never sent to a server it was not meant for.
+An API key is taken from the same place as the address, so a key is never sent to a server it was not meant for; of several addresses the
+variable's key is the first server's, and the others carry theirs themselves. How an address is written: `headwater.client.address`.
 Refuses to stop the program: whatever is wrong here is one log line, and the events stay in the spool.
 """
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
+
+from headwater.client import dk
+from headwater.client.address import BACKENDS, ENDPOINT, Destination, lineage_url, parse, split, without_secrets
+
+__all__ = ["DEFAULT_URL", "ENDPOINT", "Destination", "destination", "lineage_url"]
 
 log = logging.getLogger("headwater")
 
 DEFAULT_URL = "http://127.0.0.1:5000"
-ENDPOINT = "api/v1/lineage"
 _TRANSPORTS = ("http", "console", "file", "spool", "none")
+_FULL = ("drop-oldest", "drop-newest")
+_FSYNC = ("never", "interval", "always")
+_CAP = 256 << 20
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
 
-class Destination(msgspec.Struct, frozen=True, kw_only=True):
-    """Where events go and where they wait.
+class _Told(msgspec.Struct):
+    """One address somebody wrote, with what stands beside it there."""
 
-    `transport`: `http`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (kept, sent by nobody yet); `none` (dropped).
-    `url` is the whole address of `POST …/lineage`; `source` says which setting won.
-    """
-
-    transport: str
-    url: str = ""
+    address: str
     api_key: str | None = None
-    file: Path | None = None
-    spool: Path
-    flush_seconds: float = 5.0
-    source: str = "default"
-
-    @property
-    def base(self) -> str:
-        """Scheme, host and port: what `OPENLINEAGE_URL` wants."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-
-    @property
-    def endpoint(self) -> str:
-        """The path without its leading slash: what `OPENLINEAGE_ENDPOINT` wants."""
-        return urlsplit(self.url).path.lstrip("/")
+    backend: str | None = None
+    endpoint: str = ENDPOINT
 
 
 def destination(
@@ -58,86 +49,111 @@ def destination(
     spool: str | os.PathLike[str] | None = None,
     flush_seconds: float | None = None,
 ) -> Destination:
-    """Settle where events go. Never raises; empty variables count as absent."""
+    """Settle where events go: the first address, with what else there is in `others`. Never raises; empty variables count as absent."""
     env = {key: value for key, value in (os.environ if environ is None else environ).items() if value.strip()}
     folder = Path(spool or env.get("HEADWATER_SPOOL") or _home(env) / ".headwater" / "spool")
-    wait = flush_seconds if flush_seconds is not None else _seconds(env)
+    plain = Destination(
+        transport="spool",
+        spool=folder,
+        flush_seconds=flush_seconds if flush_seconds is not None else _seconds(env),
+        cap_bytes=_bytes(env),
+        full=_choice(env, "HEADWATER_SPOOL_FULL", _FULL),
+        fsync=_choice(env, "HEADWATER_SPOOL_FSYNC", _FSYNC),
+        source="HEADWATER_TRANSPORT",
+    )
     if transport is None and env.get("OPENLINEAGE_DISABLED", "").strip().lower() in {"true", "1", "yes"}:
-        return Destination(transport="none", spool=folder, source="OPENLINEAGE_DISABLED")
-    kind = transport or env.get("HEADWATER_TRANSPORT", "http").strip().lower()
-    if kind not in _TRANSPORTS:
-        log.warning("HEADWATER_TRANSPORT is %r, not one of %s: http is used", kind, ", ".join(_TRANSPORTS))
-        kind = "http"
+        return _but(plain, transport="none", source="OPENLINEAGE_DISABLED")
+    kind = transport or ("http" if url else _choice(env, "HEADWATER_TRANSPORT", _TRANSPORTS))
     if kind == "file":
         target = file or env.get("HEADWATER_EVENTS_FILE")
         if target:
-            return Destination(transport="file", file=Path(target), spool=folder, flush_seconds=wait)
+            return _but(plain, transport="file", file=Path(target), source="default")
         log.warning("HEADWATER_TRANSPORT is file but HEADWATER_EVENTS_FILE is not set: events stay in %s", folder)
-        kind = "spool"
+        return plain
     if kind != "http":
-        return Destination(transport=kind, spool=folder, flush_seconds=wait, source="HEADWATER_TRANSPORT")
-    address, key, source = _address(env, url, api_key)
-    whole = lineage_url(address, env.get("OPENLINEAGE_ENDPOINT", ENDPOINT) if source == "OPENLINEAGE_URL" else ENDPOINT)
-    if whole is None:
-        log.warning("%s is %r, which is not an http address: events stay in %s", source, address, folder)
-        return Destination(transport="spool", spool=folder, flush_seconds=wait, source=source)
-    return Destination(transport="http", url=whole, api_key=key, spool=folder, flush_seconds=wait, source=source)
+        return _but(plain, transport=kind)
+    told, source = _told(env, url, api_key)
+    found: list[Destination] = []
+    for one in told:
+        parsed = parse(one.address, spool=folder, backend=one.backend, endpoint=one.endpoint)
+        if parsed is None:
+            shown = without_secrets(one.address)
+            log.warning("%s is %r, which is no address of events: they stay in %s", source, shown, folder)
+            continue
+        if any(parsed.shown == other.shown for other in found):
+            continue
+        # The first remote one keeps the folder itself: what waits there from before is for it.
+        own = folder / parsed.folder_name if parsed.remote and any(other.remote for other in found) else folder
+        key = parsed.api_key or one.api_key if parsed.transport == "http" else None
+        found.append(
+            _but(
+                plain,
+                transport=parsed.transport,
+                url=parsed.url,
+                api_key=key,
+                credentials=parsed.credentials,
+                queue=parsed.queue,
+                backend=parsed.backend,
+                file=parsed.file,
+                spool=own,
+                source=source,
+            )
+        )
+    if not found:
+        return _but(plain, source=source)
+    return _but(found[0], others=tuple(found[1:]))
 
 
-def lineage_url(address: str, endpoint: str = ENDPOINT) -> str | None:
-    """The whole address of `POST …/lineage` for a server given with or without it; None when it is not http(s).
-
-    `h:5000`, `http://h:5000`, `http://h:5000/` and `http://h:5000/api/v1/lineage` are the same; another path is a prefix.
-    """
-    text = address.strip()
-    parts = urlsplit(text if "://" in text else f"http://{text}")
-    try:
-        usable = parts.scheme.lower() in {"http", "https"} and bool(parts.hostname) and (parts.port or 80) > 0
-    except ValueError:  # a port that is not a number
-        return None
-    if not usable:
-        return None
-    path = parts.path.rstrip("/")
-    if not path.endswith("/lineage"):
-        path = f"{path}/{endpoint.strip('/')}"
-    return urlunsplit((parts.scheme.lower(), parts.netloc.rpartition("@")[2], path, "", ""))
-
-
-def _address(env: Mapping[str, str], url: str | None, api_key: str | None) -> tuple[str, str | None, str]:
-    if url:
-        return url, api_key or env.get("HEADWATER_API_KEY"), "argument"
-    if "HEADWATER_URL" in env:
-        return env["HEADWATER_URL"], api_key or env.get("HEADWATER_API_KEY"), "HEADWATER_URL"
+def _told(env: Mapping[str, str], url: str | None, api_key: str | None) -> tuple[list[_Told], str]:
+    ours = api_key or env.get("HEADWATER_API_KEY")
+    if url and split(url):
+        return _keyed(url, ours), "argument"
+    if split(env.get("HEADWATER_URL", "")):
+        return _keyed(env["HEADWATER_URL"], ours), "HEADWATER_URL"
     if "OPENLINEAGE_URL" in env:
-        return env["OPENLINEAGE_URL"], api_key or env.get("OPENLINEAGE_API_KEY"), "OPENLINEAGE_URL"
+        key = api_key or env.get("OPENLINEAGE_API_KEY")
+        return [_Told(env["OPENLINEAGE_URL"], key, endpoint=env.get("OPENLINEAGE_ENDPOINT", ENDPOINT))], (
+            "OPENLINEAGE_URL"
+        )
     path = _home(env) / ".dk" / "config.yaml"
-    lineage = _dk_config(path)
-    if lineage.get("endpoint"):
-        return lineage["endpoint"], api_key or lineage.get("api_key"), str(path)
-    return DEFAULT_URL, api_key or env.get("HEADWATER_API_KEY"), "default"
+    entries = dk.lineage(path)
+    if entries:
+        told = [_Told(each["endpoint"], each.get("api_key"), _backend(each.get("backend"), path)) for each in entries]
+        if api_key:
+            told[0].api_key = api_key
+        return told, str(path)
+    return [_Told(DEFAULT_URL, ours)], "default"
 
 
-def _dk_config(path: Path) -> dict[str, str]:
-    """`lineage:` of the DataKit configuration; empty when there is none or it cannot be read (one log line)."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        log.warning("%s cannot be read and is ignored: %s", path, error)
-        return {}
-    import yaml  # 30 ms: only for those who have the file
+def _keyed(addresses: str, key: str | None) -> list[_Told]:
+    """The key goes to the first server that takes one."""
+    told = [_Told(address) for address in split(addresses)]
+    for one in told:
+        parsed = parse(one.address, spool=Path())
+        if parsed is not None and parsed.transport == "http":
+            one.api_key = key
+            break
+    return told
 
-    try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        log.warning("%s is not YAML and is ignored: %s", path, " ".join(str(error).split()))
-        return {}
-    lineage = found.get("lineage", {}) if isinstance(found, dict) else None
-    if not isinstance(lineage, dict):
-        log.warning("%s is ignored: expected `lineage:` with `backend`, `endpoint`, `api_key`", path)
-        return {}
-    return {str(key): str(value) for key, value in lineage.items() if isinstance(value, str | int)}
+
+def _backend(name: str | None, path: Path) -> str | None:
+    if name is None or name.strip().lower() in BACKENDS:
+        # A path after Headwater's or Marquez's host is where a proxy has it, as it is with HEADWATER_URL.
+        return name.strip().lower() if name else None
+    log.warning("%s: backend %r is none of %s; it is asked at %s", path, name, ", ".join(BACKENDS), ENDPOINT)
+    return None
+
+
+def _but(found: Destination, **changes: object) -> Destination:
+    return msgspec.structs.replace(found, **changes)
+
+
+def _choice(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    text = env.get(name, known[0]).strip().lower()
+    if text in known:
+        return text
+    log.warning("%s is %r, not one of %s: %s is used", name, text, ", ".join(known), known[0])
+    return known[0]
 
 
 def _home(env: Mapping[str, str]) -> Path:
@@ -154,3 +170,14 @@ def _seconds(env: Mapping[str, str]) -> float:
     except ValueError:
         log.warning("HEADWATER_FLUSH_SECONDS is %r, not a number: 5 is used", text)
         return 5.0
+
+
+def _bytes(env: Mapping[str, str]) -> int:
+    text = env.get("HEADWATER_SPOOL_MAX_BYTES", "").strip()
+    if not text:
+        return _CAP
+    found = re.fullmatch(r"(\d+)\s*([kmg]i?|)b?", text.lower())
+    if found is None:
+        log.warning("HEADWATER_SPOOL_MAX_BYTES is %r, not a size such as 256MB: 256MiB is used", text)
+        return _CAP
+    return int(found[1]) * _UNITS[found[2]]

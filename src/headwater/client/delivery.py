@@ -6,7 +6,10 @@ to use a proxy. Imported by the sender's thread alone, so that nobody pays for `
 
 import encodings.idna  # noqa: F401 - sockets import it when first used, which a fork in that moment would cut in half
 import http.client
+import math
+import time
 import zlib
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,27 +25,28 @@ _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 class Http:
     """A kept-alive connection to one OpenLineage server. Used by one thread."""
 
-    def __init__(self, url: str, api_key: str | None, timeout: float = 10.0) -> None:
+    def __init__(self, url: str, api_key: str | None, timeout: float = 10.0, *, batches: bool = True) -> None:
         self._parts = urlsplit(url)
         self._timeout = timeout
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._connection: http.client.HTTPConnection | None = None
-        self._batches = True  # until the server says it does not know them
+        self._batches = batches  # until the server says it does not know them
 
     def send(self, records: list[bytes]) -> Outcome:
         """Deliver in one request where the server can, else one by one. Raises Unreachable when nothing got through."""
         if self._batches:
             body = b"[" + b",".join(records) + b"]"
             # Only a server that speaks the batch dialect is trusted with gzip: many OpenLineage endpoints do not unpack it.
-            status, reply = self._post("/batch", body, gzip=len(body) > _GZIP_FROM)
+            status, reply, later = self._post("/batch", body, gzip=len(body) > _GZIP_FROM)
             if 200 <= status < 300:
                 return _read_reply(reply, len(records))
             if status in {404, 405, 501}:
                 self._batches = False
             elif status in _NOT_THE_EVENT or status >= 500 or status < 400:
-                raise Unreachable(_said(status, reply))
+                raise Unreachable(_said(status, reply), later)
+        # A batch that is too large (413), or that has one event the server refuses, is asked event by event.
         return self._singly(records)
 
     def close(self) -> None:
@@ -54,20 +58,21 @@ class Http:
         outcome = Outcome()
         for index, record in enumerate(records):
             try:
-                status, reply = self._post("", record, gzip=False)
+                status, reply, later = self._post("", record, gzip=False)
                 if status in _NOT_THE_EVENT or status >= 500 or 300 <= status < 400:
-                    raise Unreachable(_said(status, reply))
+                    raise Unreachable(_said(status, reply), later)
             except Unreachable as error:
                 if index == 0:
                     raise
                 outcome.again.extend(range(index, len(records)))
-                outcome.reason = str(error)
+                outcome.reason, outcome.retry_after = str(error), error.retry_after
                 break
             if status >= 400:
                 outcome.refused.append((index, _said(status, reply)))
         return outcome
 
-    def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes]:
+    def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
+        """Status, body, and the seconds of `Retry-After`."""
         headers = dict(self._headers)
         if gzip:
             packer = zlib.compressobj(1, wbits=31)
@@ -87,12 +92,15 @@ class Http:
             self.close()
             raise Unreachable(_why(error)) from error
 
-    def _exchange(self, suffix: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _exchange(self, suffix: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, float | None]:
         if self._connection is None:
             self._connection = self._connect()
         self._connection.request("POST", self._parts.path + suffix, body=body, headers=headers)
         response = self._connection.getresponse()
-        return response.status, response.read(1 << 20)
+        reply = response.read(1 << 20)
+        if not response.isclosed():  # a longer answer than any of ours: what follows it would be read as the next one
+            self.close()
+        return response.status, reply, _later(response.headers.get("Retry-After"))
 
     def _connect(self) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
@@ -136,6 +144,20 @@ def _read_reply(reply: bytes, sent: int) -> Outcome:
         else:
             outcome.refused.append((item.index, item.reason))
     return outcome
+
+
+def _later(text: str | None) -> float | None:
+    """`Retry-After` in seconds, from a number or a date; at most an hour, so that a wrong clock cannot hold events for a day."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(max(seconds, 0.0), 3600.0) if math.isfinite(seconds) else None
 
 
 def _said(status: int, reply: bytes) -> str:

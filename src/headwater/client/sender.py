@@ -1,4 +1,4 @@
-"""The thread that empties the spool into a server: batches, backoff, refusals, and the log lines about them.
+"""The thread that empties the spool into a server or a broker: batches, backoff, refusals, and the log lines about them.
 
 Own events go first, so that a fresh run is seen at once even behind a long backlog; what dead processes left goes when there is nothing else.
 Refuses to keep a host alive (daemon thread) and to retry what the server refused for good: that goes to `rejected.ndjson` with the reason.
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from headwater.client.config import Destination
-from headwater.client.spool import Spool
+from headwater.client.address import Destination
+from headwater.client.backlog import REJECTED
+from headwater.client.spool import Full, Spool
 
 if TYPE_CHECKING:
-    from headwater.client.delivery import Http
-    from headwater.client.transport import Outcome
+    from headwater.client.transport import Outcome, Transport
 
 log = logging.getLogger("headwater")
 
-_BATCH = 200
+_BATCH = 500
 _SCAN_SECONDS = 5.0  # how often an idle sender looks for what dead processes left
 _FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
 _MEMORY_EVENTS = 1000  # kept when the disk refuses
@@ -48,7 +48,7 @@ class Sender:
         self._said_disk = False
         self._spool = spool
         self._destination = destination
-        self._transport: Http | None = None
+        self._transport: Transport | None = None
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._wake = threading.Event()  # something to send
@@ -59,6 +59,7 @@ class Sender:
         self._in_flight = False
         self._attempts = 0
         self._failures = 0  # in a row
+        self._not_before = 0.0  # what the server asked for with Retry-After
 
     @property
     def started(self) -> bool:
@@ -67,6 +68,11 @@ class Sender:
     @property
     def failing(self) -> bool:
         return self._failures > 0
+
+    @property
+    def held_off(self) -> bool:
+        """The server has asked for a pause that is not over."""
+        return time.monotonic() < self._not_before
 
     def wake(self) -> None:
         """There is something to send. Costs a microsecond when the thread is awake already."""
@@ -105,7 +111,8 @@ class Sender:
             with self._progress:
                 while self._pending() or (backlog and self._claimed()):
                     left = deadline - time.monotonic()
-                    if left <= 0 or (not patient and self._failures and self._attempts > attempts):
+                    tried = self._failures and self._attempts > attempts
+                    if left <= 0 or (not patient and (tried or self.held_off)):
                         return False
                     self._progress.wait(min(left, 0.05))
                 return True
@@ -143,15 +150,23 @@ class Sender:
             with self._progress:
                 self._progress.notify_all()
             if self._failures and not self._stopping:
-                longest = _AWAITED_WAIT if self._waiting else _LONGEST_WAIT
-                wait = min(longest, _FIRST_WAIT * 2 ** min(self._failures - 1, 10))
-                self._nudge.wait(wait * (0.5 + os.urandom(1)[0] / 512))  # jitter; `random` costs 4 ms of import
-                self._nudge.clear()
+                self._back_off()
             elif not worked:
                 self._wake.wait(_SCAN_SECONDS)
                 self._wake.clear()
         if self._transport is not None:
             self._transport.close()
+
+    def _back_off(self) -> None:
+        """A growing pause with jitter, so that a thousand processes do not come back in one moment; never shorter than the server asked for."""
+        random = os.urandom(1)[0] / 256  # the module of that name costs 4 ms of import
+        longest = _AWAITED_WAIT if self._waiting else _LONGEST_WAIT
+        wait = min(longest, _FIRST_WAIT * 2 ** min(self._failures - 1, 10))
+        self._nudge.wait(wait * (0.5 + random / 2))
+        self._nudge.clear()
+        while not self._stopping and (left := self._not_before - time.monotonic()) > 0:
+            self._nudge.wait(left * (1 + random / 4))  # whoever waits for us does not make the server ready sooner
+            self._nudge.clear()
 
     def _step(self) -> bool:
         """Send one batch; False when there is nothing to send. Raises when the server took nothing, or not all of it."""
@@ -169,8 +184,7 @@ class Sender:
         if outcome:
             self._settle(batch.records, outcome)
         self._spool.done(batch)
-        if outcome and outcome.again:
-            raise ConnectionError(outcome.reason)
+        _some_again(outcome)
         return True
 
     def _send_memory(self) -> None:
@@ -182,15 +196,12 @@ class Sender:
             self.memory.extendleft(reversed(records))
             raise
         self._settle(records, outcome)
-        if outcome.again:
-            raise ConnectionError(outcome.reason)
+        _some_again(outcome)
 
     def _send(self, records: list[bytes]) -> "Outcome":
         if self._transport is None:
             with _importing:
-                from headwater.client.delivery import Http  # 15 ms of imports, paid in this thread and not by the host
-
-            self._transport = Http(self._destination.url, self._destination.api_key)
+                self._transport = _remote(self._destination)
         self._attempts += 1
         return self._transport.send(records)
 
@@ -198,12 +209,12 @@ class Sender:
         for index in outcome.again:
             try:
                 self._spool.append(records[index])
-            except OSError as error:
+            except (OSError, Full) as error:
                 self.remember(records[index], error)
         if outcome.refused:
             self.rejected += len(outcome.refused)
             self.last_error = outcome.refused[0][1]
-            path = self._spool.folder / "rejected.ndjson"
+            path = self._spool.folder / REJECTED
             log.warning(
                 "%d of %d events were refused for good and are in %s: %s",
                 len(outcome.refused), len(records), path, self.last_error,
@@ -215,18 +226,42 @@ class Sender:
         self._failures += 1
         self.failed_attempts += 1
         self.last_error = str(error) or type(error).__name__
+        pause = getattr(error, "retry_after", None)
+        self._not_before = time.monotonic() + pause if pause else 0.0
         if not self.said_outage and not self._stopping:  # after `close` the emitter has said what is left
             self.said_outage = True
-            url, folder = self._destination.url, self._spool.folder
+            url, folder = self._destination.shown, self._spool.folder
             log.warning(
                 "lineage events do not reach %s (%s); they are kept in %s and sent later", url, self.last_error, folder
             )
 
     def _recovered(self) -> None:
         self._failures = 0
+        self._not_before = 0.0
         if self.said_outage:
             self.said_outage = False
-            log.info("lineage events reach %s again", self._destination.url)
+            log.info("lineage events reach %s again", self._destination.shown)
+
+
+def _remote(destination: Destination) -> "Transport":
+    """The way to a server or a broker; its imports are paid in the sender's thread and not by the host."""
+    if destination.transport == "amqp":
+        try:
+            from headwater.client.amqp import Amqp
+        except ImportError as error:
+            raise ConnectionError(f"{error}; pip install 'headwater[amqp]' brings it") from error
+        return Amqp(destination)
+    from headwater.client.delivery import Http
+
+    return Http(destination.url, destination.api_key, batches=destination.batches)
+
+
+def _some_again(outcome: "Outcome | None") -> None:
+    """Back off when not all of a batch was taken."""
+    if outcome and outcome.again:
+        from headwater.client.transport import Unreachable
+
+        raise Unreachable(outcome.reason, outcome.retry_after)
 
 
 def _write_rejected(path: Path, refused: list[tuple[bytes, str]]) -> None:

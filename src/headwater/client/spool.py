@@ -4,9 +4,9 @@ A folder of segment files. Each is held (flock) by the one process that writes o
 and whoever takes it next inherits the segment. A segment is a header line with the offset up to which it was delivered, then one
 record a line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
 
-Policy at the size cap: the oldest whole segment that nobody holds is dropped, counted and logged.
-Refuses: to fsync (a power cut may lose the last second), to deduplicate (a crash between delivery and note sends twice; intake is idempotent),
-to know what an event or a server is.
+Policy at the size cap: `drop-oldest` gives up the oldest whole segment that nobody else holds, `drop-newest` takes no more events; both are
+counted and logged. What a power cut may cost is the setting `fsync` (headwater.client.durability); a killed process costs nothing.
+Refuses: to deduplicate (a crash between delivery and note sends twice; intake is idempotent), to know what an event or a server is.
 """
 
 import contextlib
@@ -17,12 +17,22 @@ import time
 from pathlib import Path
 from zlib import crc32
 
+from headwater.client.durability import Flusher, keep_name, to_disk
+
 log = logging.getLogger("headwater")
 
 _HEADER = b"%020d\n"
 HEADER_SIZE = 21
 SUFFIX = ".segment"
-_READ = 256 * 1024
+_READ = 512 * 1024
+_STALE_SECONDS = (
+    60.0  # an emptied segment older than this is replaced: a segment's name says when its oldest event came
+)
+_FULL_SECONDS = 0.5  # how often a full spool looks whether there is room again
+
+
+class Full(Exception):
+    """The spool is at its cap, and its policy is to refuse what is new."""
 
 
 class Segment:
@@ -34,6 +44,8 @@ class Segment:
         self.sent = sent  # delivered up to here
         self.size = size  # whole records end here
         self.dropped = False  # closed: the descriptor is not ours any more
+        self.reading = False  # outside of the spool's lock: must not be closed meanwhile
+        self.born = time.monotonic()
 
     @property
     def pending(self) -> bool:
@@ -91,43 +103,64 @@ class Batch:
 class Spool:
     """This process's part of a spool folder. Threads may append; one thread takes and hands back."""
 
-    def __init__(self, folder: Path, *, segment_bytes: int = 8 << 20, cap_bytes: int = 256 << 20) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        segment_bytes: int = 8 << 20,
+        cap_bytes: int = 256 << 20,
+        full: str = "drop-oldest",
+        fsync: str = "never",
+    ) -> None:
         self.folder = folder
         self.torn = 0
         self.dropped = 0
         self._segment_bytes = min(segment_bytes, max(cap_bytes // 4, 1))
         self._cap_bytes = cap_bytes
+        self._drop_newest = full == "drop-newest"
+        self._full_until = 0.0
+        self._said_full = False
         self._lock = threading.Lock()
         self._active: Segment | None = None
         self._full: list[Segment] = []  # written by us, complete
         self._claimed: list[Segment] = []  # left by processes that are gone
+        self._always = fsync == "always"
+        self._flusher = Flusher(self._sync) if fsync == "interval" else None
+        self._unsynced: set[Segment] = set()
 
     def append(self, record: bytes) -> None:
-        """Keep one event (JSON without newlines). Raises OSError when the disk does not take it; nothing is half-kept then."""
+        """Keep one event (JSON without newlines). Raises OSError when the disk does not take it (nothing is half-kept then) and Full at the cap
+        if new events are what is dropped (it is counted already).
+        """
         line = b"%08x %b\n" % (crc32(record), record)
         with self._lock:
             segment = self._active
-            if segment is None:
-                segment = self._active = Segment.create(self.folder)
-            elif segment.size + len(line) > self._segment_bytes and segment.size > HEADER_SIZE:
-                self._full.append(segment)
-                self._active = None  # a failure below must not leave the full one active
-                self._make_room()
-                segment = self._active = Segment.create(self.folder)
+            if segment is None or (segment.size + len(line) > self._segment_bytes and segment.size > HEADER_SIZE):
+                segment = self._next()
             written = os.pwrite(segment.fd, line, segment.size)
             if written != len(line):
                 os.ftruncate(segment.fd, segment.size)
                 raise OSError(f"only {written} of {len(line)} bytes were written to {segment.path}")
             segment.size += written
+            if self._always:
+                to_disk(segment.fd)
+            elif self._flusher:
+                self._unsynced.add(segment)
+                self._flusher.wake()
 
     def take(self, records: int, *, backlog: bool) -> Batch | None:
         """The next undelivered records: our own first, then (if `backlog`) those claimed from the dead. None when there are none."""
         with self._lock:
             candidates = [*self._full, *([self._active] if self._active else []), *(self._claimed if backlog else ())]
-            for segment in candidates:
-                if segment.pending:
-                    return self._read(segment, records)
-        return None
+            segment = next((each for each in candidates if each.pending), None)
+            if segment is None:
+                return None
+            segment.reading = True
+            sent, size = segment.sent, segment.size
+        try:  # not under the lock: who appends must not wait for it
+            return self._read(segment, sent, size, records)
+        finally:
+            segment.reading = False
 
     def done(self, batch: Batch) -> None:
         """Everything in the batch is delivered or kept elsewhere: it will not be taken again. A finished file is deleted or emptied."""
@@ -138,13 +171,17 @@ class Spool:
             segment.note(batch.end)
             if segment.sent < segment.size:
                 return
-            if segment is self._active:
+            if segment is self._active and time.monotonic() - segment.born < _STALE_SECONDS:
                 os.ftruncate(segment.fd, HEADER_SIZE)
                 segment.size = HEADER_SIZE
                 segment.note(HEADER_SIZE)
                 return
+            self._unsynced.discard(segment)
             segment.close(delete=True)
-            (self._full if segment in self._full else self._claimed).remove(segment)
+            if segment is self._active:
+                self._active = None
+            else:
+                (self._full if segment in self._full else self._claimed).remove(segment)
 
     def claim(self, limit: int = 16) -> bool:
         """Take over up to `limit` segments of processes that are gone. True when there is something of theirs to send."""
@@ -152,7 +189,7 @@ class Spool:
             ours = {segment.path for segment in (*self._full, *self._claimed)}
             if self._active:
                 ours.add(self._active.path)
-            for path in self._files():
+            for path, _ in segments(self.folder):
                 if len(self._claimed) >= limit:
                     break
                 if path in ours or (segment := Segment.claim(path)) is None:
@@ -177,9 +214,13 @@ class Spool:
 
     def close(self) -> None:
         """Let go of everything: delivered files are deleted, the others stay for the next process."""
+        if self._flusher:
+            self._flusher.stop()
+            self._sync()
         with self._lock:
             for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
-                segment.close(delete=not segment.pending)
+                if not segment.reading:  # by a sender that did not end in time; then the process is about to
+                    segment.close(delete=not segment.pending)
             self._active, self._full, self._claimed = None, [], []
 
     def abandon(self) -> None:
@@ -188,18 +229,50 @@ class Spool:
             with contextlib.suppress(OSError):
                 os.close(segment.fd)
 
-    def _read(self, segment: Segment, records: int) -> Batch:
-        data = os.pread(segment.fd, min(segment.size - segment.sent, _READ), segment.sent)
+    def _next(self) -> Segment:
+        """A new segment to write to, within the cap."""
+        if self._drop_newest and time.monotonic() < self._full_until:
+            self.dropped += 1
+            raise Full(f"the spool {self.folder} is full")
+        if not self._make_room():
+            self._full_until = time.monotonic() + _FULL_SECONDS
+            self.dropped += 1
+            if not self._said_full:
+                self._said_full = True
+                log.warning("the spool %s is full: new events are dropped until something is delivered", self.folder)
+            raise Full(f"the spool {self.folder} is full")
+        self._said_full = False
+        if self._active:
+            self._full.append(self._active)
+            self._active = None  # a failure below must not leave the full one active
+        self._active = Segment.create(self.folder)
+        if self._always or self._flusher:
+            keep_name(self.folder)
+        return self._active
+
+    def _sync(self) -> None:
+        """Everything appended until now survives a power cut."""
+        with self._lock:
+            waiting, self._unsynced = self._unsynced, set()
+            copies = [os.dup(segment.fd) for segment in waiting if not segment.dropped]
+        for fd in copies:  # not under the lock: a slow disk must not hold who appends
+            try:
+                to_disk(fd)
+            finally:
+                os.close(fd)
+
+    def _read(self, segment: Segment, sent: int, size: int, records: int) -> Batch:
+        data = os.pread(segment.fd, min(size - sent, _READ), sent)
         if b"\n" not in data:  # one record longer than a read, or a torn tail
-            data = os.pread(segment.fd, segment.size - segment.sent, segment.sent)
+            data = os.pread(segment.fd, size - sent, sent)
         if not data:  # cut short by somebody else: what is gone is gone
-            return Batch(segment, [], segment.size)
+            return Batch(segment, [], size)
         found: list[bytes] = []
         at = 0
         while at < len(data) and len(found) < records:
             stop = data.find(b"\n", at)
             if stop < 0:
-                if segment.sent + len(data) >= segment.size:
+                if sent + len(data) >= size:
                     self.torn += 1
                     at = len(data)
                 break
@@ -209,36 +282,45 @@ class Spool:
             else:
                 self.torn += 1
             at = stop + 1
-        return Batch(segment, found, segment.sent + at)
+        return Batch(segment, found, sent + at)
 
-    def _make_room(self) -> None:
-        total = 0
-        sizes = {}
-        for path in self._files():
-            with contextlib.suppress(OSError):
-                sizes[path] = path.stat().st_size
-                total += sizes[path]
+    def _make_room(self) -> bool:
+        """Whether one more segment fits, after dropping the oldest if that is the policy. What other living processes hold is never dropped."""
+        sizes = dict(segments(self.folder))
+        total = sum(sizes.values())
+        if self._drop_newest:
+            return total + self._segment_bytes <= self._cap_bytes
         ours = {segment.path: segment for segment in (*self._full, *self._claimed)}
         for path, size in sizes.items():
             if total + self._segment_bytes <= self._cap_bytes:
-                return
+                break
+            if self._active and path == self._active.path:
+                continue
             segment = ours.get(path) or Segment.claim(path)
-            if segment is None:
+            if segment is None or segment.reading:
                 continue  # a living process holds it
             lost = _lines(segment)
             segment.close(delete=True)
+            self._unsynced.discard(segment)
             for held in (self._full, self._claimed):
                 if segment in held:
                     held.remove(segment)
             total -= size
             self.dropped += lost
-            log.warning("the spool %s is full: its oldest %d events were dropped", self.folder, lost)
+            if lost:
+                log.warning("the spool %s is full: its oldest %d events were dropped", self.folder, lost)
+        return True
 
-    def _files(self) -> list[Path]:
-        try:
-            return sorted(self.folder.glob(f"*{SUFFIX}"))
-        except OSError:
-            return []
+
+def segments(folder: Path) -> list[tuple[Path, int]]:
+    """The segments of a folder with their sizes, the oldest first; those that vanish meanwhile are left out."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(SUFFIX):
+                with contextlib.suppress(OSError):
+                    found.append((folder / entry.name, entry.stat().st_size))
+    return sorted(found)
 
 
 def _checksum(text: bytes) -> int:

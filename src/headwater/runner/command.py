@@ -52,7 +52,7 @@ def environment(
 ) -> dict[str, str]:
     """The child's environment: `current` with the run handed down, the parameters, where events go, and Spark's settings."""
     env = dict(current)
-    if destination.transport == "http":
+    if any(each.remote for each in destination.each):
         for name in (
             "HEADWATER_API_KEY",
             "OPENLINEAGE_API_KEY",
@@ -97,20 +97,25 @@ def submit_args(manifest: Manifest, spark: SparkChoice, existing: str = "") -> s
 
 def _way_out(destination: Destination) -> dict[str, str]:
     """Our own client and the official OpenLineage client of the child both find the runner's server."""
-    if destination.transport == "http":
-        # The official client joins address and endpoint itself; ours takes the whole address.
-        env = {
-            "HEADWATER_URL": destination.url,
-            "OPENLINEAGE_URL": destination.base,
-            "OPENLINEAGE_ENDPOINT": destination.endpoint,
-        }
+    env = {"HEADWATER_SPOOL": str(destination.spool.absolute())}
+    if destination.transport in {"none", "spool"}:
+        return env | {"HEADWATER_TRANSPORT": destination.transport}
+    if not destination.others and destination.transport in {"file", "console"}:
+        file = {"HEADWATER_EVENTS_FILE": str(Path(destination.file or "").absolute())}
+        return env | {"HEADWATER_TRANSPORT": destination.transport} | (file if destination.file else {})
+    if not destination.others and destination.transport == "http" and destination.backend in {"headwater", "marquez"}:
+        env["HEADWATER_URL"] = destination.url
         if destination.api_key:
-            env |= {"HEADWATER_API_KEY": destination.api_key, "OPENLINEAGE_API_KEY": destination.api_key}
-    elif destination.transport == "file":
-        env = {"HEADWATER_TRANSPORT": "file", "HEADWATER_EVENTS_FILE": str(Path(destination.file or "").absolute())}
-    else:
-        env = {"HEADWATER_TRANSPORT": destination.transport}
-    return env | {"HEADWATER_SPOOL": str(destination.spool.absolute())}
+            env["HEADWATER_API_KEY"] = destination.api_key
+    else:  # every address with the key that is its own
+        env["HEADWATER_URL"] = ",".join(each.address.replace(",", "%2C") for each in destination.each)
+    server = next((each for each in destination.each if each.transport == "http"), None)
+    if server:
+        # The official client joins address and endpoint itself; ours takes the whole address.
+        env |= {"OPENLINEAGE_URL": server.base, "OPENLINEAGE_ENDPOINT": server.endpoint}
+        if server.api_key:
+            env["OPENLINEAGE_API_KEY"] = server.api_key
+    return env
 
 
 def _capture(env: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,295 @@
+"""`headwater spool`: what waits on this machine, sending it, and what servers refused. Asks no server anything but to take events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from headwater.client.address import Destination
+    from headwater.client.backlog import Waiting
+    from headwater.client.emitter import Emitter
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Url = Annotated[str | None, typer.Option(help="Addresses, separated by commas, instead of those the environment says.")]
+
+spool = typer.Typer(
+    help="Events that wait on this machine, and those that were refused.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+@spool.command()
+def status(
+    url: Url = None,
+    json: Json = False,
+    prometheus: Annotated[
+        bool, typer.Option("--prometheus", help="Print metrics as text, for node_exporter's textfile collector.")
+    ] = False,
+) -> None:
+    """What waits for each destination: events, bytes, for how long, held by which processes.
+
+    Examples:
+
+      headwater spool status
+
+      headwater spool status --prometheus > /var/lib/node_exporter/headwater.prom
+    """
+    found = [_row(*each) for each in _folders(_destination(url))]
+    if json:
+        import msgspec
+
+        output.raw(msgspec.json.encode({"destinations": found}))
+        return
+    if prometheus:
+        typer.echo(_metrics(found), nl=False)
+        return
+    output.table(
+        ("destination", "events", "size", "oldest", "held by", "folder"),
+        [
+            (
+                row["destination"],
+                f"{row['events']:,}",
+                output.size(row["bytes"]),
+                output.duration(round(row["oldest_seconds"] * 1000)) if row["events"] else "",
+                ", ".join(map(str, row["holders"])) or ("" if row["events"] == row["left"] else "other processes"),
+                row["folder"],
+            )
+            for row in found
+        ],
+    )
+    refused = sum(row["rejected"] for row in found)
+    if refused:
+        output.line(f"{refused:,} events were refused for good: headwater spool rejected", "yellow")
+
+
+@spool.command()
+def drain(
+    url: Url = None,
+    timeout: Annotated[float, typer.Option(help="Seconds until it stops; what is left waits for the next time.")] = 300,
+    json: Json = False,
+) -> None:
+    """Send what processes that are gone have left, to every destination. What a living process holds is its own to send.
+
+    Stopped at any moment, it goes on where it was the next time. Exit code 1 when something is left.
+
+    Examples:
+
+      headwater spool drain
+
+      headwater spool drain --timeout 60 --json
+
+      HEADWATER_SPOOL=FOLDER headwater spool drain --url https://another.server
+    """
+    from headwater.client import backlog
+    from headwater.client.emitter import Emitter
+
+    to = _destination(url)
+    before = {one.shown: backlog.waiting(one.spool) for one in to.each}
+    emitter = Emitter(to)
+    try:
+        _send(emitter, sum(one.left for one in before.values()), timeout, quiet=json)
+    finally:
+        emitter.close(0.5)
+    rows = []
+    for one in to.each:
+        tally = emitter.tallies()[one.shown]
+        now = backlog.waiting(one.spool)
+        rows.append(
+            {
+                "destination": one.shown,
+                "delivered": tally.delivered,
+                "rejected": tally.rejected,
+                "torn": tally.torn,
+                "left": now.left,
+                "held": now.events - now.left,
+                "error": tally.last_error if now.left else None,
+            }
+        )
+    if json:
+        import msgspec
+
+        output.raw(msgspec.json.encode({"destinations": rows}))
+    else:
+        for row in rows:
+            _say(row)
+    if any(row["left"] for row in rows):
+        raise typer.Exit(1)
+
+
+@spool.command()
+def rejected(
+    url: Url = None,
+    limit: Annotated[int, typer.Option(min=1, help="The latest so many.")] = 20,
+    again: Annotated[
+        bool, typer.Option("--again", help="Put all of them back into the spool, to be sent once more.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Events a server refused for good, each with the reason.
+
+    Examples:
+
+      headwater spool rejected --limit 5
+
+      headwater spool rejected --again && headwater spool drain
+    """
+    to = _destination(url)
+    if again:
+        count = sum(_put_back(folder) for _, folder in _folders(to))
+        output.line(f"{count:,} events wait to be sent again.")
+        return
+    import msgspec
+
+    from headwater.client import backlog
+
+    found = [
+        {"destination": name, "at": at, "reason": reason, "event": msgspec.json.decode(event)}
+        for name, folder in _folders(to)
+        for path in backlog.rejected(folder)
+        for at, reason, event in _refused(path)
+    ]
+    found.sort(key=lambda each: str(each["at"]), reverse=True)
+    if json:
+        output.raw(msgspec.json.encode({"total": len(found), "rejected": found[:limit]}))
+        return
+    output.table(
+        ("refused at", "destination", "job", "type", "reason"),
+        [
+            (output.moment(str(each["at"])), each["destination"], *_named(each["event"]), each["reason"])
+            for each in found[:limit]
+        ],
+    )
+    if len(found) > limit:
+        output.line(f"{len(found) - limit:,} older ones are not shown: --limit", "dim")
+
+
+def _destination(url: str | None) -> Destination:
+    from headwater.cli import server
+    from headwater.client import config
+
+    server.use_local()
+    return config.destination(url=url)
+
+
+def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
+    """Every folder of the spool with who it is for; those that no destination of now has are nobody's."""
+    from headwater.client import backlog
+
+    seen = set()
+    for one in to.each:
+        if (one.remote or not to.others) and one.spool not in seen:
+            seen.add(one.spool)
+            yield one.shown, one.spool
+    for folder in backlog.nobodys(to):
+        yield f"nobody ({folder.name})", folder
+
+
+def _row(name: str, folder: Path) -> dict[str, Any]:
+    from headwater.client import backlog
+
+    found: Waiting = backlog.waiting(folder)
+    return {
+        "destination": name,
+        "folder": str(folder),
+        "events": found.events,
+        "left": found.left,
+        "bytes": found.bytes,
+        "oldest_seconds": found.oldest_seconds,
+        "holders": list(found.holders),
+        "rejected": sum(path.read_bytes().count(b"\n") for path in backlog.rejected(folder)),
+    }
+
+
+def _metrics(rows: list[dict[str, Any]]) -> str:
+    """Prometheus text exposition 0.0.4."""
+    lines = []
+    for key, what in (
+        ("events", "Undelivered events in the spool of this machine."),
+        ("bytes", "Size of the undelivered events in the spool."),
+        ("oldest_seconds", "How long the oldest undelivered event has waited."),
+    ):
+        lines += [f"# HELP headwater_spool_{key} {what}", f"# TYPE headwater_spool_{key} gauge"]
+        for row in rows:
+            label = row["destination"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            lines.append(f'headwater_spool_{key}{{destination="{label}"}} {row[key]}')
+    return "\n".join(lines) + "\n"
+
+
+def _send(emitter: Emitter, waiting: int, timeout: float, *, quiet: bool) -> None:
+    """Until all is delivered or the time is over, with a bar on standard error where somebody looks."""
+    import sys
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    deadline = time.monotonic() + timeout
+    columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=quiet or not sys.stderr.isatty()) as progress:
+        bar = progress.add_task("sending", total=waiting)
+        while (left := deadline - time.monotonic()) > 0:
+            delivered = emitter.flush(min(left, 0.5))
+            stats = emitter.tallies().values()
+            progress.update(bar, completed=sum(tally.delivered + tally.rejected for tally in stats))
+            if delivered:
+                return
+
+
+def _say(row: dict[str, Any]) -> None:
+    parts = [f"{row['delivered']:,} delivered"]
+    parts += [f"{row[key]:,} {key}" for key in ("rejected", "torn") if row[key]]
+    parts += [f"{row['left']:,} left"] if row["left"] else []
+    parts += [f"{row['held']:,} held by living processes"] if row["held"] else []
+    output.line(f"{row['destination']}: {', '.join(parts)}" + (f" ({row['error']})" if row["error"] else ""))
+
+
+def _refused(path: Path) -> Iterator[tuple[str, str, bytes]]:
+    """When, why, and the event as it was, of each line; one that was torn or changed by hand is left out."""
+    from datetime import UTC, datetime
+
+    import msgspec
+
+    class Line(msgspec.Struct):
+        reason: str
+        refused_at: float
+        event: msgspec.Raw
+
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                told = msgspec.json.decode(line, type=Line)
+            except ValueError:
+                continue
+            yield datetime.fromtimestamp(told.refused_at, UTC).isoformat(), told.reason, bytes(told.event)
+
+
+def _named(event: Any) -> tuple[str, str]:
+    about = event if isinstance(event, dict) else {}
+    job = about.get("job") or about.get("dataset") or {}
+    name = f"{job.get('namespace', '')}/{job.get('name', '')}" if isinstance(job, dict) else ""
+    return name, str(about.get("eventType") or "")
+
+
+def _put_back(folder: Path) -> int:
+    """Moves a file aside, keeps its events, deletes it: what is interrupted is sent twice and not lost."""
+    from headwater.client import backlog
+    from headwater.client.spool import Spool
+
+    count = 0
+    for path in backlog.rejected(folder):
+        aside = path if path.name.endswith(".again") else path.rename(path.with_name(path.name + ".again"))
+        kept = Spool(folder)
+        try:
+            for _, _, event in _refused(aside):
+                kept.append(event)
+                count += 1
+        finally:
+            kept.close()
+        aside.unlink()
+    return count
