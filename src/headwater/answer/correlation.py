@@ -215,8 +215,9 @@ async def _reached(connection: Connection, roots: list[uuid.UUID], question: Que
     for id_, at in await store.related(connection, roots, "descendants", depth, limit) if down else ():
         if id_ not in found or at < -found[id_]:
             found[id_] = at
+    first = set(roots)
     found |= dict.fromkeys(roots, 0)
-    nearest = sorted(found.items(), key=lambda one: (one[0] not in roots, abs(one[1]), one[1], one[0]))
+    nearest = sorted(found.items(), key=lambda one: (one[0] not in first, abs(one[1]), one[1], one[0]))
     total = len(nearest)
     if total > question.max_nodes:
         total = len(roots) + await _how_many(connection, roots, depth, up=up, down=down)
@@ -247,10 +248,11 @@ async def _answer(
     canonical = await name_store.canonical(connection, datasets)
     jobs = {row.job_id for row in rows if row.job_id} | {job for claims in writers.values() for _, job in claims}
     named = await node_store.by_ids(connection, jobs | {canonical.get(id_, id_) for id_ in datasets})
+    texts = {row.id: str(row.id) for row in rows}
     nodes = []
     for row in rows:
         made = CorrelationNode(
-            id=str(row.id), kind=row.kind, depth=reached.depths[row.id], event_time=row.at, bytes=row.bytes,
+            id=texts[row.id], kind=row.kind, depth=reached.depths[row.id], event_time=row.at, bytes=row.bytes,
             fingerprint=row.external_version, collided=row.collided,
             claimed_by=[RunRef(str(run), named[job].node_id) for run, job in writers.get(row.id, ())],
         )  # fmt: skip
@@ -267,7 +269,7 @@ async def _answer(
         direction=question.direction,
         depth="all" if depth is None else depth,
         nodes=sorted(nodes, key=lambda one: (one.depth, one.kind, one.id)),
-        edges=[CorrelationEdge(str(edge.parent), str(edge.child), edge.refused) for edge in edges],
+        edges=[CorrelationEdge(texts[edge.parent], texts[edge.child], edge.refused) for edge in edges],
         hidden=await _hidden(connection, question, depth, reached),
         notes=found.notes,
     )
