@@ -32,7 +32,7 @@ STAGES = ("first", "again", "corrected", "forced")
 FORCED_FILE = 1
 CONFIGURATION = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.shuffle.partitions": "4",
     # Listing many folders is one small job with a few tasks, not one with a task a folder.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     "spark.ui.enabled": "false",
@@ -53,8 +53,10 @@ def started() -> Any:
 
 @cache
 def emitter() -> Emitter:
-    """One for all of the process, not one each time Spark is listened to."""
-    return emitter_from_environment()
+    """One for the steps and for what Spark does."""
+    made = emitter_from_environment()
+    headwater.use(made)
+    return made
 
 
 @contextmanager
@@ -89,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     places, export = Places(arguments.data.resolve()), size(arguments)
 
+    emitter()
     told: dict[str, Any] = {}
     with headwater.step("flow", namespace=NAMESPACE, version=VERSION, details=asdict(export)):
         for name in arguments.stages:

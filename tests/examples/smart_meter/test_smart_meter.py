@@ -210,10 +210,10 @@ def test_sparks_queries_are_children_of_the_step_they_ran_in(flow: Flow) -> None
 
 
 def test_with_nobody_there_the_flow_is_the_same_and_all_is_told_later(
-    flow: Flow, truth: dict[str, Truth], tmp_path: Path
+    flow: Flow, truth: dict[str, Truth], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Neither server nor broker answers: the same forecasts. Once the server is there, `drain` tells it what it missed."""
-    alone = Flow(tmp_path)
+    alone = Flow(tmp_path_factory.mktemp("alone"))
     alone.env["HEADWATER_URL"] = f"{alone.url},amqp://guest:guest@127.0.0.1:{free_port()}/?queue=headwater.events"
     alone.flow("--stages", "first", "again")
     assert set(alone.told["first"]["published"]) == set(flow.told["first"]["published"])
