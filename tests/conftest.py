@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.fixtures.rabbitmq",
     "tests.fixtures.people",
     "tests.fixtures.served",
+    "tests.fixtures.rabbitmq",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

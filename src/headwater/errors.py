@@ -2,6 +2,7 @@
 
     HeadwaterError                 code, permanent
     ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
+    ├── InvalidEncoding            invalid_encoding     a message that does not unpack: broken gzip, or an encoding nobody here knows
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
     ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
@@ -26,6 +27,7 @@
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
+    ├── BrokerUnavailable          broker_unavailable   retryable: RabbitMQ is not reachable, restarting, or does not confirm
     ├── Overloaded                 overloaded           retryable: more is being answered, or waits to be written, than this server takes on
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
 
@@ -50,6 +52,10 @@ class HeadwaterError(Exception):
 
 class InvalidEvent(HeadwaterError):
     code = "invalid_event"
+
+
+class InvalidEncoding(HeadwaterError):
+    code = "invalid_encoding"
 
 
 class InvalidManifest(HeadwaterError):
@@ -151,6 +157,11 @@ class DatabaseUnavailable(HeadwaterError):
 
 class StaleGeneration(DatabaseUnavailable):
     code = "stale_generation"
+
+
+class BrokerUnavailable(HeadwaterError):
+    code = "broker_unavailable"
+    permanent = False
 
 
 class Overloaded(HeadwaterError):

@@ -105,6 +105,28 @@ class RetentionSettings(BaseModel):
     every_minutes: float = Field(60.0, gt=0, description="How often a server looks, more or less.")
 
 
+class AmqpSettings(BaseModel):
+    """Where `headwater receive` takes events from."""
+
+    url: str = Field("amqp://guest:guest@localhost:5672/", repr=False, description="The broker, with its virtual host.")
+    queue: str = Field("headwater.events", min_length=1, description="Events wait here; made when it is not there.")
+    dead_letters: str = Field("headwater.dead-letters", min_length=1, description="What can never be accepted.")
+    prefetch: int = Field(250, ge=1, le=65535, description="Messages one receiver holds unacknowledged.")
+    batch: int = Field(500, ge=1, le=50_000, description="Events at which a transaction begins without waiting.")
+    wait_ms: int = Field(50, ge=0, le=60_000, description="How long the first event of a batch waits for others.")
+
+
+class ListenerSettings(BaseModel):
+    """Delivering events to whoever listens."""
+
+    enabled: bool = Field(True, description="Without it this server delivers nothing: for a copy of a database.")
+    batch_events: int = Field(100, ge=1, le=1000, description="Events of one delivery at most.")
+    timeout_seconds: float = Field(30.0, ge=0.1, le=600, description="A receiver that answers later has failed.")
+    lease_seconds: float = Field(
+        15.0, ge=3, le=600, description="How long a server that was killed keeps others from delivering."
+    )
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
@@ -122,6 +144,8 @@ class Settings(BaseSettings):
     metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
+    amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
+    listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -93,6 +93,59 @@ class RetentionFailed(LogEvent, frozen=True):
     error: str
 
 
+class ReceiverReady(LogEvent, frozen=True):
+    """Messages of the queue are being taken."""
+
+    queue: str
+    prefetch: int
+
+
+class BrokerAway(LogEvent, frozen=True):
+    """RabbitMQ is not there; it is asked again in so many seconds."""
+
+    level = logging.WARNING
+    error: str
+    again: float
+
+
+class DatabaseAway(LogEvent, frozen=True):
+    """Events that were taken from the queue wait for the database, unacknowledged; it is asked again in so many seconds."""
+
+    level = logging.WARNING
+    error: str
+    again: float
+
+
+class EventDeadLettered(LogEvent, frozen=True):
+    """One event went to the dead letters. `origin` is the message it came in, and its place there."""
+
+    level = logging.WARNING
+    code: str
+    reason: str
+    origin: str
+
+
+class ListenersHeldUp(LogEvent, frozen=True):
+    """Nothing can be delivered just now; said once until it can."""
+
+    level = logging.WARNING
+    error: str
+
+
+class ListenerFailing(LogEvent, frozen=True):
+    """A listener does not take what it is sent: it is sent again until it does. Said when it begins."""
+
+    level = logging.WARNING
+    listener: str
+    error: str
+
+
+class ListenerRecovered(LogEvent, frozen=True):
+    """A listener that was failing takes events again."""
+
+    listener: str
+
+
 class TracesOff(LogEvent, frozen=True):
     """Traces were asked for and cannot be sent."""
 
@@ -120,10 +173,51 @@ class Projected(Measured, frozen=True):
     seconds: float
 
 
+class Delivered(Measured, frozen=True):
+    """What became of one attempt to deliver to a listener: events, and whether it failed."""
+
+    listener: str
+    delivered: int
+    refused: int
+    failures: int
+
+
 class AccessRefused(Measured, frozen=True):
     """A request was not let in: `code` is the error's."""
 
     code: str
+
+
+class Received(Measured, frozen=True):
+    """One batch taken from a queue, committed and acknowledged. `lag` is the age of its oldest message in seconds, None when none says."""
+
+    messages: int
+    accepted: int
+    duplicate: int
+    seconds: float
+    lag: float | None
+
+
+class DeadLettered(Measured, frozen=True):
+    """Events that went to the dead letters for one reason."""
+
+    code: str
+    events: int
+
+
+class QueueLengths(Measured, frozen=True):
+    """Messages that are ready in the two queues. `idle`: none is in this process's hands either."""
+
+    ready: int
+    dead_letters: int
+    idle: bool
+
+
+class LastReconciliation(Measured, frozen=True):
+    """How the last reconciliation of dead letters ended: when, and letters by what became of them."""
+
+    at: float
+    outcomes: dict[str, int]
 
 
 _listeners: list[Callable[[Measured], None]] = []

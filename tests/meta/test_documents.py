@@ -13,9 +13,10 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def routes() -> list[str]:
-    from headwater.api.routes import admin, auth, history, v2
+    from headwater.api.routes import admin, auth, history, listeners, v2
 
-    found = [route.path for router in (v2.router, history.router, admin.router, auth.router) for route in router.routes]
+    routers = (v2.router, history.router, admin.router, listeners.router, auth.router)
+    found = [route.path for router in routers for route in router.routes]
     return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", path) for path in found})
 
 
@@ -65,13 +66,13 @@ def test_every_setting_is_described(variable: str) -> None:
 
 
 def test_the_metrics_are_those_of_the_page() -> None:
-    from headwater.api.metrics import NAMES
+    from headwater.api import metrics, receiver_metrics
 
     page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     made = [
         (name, kind, ", ".join(f"`{label}`" for label in labels) or "–", words)
-        for name, (kind, labels, words) in NAMES.items()
+        for name, (kind, labels, words) in [*metrics.NAMES.items(), *receiver_metrics.NAMES.items()]
     ]
     assert told == made
 

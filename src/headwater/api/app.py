@@ -22,9 +22,9 @@ from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
-from headwater.api.routes import admin, auth, health, history, v1, v2, v2beta
+from headwater.api.routes import admin, auth, health, history, listeners, v1, v2, v2beta
 from headwater.api.sessions import Sessions
-from headwater.intake import rebuild, retention
+from headwater.intake import deliveries, rebuild, retention
 from headwater.intake.accept import Intake
 from headwater.settings import Settings
 from headwater.store import secrets
@@ -68,9 +68,14 @@ def create_app(settings: Settings) -> Any:
                 live_runs=settings.lineage.live_runs,
                 minutes=kept.every_minutes,
             )
+            told = settings.listeners
+            pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
+            running = deliveries.begin(database, pace) if told.enabled else None
+            app.state.deliveries = running.deliverer if running else None
             try:
                 yield
             finally:
+                await deliveries.end(running)
                 await retention.end(keeping)
         finally:
             for stop in quiet:
@@ -89,6 +94,7 @@ def create_app(settings: Settings) -> Any:
             history.router,
             v2beta.router,
             admin.router,
+            listeners.router,
             auth.router,
             health.healthz,
             health.readyz,

@@ -1,11 +1,11 @@
 """What the server counts and measures, for Prometheus. docs/reference/metrics.md names every metric; a test holds it equal to `NAMES`.
 
-Labels are bounded: routes by their template, methods by the eight there are, nothing that a client chooses.
+Labels are bounded: routes by their template, methods by the eight there are, listeners by the names admins gave; nothing that a client chooses.
 With several server processes each adds to files that they share (`PROMETHEUS_MULTIPROC_DIR`, set by `serve`), and any of them answers for all.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater import telemetry
@@ -31,9 +31,15 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_pool_waiting": ("gauge", (), "Questions that wait for a database connection."),
     "headwater_log_bytes": ("gauge", (), "The event log on disk, with its indexes."),
     "headwater_log_events": ("gauge", (), "Events in the log, as PostgreSQL estimates."),
+    "headwater_listener_events_total": ("counter", ("listener", "outcome"), "Events sent to a listener: delivered or refused."),
+    "headwater_listener_failures_total": ("counter", ("listener",), "Deliveries that failed and are made again."),
+    "headwater_listener_backlog_events": ("gauge", ("listener",), "Events that wait for a listener, counted up to 10,000."),
+    "headwater_listener_lag_seconds": ("gauge", ("listener",), "How long the oldest event that waits for a listener has been in the log."),
+    "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener does not take what it is sent."),
     "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
 }  # fmt: skip
-_AT_SCRAPE = ("headwater_log_bytes", "headwater_log_events", "headwater_database_up")
+_HEARD = ("headwater_listener_backlog_events", "headwater_listener_lag_seconds", "headwater_listener_failing")
+_AT_SCRAPE = ("headwater_log_bytes", "headwater_log_events", "headwater_database_up", *_HEARD)
 
 
 class Metrics:
@@ -83,11 +89,19 @@ class Metrics:
             self._made["headwater_batch_events"].observe(figures.batch)
         elif isinstance(figures, telemetry.Projected):
             self._made["headwater_projection_seconds"].observe(figures.seconds)
+        elif isinstance(figures, telemetry.Delivered):
+            for outcome in ("delivered", "refused"):
+                if count := getattr(figures, outcome):
+                    self._made["headwater_listener_events_total"].labels(figures.listener, outcome).inc(count)
+            if figures.failures:
+                self._made["headwater_listener_failures_total"].labels(figures.listener).inc(figures.failures)
         elif isinstance(figures, telemetry.AccessRefused):
             self._made["headwater_access_refused_total"].labels(figures.code).inc()
 
-    def text(self, log: tuple[int, int] | None) -> bytes:
-        """Everything in Prometheus's text format. `log` is the event log's (bytes, events), None when the database does not answer."""
+    def text(self, log: tuple[int, int] | None, heard: Sequence[tuple[str, int, float, bool]] = ()) -> bytes:
+        """Everything in Prometheus's text format. `log` is the event log's (bytes, events), None when the database does not answer; `heard` has
+        (name, backlog, lag, failing) of each listener.
+        """
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.core import GaugeMetricFamily
 
@@ -101,6 +115,11 @@ class Metrics:
         if log is not None:
             values |= {"headwater_log_bytes": log[0], "headwater_log_events": log[1]}
         scraped = [GaugeMetricFamily(name, NAMES[name][2], value) for name, value in values.items()]
+        for at, name in enumerate(_HEARD, 1):
+            family = GaugeMetricFamily(name, NAMES[name][2], labels=["listener"])
+            for one in heard:
+                family.add_metric([one[0]], float(one[at]))
+            scraped.append(family)
         return b"".join(generate_latest(one) for one in (registry, _Fixed(scraped)))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.cli import process
 from headwater.cli.extras import need
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from headwater.store.database import Database
 
@@ -17,6 +17,11 @@ T = TypeVar("T")
 
 def on_database(command: str, work: Callable[[Database], Awaitable[T]]) -> T:
     """What `work` answers over the migrated database: the running server's, else the one the settings name, else the embedded one."""
+    return on_url(command, lambda url: _opened(url, work))
+
+
+def on_url(command: str, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
+    """What `work` answers when it is given the address of that database; it may not answer yet."""
     need("server", f"`headwater {command}`")
     import asyncio
 
@@ -25,12 +30,12 @@ def on_database(command: str, work: Callable[[Database], Awaitable[T]]) -> T:
     running = process.read()
     url = running.database_url if running else Settings().database.url
     if url is not None:
-        return asyncio.run(_opened(url, work))
+        return asyncio.run(work(url))
     from headwater.store.embedded import EmbeddedPostgres
 
     postgres = EmbeddedPostgres(process.home() / "postgres")
     try:
-        return asyncio.run(_opened(postgres.url, work))
+        return asyncio.run(work(postgres.url))
     finally:
         postgres.stop()
 

@@ -9,6 +9,7 @@ _EXTRAS = {
     "spark": ("pyspark", "pandas", "pyarrow"),
     "sql": ("sqlglot",),
     "fingerprint": ("xxhash", "isal", "zstandard", "fsspec"),
+    "amqp": ("aio_pika",),
 }
 
 

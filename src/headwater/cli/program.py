@@ -16,6 +16,7 @@ from headwater.cli import (
     maintenance,
     metadata,
     receipts,
+    receive,
     runs,
     search,
     sql,
@@ -24,6 +25,7 @@ from headwater.cli import (
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
+from headwater.cli.listeners import listeners
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.spool import spool
@@ -88,11 +90,13 @@ metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
+program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
+program.command("receive")(receive.receive)
 program.command("doctor")(maintenance.doctor)
 program.command("watch")(watch)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from headwater.client import config, event
+from headwater.client.address import ENDPOINT
 
 if TYPE_CHECKING:
     from headwater.client.config import Destination
@@ -202,9 +203,12 @@ _silent: dict[str, tuple[float, str]] = {}  # until when a server is not asked, 
 
 
 def _server(destination: "Destination") -> tuple[str, str | None] | None:
-    for each in (destination, *getattr(destination, "others", ())):
-        if each.transport == "http" and each.base:
-            return each.base, each.api_key
+    """The Headwater to ask: the one that is named for it, else the first that events go to over HTTP."""
+    if named := os.environ.get("HEADWATER_IMPORTS_URL", "").strip():
+        return named, os.environ.get("HEADWATER_API_KEY", "").strip() or None
+    for each in destination.each:
+        if each.transport == "http" and each.backend == "headwater":
+            return each.url.removesuffix(f"/{ENDPOINT}"), each.api_key
     return None
 
 

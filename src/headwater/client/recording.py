@@ -147,7 +147,7 @@ class Step:
         """
         found: list[Item] = []
         try:
-            found = self._sources(source, item)
+            found = self.sources(source, item)
             for each in found:
                 if fingerprint and self.running:
                     self._read(each)
@@ -172,7 +172,7 @@ class Step:
         """
         item = Item("", "", event.run_id())
         try:
-            found = msgspec.structs.replace(place, id=None) if isinstance(place, Item) else found_at(place)
+            found = Item(*place.dataset, location=place.location) if isinstance(place, Item) else found_at(place)
             with self._lock:
                 entry = self._outputs.find(found)
                 if entry is not None:
@@ -252,12 +252,9 @@ class Step:
     def skipped(self, item: Item, run_id: str) -> None:
         """`once` found it imported: an input that was looked at, without the version that would count as an import."""
         with self._lock:
-            seen = {
-                "fingerprint": item.fingerprint,
-                "run_id": run_id,
-                "dataset": dict(zip(("namespace", "name"), item.dataset, strict=True)),
-            }
-            self._account.skipped.append(seen)
+            dataset = {"namespace": item.namespace, "name": item.name}
+            if run_id != self.id:  # else this run has imported it, under another name
+                self._account.skipped.append({"fingerprint": item.fingerprint, "run_id": run_id, "dataset": dataset})
             entry = self._inputs.find(item)
             if entry is None:
                 self._inputs.add(item).bare = True
@@ -269,11 +266,8 @@ class Step:
         """Whether this very step imports the content already."""
         return fingerprint in self._imports
 
-    def sources(self, source: Source) -> list[Item]:
-        """What `input` would record for it."""
-        return self._sources(source, None)
-
-    def _sources(self, source: Source, item: str | None) -> list[Item]:
+    def sources(self, source: Source, item: str | None = None) -> list[Item]:
+        """The items that are meant, for `input` to record; parents that are meant are recorded."""
         if isinstance(source, Step):
             with self._lock:
                 self._read_from(source.as_parent if source else None)
@@ -333,12 +327,9 @@ class Step:
     def _say_much(self) -> None:
         """RUNNING events for what is settled, while there is more than one event's worth of it."""
         with self._lock:
-            settled = {
-                each.side: [entry for entry in each.unsaid() if not entry.wanted]
-                for each in (self._inputs, self._outputs)
-            }
             self._told = 0
-            inputs, outputs = settled["inputs"], settled["outputs"]
+            inputs = self._inputs.unsaid()
+            outputs = [entry for entry in self._outputs.unsaid() if not entry.wanted]
             while len(inputs) + len(outputs) >= _MOST_AT_ONCE:
                 taken = inputs[:_MOST_AT_ONCE]
                 rest = outputs[: _MOST_AT_ONCE - len(taken)]

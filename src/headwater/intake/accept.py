@@ -40,8 +40,11 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
+    """One of many events that was not kept; `code` is that of the error (errors.py)."""
+
     index: int
     reason: str
+    code: str = InvalidEvent.code
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -95,11 +98,18 @@ class Intake:
             items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
+        return await self.each([bytes(item) for item in items])
+
+    async def each(self, bodies: Sequence[bytes]) -> Accepted:
+        """Accept events that are apart already, all in one transaction; each stands alone, and what is refused never costs its neighbours.
+
+        When it returns, everything is committed. Raises DatabaseUnavailable, and then nothing may be taken as kept.
+        """
         good: list[tuple[int, Item]] = []
         refused: list[Refused] = []
-        for index, item in enumerate(items):
+        for index, body in enumerate(bodies):
             try:
-                good.append((index, _item(bytes(item))))
+                good.append((index, _item(body)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
         receipts = await self._standing_alone(good, refused) if good else []
@@ -114,7 +124,8 @@ class Intake:
         except DatabaseRefused as error:
             if len(items) == 1:
                 telemetry.say(telemetry.EventRefused(items[0][1].digest.hex(), error.message))
-                refused.append(Refused(items[0][0], "the database refused this event; the server's log says more"))
+                words = "the database refused this event; the server's log says more"
+                refused.append(Refused(items[0][0], words, DatabaseRefused.code))
                 return []
             half = len(items) // 2
             first = await self._standing_alone(items[:half], refused)

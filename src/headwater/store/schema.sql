@@ -16,6 +16,8 @@ create table events (
   producer    text        not null,
   received_at timestamptz not null default clock_timestamp(),
   body        bytea       not null,
+  -- Null: it arrived before there were numbers.
+  arrived bigint,
   primary key (digest, event_time)
 ) partition by range (event_time);
 create index events_by_time on events (event_time);
@@ -23,6 +25,7 @@ create table events_before partition of events for values from (minvalue) to ('2
 create table events_after  partition of events for values from ('2050-01-01 00:00:00+00') to (maxvalue);
 create index events_by_run on events (run_id, event_time) where run_id is not null;
 create index events_by_arrival on events using brin (received_at) with (autosummarize = on);
+create index events_by_arrived on events (arrived) where arrived is not null;
 
 create table warnings (
   event_time timestamptz not null,
@@ -557,3 +560,48 @@ begin
   end loop;
 end
 $$;
+
+-- The order of arrival: one number for each transaction that appends, drawn while it holds the lock of begin_writing(). Whoever reads the last
+-- number and then sees every holder of that lock gone sees every event up to that number.
+create sequence arrivals;
+
+-- `secret`: what webhooks are signed with, or the API key that is sent; with `previous` until its time, so that a secret can be changed.
+-- Delivered is everything up to (arrived, event_time, digest); a replay goes by event time, over what that place has passed.
+-- `revision` moves with every change by a person, so that a delivery under way does not write over it. Whoever has the lease delivers.
+create table listeners (
+  id               uuid primary key,
+  name             text        not null unique,
+  kind             text        not null,
+  url              text,
+  secret           bytea,
+  previous_secret  bytea,
+  previous_until   timestamptz,
+  filter           jsonb       not null default '{}',
+  created_at       timestamptz not null default clock_timestamp(),
+  created_by       text        not null,
+  revision         int         not null default 1,
+  paused           boolean     not null default false,
+  arrived          bigint      not null,
+  event_time       timestamptz not null default '0001-01-01 00:00:00+00',
+  digest           bytea       not null default '',
+  replay_time      timestamptz,
+  replay_digest    bytea,
+  delivered        bigint      not null default 0,
+  refused          bigint      not null default 0,
+  last_delivery_at timestamptz,
+  failing_since    timestamptz,
+  failures         int         not null default 0,
+  last_error       text,
+  lease_owner      uuid,
+  lease_until      timestamptz
+) with (fillfactor = 50);
+
+-- The last events a listener would not take, and why.
+create table listener_refusals (
+  listener_id uuid        not null references listeners on delete cascade,
+  digest      bytea       not null,
+  event_time  timestamptz not null,
+  at          timestamptz not null default clock_timestamp(),
+  reason      text        not null,
+  primary key (listener_id, digest, event_time)
+);

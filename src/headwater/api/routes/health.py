@@ -7,7 +7,7 @@ import msgspec
 from litestar import Response, get
 from litestar.datastructures import State
 
-from headwater.answer import health
+from headwater.answer import health, listeners
 from headwater.api.metrics import CONTENT_TYPE
 from headwater.errors import HeadwaterError
 
@@ -53,11 +53,12 @@ async def public_metrics(state: State) -> Response[bytes]:
 
 
 async def _metrics(state: Any) -> Response[bytes]:
-    log = None
+    log, heard = None, []
     try:
         async with asyncio.timeout(_PATIENCE):
             size = await health.log_size(state.database)
+            heard = await listeners.figures(state.database)
             log = (size.bytes, size.events)
     except (TimeoutError, HeadwaterError):
         log = None  # the scrape says so: headwater_database_up is 0
-    return Response(state.metrics.text(log), headers={"content-type": CONTENT_TYPE})
+    return Response(state.metrics.text(log, heard), headers={"content-type": CONTENT_TYPE})

@@ -1,0 +1,163 @@
+"""RabbitMQ: the two queues, and how an event becomes a letter in the second.
+
+What is in the queue of events is owed to the database; what can never be in the database is owed to a person: it goes to the dead letters,
+one event a letter, with the reason in its headers. A letter's id is made of its code and its bytes, so that a letter written twice (a crash
+between the confirm and the acknowledgement) is seen to be one.
+"""
+
+import asyncio
+import datetime as dt
+import random
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aio_pika
+import msgspec
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
+from aio_pika.exceptions import AMQPError, ChannelInvalidStateError, ChannelNotFoundEntity
+
+from headwater import telemetry
+from headwater.errors import BrokerUnavailable
+from headwater.model import version
+
+# The one place that says what these queues are; `exchange` is the default one, which routes by the queue's name.
+QUEUE_ARGUMENTS: dict[str, Any] = {"x-queue-type": "quorum"}
+# Looking at a letter puts it back, and that counts as a delivery: RabbitMQ 4 would drop it after twenty looks.
+LETTER_ARGUMENTS: dict[str, Any] = {**QUEUE_ARGUMENTS, "x-delivery-limit": 2**31 - 1}
+
+# What the library raises when the broker is gone, going, or slow.
+LOST = (AMQPError, ChannelInvalidStateError, OSError, TimeoutError)
+
+
+class Queues(msgspec.Struct, frozen=True):
+    """Where the broker is (`amqp://user:password@host:port/vhost`) and what its queues are called."""
+
+    url: str
+    events: str = "headwater.events"
+    dead_letters: str = "headwater.dead-letters"
+
+
+class Bad(msgspec.Struct, frozen=True):
+    """What can never be accepted as it is: an event, or (`index` is None) a message that could not be taken apart."""
+
+    body: bytes
+    code: str
+    reason: str
+    message_id: str
+    index: int | None
+    content_encoding: str | None = None
+
+    @property
+    def id(self) -> uuid.UUID:
+        return version.content_id(self.code.encode() + b"\0" + self.body)
+
+    @property
+    def origin(self) -> str:
+        return self.message_id if self.index is None else f"{self.message_id}#{self.index}"
+
+
+@asynccontextmanager
+async def connected(queues: Queues, name: str) -> AsyncIterator[AbstractConnection]:
+    """A connection that `name` is shown for in RabbitMQ's lists; closed at the end. Raises BrokerUnavailable when there is none.
+
+    Nothing reconnects by itself: what was delivered on a lost connection comes again, so whoever consumes must begin anew.
+    """
+    try:
+        connection = await aio_pika.connect(queues.url, timeout=10, client_properties={"connection_name": name})
+    except LOST as error:
+        raise BrokerUnavailable(f"RabbitMQ does not answer: {words(error)}") from error
+    try:
+        yield connection
+    finally:
+        await _closed(connection)
+
+
+async def _closed(connection: AbstractConnection) -> None:
+    try:
+        await asyncio.wait_for(connection.close(), 5)
+    except LOST as error:
+        telemetry.say(telemetry.BrokerAway(words(error), 0.0))
+
+
+async def declared(connection: AbstractConnection, name: str, arguments: dict[str, Any]) -> None:
+    """Make the queue when it is not there. One that is there stays as its operator made it, whatever its arguments."""
+    try:
+        channel = await connection.channel()
+        await channel.declare_queue(name, passive=True)
+    except ChannelNotFoundEntity:  # which closes the channel
+        channel = await connection.channel()
+        await channel.declare_queue(name, durable=True, arguments=arguments)
+    await channel.close()
+
+
+async def opened(
+    connection: AbstractConnection, queues: Queues, prefetch: int
+) -> tuple[AbstractChannel, AbstractQueue]:
+    """A channel with publisher confirms, and the queue of events on it; both queues exist then."""
+    await declared(connection, queues.events, QUEUE_ARGUMENTS)
+    await declared(connection, queues.dead_letters, LETTER_ARGUMENTS)
+    channel = await connection.channel(publisher_confirms=True)
+    await channel.set_qos(prefetch_count=prefetch)
+    return channel, await channel.get_queue(queues.events, ensure=False)
+
+
+async def ready(channel: AbstractChannel, name: str) -> int:
+    """Messages that wait to be delivered; those that were delivered and not acknowledged are not counted."""
+    queue = await channel.declare_queue(name, passive=True)
+    return queue.declaration_result.message_count or 0
+
+
+async def bury(channel: AbstractChannel, queue: str, bad: Sequence[Bad]) -> None:
+    """Write letters; each is confirmed when this returns. Raises BrokerUnavailable when one is not."""
+    now = dt.datetime.now(dt.UTC)
+    try:
+        await asyncio.gather(
+            *(channel.default_exchange.publish(_letter(one, now), queue, mandatory=True, timeout=30) for one in bad)
+        )
+    except LOST as error:
+        raise BrokerUnavailable(f"the dead letters were not confirmed: {words(error)}") from error
+    counts: dict[str, int] = {}
+    for one in bad:
+        counts[one.code] = counts.get(one.code, 0) + 1
+        telemetry.say(telemetry.EventDeadLettered(one.code, one.reason, one.origin))
+    for code, events in counts.items():
+        telemetry.measure(telemetry.DeadLettered(code, events))
+
+
+def _letter(bad: Bad, at: dt.datetime) -> aio_pika.Message:
+    return aio_pika.Message(
+        bad.body,
+        message_id=str(bad.id),
+        content_type="application/json",
+        content_encoding=bad.content_encoding,
+        delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+        timestamp=at,
+        headers={
+            "x-headwater-reason": bad.reason[:1000],
+            "x-headwater-code": bad.code,
+            "x-headwater-at": at.isoformat(),
+            "x-headwater-origin": bad.origin,
+        },
+    )
+
+
+class Backoff:
+    """Waits that double up to `most` seconds, each between half and one and a half of its turn: a crowd does not come back at once."""
+
+    def __init__(self, first: float = 0.2, most: float = 30.0, draw: Callable[[], float] = random.random) -> None:
+        self._first, self._most, self._draw = first, most, draw
+        self._next = first
+
+    def seconds(self) -> float:
+        wait, self._next = self._next, min(self._most, self._next * 2)
+        return wait * (0.5 + self._draw())
+
+    def reset(self) -> None:
+        self._next = self._first
+
+
+def words(error: BaseException) -> str:
+    """What an exception of the AMQP library says; many say nothing but their name. Never the address, which holds a password."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")[:300]

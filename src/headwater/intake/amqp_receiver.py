@@ -1,0 +1,323 @@
+"""The receiver: events out of RabbitMQ, many messages to a transaction, acknowledged after the commit.
+
+Whatever happens between taking a message and acknowledging it, the broker gives it out again, and an event that is in the log already
+changes nothing. So nothing is lost and nothing is doubled, in any number of receivers.
+
+| what is in the way | what happens |
+|---|---|
+| the database is away | the batch waits, unacknowledged, and is tried again with growing pauses |
+| the broker is away | connect again with growing pauses; it gives the messages out again |
+| an event can never be accepted | it becomes a dead letter, confirmed, and then its message is acknowledged |
+| a message was given out again and again | it is tried in a process of its own: what kills that is a dead letter, the rest is accepted |
+"""
+
+import asyncio
+import datetime as dt
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
+
+from headwater import telemetry
+from headwater.errors import BrokerUnavailable, DatabaseUnavailable, HeadwaterError, Overloaded
+from headwater.intake import amqp, messages
+from headwater.intake.accept import Accepted, Intake, Refused
+
+# A message that was given out more often than this is a suspect; the broker counts restarts of receivers and of itself alike.
+SUSPECT = 5
+_BATCH_BYTES = 8 * 1024 * 1024
+# While one batch waits for PostgreSQL, the next is read and projected.
+_AT_ONCE = 2
+_WATCH_SECONDS = 5.0
+_UNEXPECTED = "unexpected_error"
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much is taken at once: `prefetch` messages are here unacknowledged, a batch closes at `events` or after `wait_seconds`."""
+
+    prefetch: int = 250
+    events: int = 500
+    wait_seconds: float = 0.05
+    message_bytes: int = messages.MOST_BYTES
+
+
+class Totals(msgspec.Struct):
+    """What one receiver did."""
+
+    messages: int = 0
+    accepted: int = 0
+    duplicate: int = 0
+    dead_lettered: int = 0
+
+
+class Lost(Exception):
+    """The connection went away under a batch in hand: it comes again."""
+
+
+class _Taken(msgspec.Struct):
+    """One message with its events; a message that could not be taken apart has its `bad` instead."""
+
+    message: AbstractIncomingMessage
+    bodies: list[bytes]
+    bad: list[amqp.Bad]
+
+    @property
+    def id(self) -> str:
+        return self.message.message_id or f"delivery {self.message.delivery_tag}"
+
+    @property
+    def suspect(self) -> bool:
+        count = self.message.headers.get("x-delivery-count", 0)
+        return isinstance(count, int) and count > SUSPECT
+
+
+# Accepts bodies elsewhere, where dying costs nobody else; see `headwater.intake.trial`.
+Trial = Callable[[Sequence[bytes]], Awaitable[Accepted]]
+
+
+class Receiver:
+    """Takes events from the queue into `intake`, until `stopped` is set.
+
+    Then it takes no more, finishes the batch in hand, and gives back what the database does not take at once.
+    """
+
+    def __init__(
+        self,
+        queues: amqp.Queues,
+        intake: Intake,
+        trial: Trial,
+        limits: Limits | None = None,
+        stopped: asyncio.Event | None = None,
+    ) -> None:
+        self._queues, self._intake, self._trial = queues, intake, trial
+        self._limits = limits or Limits()
+        self._stopped = stopped or asyncio.Event()
+        self._in_hand = 0
+        self.totals = Totals()
+
+    async def run(self, *, until_empty: bool = False) -> Totals:
+        """Until stopped, or until the queue is empty. Raises BrokerUnavailable only with `until_empty`: a daemon waits for its broker."""
+        backoff = amqp.Backoff()
+        while not self._stopped.is_set():
+            try:
+                async with amqp.connected(self._queues, "headwater receive") as connection:
+                    channel, queue = await amqp.opened(connection, self._queues, self._limits.prefetch)
+                    watch = await connection.channel()
+                    if await self._consume(channel, queue, watch, backoff, until_empty):
+                        break
+            except (BrokerUnavailable, Lost, *amqp.LOST) as error:
+                if until_empty and isinstance(error, BrokerUnavailable):
+                    raise
+                if not self._stopped.is_set():
+                    await self._pause(backoff, telemetry.BrokerAway, amqp.words(error))
+        return self.totals
+
+    async def _consume(
+        self,
+        channel: AbstractChannel,
+        queue: AbstractQueue,
+        watch: AbstractChannel,
+        backoff: amqp.Backoff,
+        until_empty: bool,
+    ) -> bool:
+        """Batches until told to stop (True) or the channel closes (raises Lost)."""
+        inbox: asyncio.Queue[AbstractIncomingMessage | None] = asyncio.Queue()
+        closed = asyncio.Event()
+
+        def ended(*_: object) -> None:
+            closed.set()
+            inbox.put_nowait(None)
+
+        def failed(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and task.exception():
+                inbox.put_nowait(None)
+
+        channel.close_callbacks.add(ended)
+        watch.close_callbacks.add(ended)  # a queue that was deleted under us closes this one only
+        settling: deque[asyncio.Task[None]] = deque()
+        beside = [
+            asyncio.create_task(self._wake_when_stopped(inbox)),
+            asyncio.create_task(self._watch(watch)),
+        ]
+        try:
+            tag = await queue.consume(inbox.put)
+            telemetry.say(telemetry.ReceiverReady(self._queues.events, self._limits.prefetch))
+            while True:
+                batch = await self._collect(inbox, until_empty)
+                if closed.is_set():
+                    raise Lost("the channel closed")
+                if batch:
+                    if len(settling) == _AT_ONCE:
+                        await settling.popleft()
+                        backoff.reset()
+                    before = settling[-1] if settling else None
+                    settling.append(asyncio.create_task(self._settle(channel, batch, closed, before)))
+                    settling[-1].add_done_callback(failed)
+                    continue
+                while settling:
+                    await settling.popleft()
+                if self._stopped.is_set() or (until_empty and await self._empty(channel, inbox)):
+                    await queue.cancel(tag)
+                    return True
+        finally:
+            channel.close_callbacks.discard(ended)
+            watch.close_callbacks.discard(ended)
+            for task in (*beside, *settling):
+                task.cancel()
+            await asyncio.gather(*beside, *settling, return_exceptions=True)
+
+    async def _wake_when_stopped(self, inbox: asyncio.Queue[AbstractIncomingMessage | None]) -> None:
+        await self._stopped.wait()
+        inbox.put_nowait(None)
+
+    async def _watch(self, channel: AbstractChannel) -> None:
+        """Measures the queues' lengths every few seconds; ends with the channel."""
+        while not channel.is_closed:
+            try:
+                waiting = await amqp.ready(channel, self._queues.events)
+                letters = await amqp.ready(channel, self._queues.dead_letters)
+            except amqp.LOST:
+                return  # the channel's closing says so to the receiver
+            telemetry.measure(telemetry.QueueLengths(waiting, letters, idle=not waiting and not self._in_hand))
+            await asyncio.sleep(_WATCH_SECONDS)
+
+    async def _empty(self, channel: AbstractChannel, inbox: asyncio.Queue[Any]) -> bool:
+        """Nothing waits, twice in a row: between the two, what was on its way has arrived."""
+        for _ in range(2):
+            if await amqp.ready(channel, self._queues.events) or not inbox.empty():
+                return False
+            await asyncio.sleep(0.1)
+        return inbox.empty()
+
+    async def _collect(self, inbox: asyncio.Queue[AbstractIncomingMessage | None], until_empty: bool) -> list[_Taken]:
+        """The next batch, closed by events, bytes or time; empty when told to stop, or when nothing comes with `until_empty`."""
+        if self._stopped.is_set():
+            return []
+        try:
+            first = await asyncio.wait_for(inbox.get(), 0.3 if until_empty else None)
+        except TimeoutError:
+            return []
+        batch: list[_Taken] = []
+        events = size = 0
+        ends = time.monotonic() + self._limits.wait_seconds
+        following: AbstractIncomingMessage | None = first
+        while following is not None:
+            batch.append(self._take(following))
+            events += len(batch[-1].bodies)
+            size += sum(map(len, batch[-1].bodies))
+            if events >= self._limits.events or size >= _BATCH_BYTES or len(batch) >= self._limits.prefetch:
+                break
+            try:
+                left = ends - time.monotonic()
+                following = inbox.get_nowait() if left <= 0 or not inbox.empty() else await _soon(inbox, left)
+            except (asyncio.QueueEmpty, TimeoutError):
+                break
+        return batch
+
+    def _take(self, message: AbstractIncomingMessage) -> _Taken:
+        taken = _Taken(message, [], [])
+        try:
+            taken.bodies, _ = messages.split(message.body, message.content_encoding, self._limits.message_bytes)
+        except HeadwaterError as error:
+            taken.bad.append(
+                amqp.Bad(message.body, error.code, error.message, taken.id, None, message.content_encoding)
+            )
+        return taken
+
+    async def _settle(
+        self, channel: AbstractChannel, batch: list[_Taken], closed: asyncio.Event, before: asyncio.Task[None] | None
+    ) -> None:
+        """Commit what can be accepted, bury what cannot, then, after the batch `before`, acknowledge all of it at once. Raises Lost."""
+        began = time.monotonic()
+        self._in_hand += 1
+        try:
+            accepted, duplicate, bad = await self._kept(batch, closed)
+            if bad:
+                await amqp.bury(channel, self._queues.dead_letters, bad)
+            if before is not None:
+                await asyncio.wait([before])
+                if before.cancelled() or before.exception():
+                    raise Lost("the batch before was not kept")
+            if closed.is_set():
+                raise Lost("the channel closed before the acknowledgement")
+            # In the order they were taken, so that one acknowledgement is all of theirs.
+            await batch[-1].message.ack(multiple=True)
+        finally:
+            self._in_hand -= 1
+        self.totals.messages += len(batch)
+        self.totals.accepted += accepted
+        self.totals.duplicate += duplicate
+        self.totals.dead_lettered += len(bad)
+        lag = _lag([taken.message for taken in batch])
+        telemetry.measure(telemetry.Received(len(batch), accepted, duplicate, time.monotonic() - began, lag))
+
+    async def _kept(self, batch: list[_Taken], closed: asyncio.Event) -> tuple[int, int, list[amqp.Bad]]:
+        """Events that were new, those that were known, and what can never be accepted; the rest is committed. Raises Lost."""
+        bad = [one for taken in batch for one in taken.bad]
+        accepted = duplicate = 0
+        for suspects in (False, True):
+            origins = [(t, i) for t in batch if t.suspect is suspects for i in range(len(t.bodies))]
+            if not origins:
+                continue
+            answer = await self._patiently([t.bodies[i] for t, i in origins], closed, self._trial if suspects else None)
+            duplicate += sum(receipt.duplicate for receipt in answer.receipts)
+            accepted += sum(not receipt.duplicate for receipt in answer.receipts)
+            for refused in answer.refused:
+                taken, index = origins[refused.index]
+                bad.append(amqp.Bad(taken.bodies[index], refused.code, refused.reason, taken.id, index))
+        return accepted, duplicate, bad
+
+    async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, trial: Trial | None) -> Accepted:
+        """What became of them; waits for as long as the database is away. Raises Lost when the broker or the patience ends first."""
+        backoff = amqp.Backoff()
+        while True:
+            try:
+                return await (trial(bodies) if trial else self._accepted(bodies))
+            except (DatabaseUnavailable, Overloaded) as error:
+                if closed.is_set() or self._stopped.is_set():
+                    raise Lost("nothing was kept of the batch in hand") from error
+                await self._pause(backoff, telemetry.DatabaseAway, error.message[:300], closed)
+
+    async def _accepted(self, bodies: Sequence[bytes]) -> Accepted:
+        """As `Intake.each`; an event that makes the code itself fail is found by halves and refused, so that it stops nobody else."""
+        try:
+            return await self._intake.each(bodies)
+        except HeadwaterError:
+            raise
+        except Exception as error:  # noqa: BLE001 - logged with its traceback, and the event goes to the dead letters
+            if len(bodies) == 1:
+                told = f"{type(error).__name__}: {error}"
+                telemetry.say(telemetry.EventRefused("", told), error)
+                return Accepted([], [Refused(0, told, _UNEXPECTED)])
+        half = len(bodies) // 2
+        left, right = await self._accepted(bodies[:half]), await self._accepted(bodies[half:])
+        moved = [Refused(one.index + half, one.reason, one.code) for one in right.refused]
+        return Accepted(left.receipts + right.receipts, left.refused + moved)
+
+    async def _pause(
+        self,
+        backoff: amqp.Backoff,
+        event: type[telemetry.BrokerAway | telemetry.DatabaseAway],
+        error: str,
+        closed: asyncio.Event | None = None,
+    ) -> None:
+        """Waits its turn, or until told to stop; what is waited for is logged."""
+        wait = backoff.seconds()
+        telemetry.say(event(error, round(wait, 3)))
+        waiting = [asyncio.create_task(one.wait()) for one in (self._stopped, closed) if one is not None]
+        await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+
+
+async def _soon(inbox: asyncio.Queue[AbstractIncomingMessage | None], seconds: float) -> AbstractIncomingMessage | None:
+    return await asyncio.wait_for(inbox.get(), seconds)
+
+
+def _lag(taken: Sequence[AbstractIncomingMessage]) -> float | None:
+    """Age of the oldest, in seconds; a message without a timestamp says nothing. AMQP's timestamps are whole seconds."""
+    times = [message.timestamp for message in taken if message.timestamp is not None]
+    return max(0.0, (dt.datetime.now(dt.UTC) - min(times)).total_seconds()) if times else None
