@@ -20,6 +20,7 @@ class Collector:
         self.requests: list[tuple[str, dict[str, str], list[dict[str, Any]]]] = []
         self.connections = 0
         self.answer: Callable[[str, list[dict[str, Any]]], Answer] = lambda _path, _events: (204, b"")
+        self.headers: dict[str, str] = {}  # of every reply
         self._server: ThreadingHTTPServer | None = None
         self._open: list[Any] = []
         self.port = 0
@@ -52,6 +53,8 @@ class Collector:
                     collector.events.extend(events)
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(reply)))
+                for name, value in collector.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(reply)
 

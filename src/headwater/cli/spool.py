@@ -144,15 +144,22 @@ def rejected(
         count = sum(_put_back(folder) for _, folder in _folders(to))
         output.line(f"{count:,} events wait to be sent again.")
         return
+    from datetime import UTC, datetime
+
     import msgspec
 
     from headwater.client import backlog
 
     found = [
-        {"destination": name, "at": at, "reason": reason, "event": msgspec.json.decode(event)}
+        {
+            "destination": name,
+            "at": datetime.fromtimestamp(each.refused_at, UTC).isoformat(),
+            "reason": each.reason,
+            "event": msgspec.json.decode(each.event),
+        }
         for name, folder in _folders(to)
         for path in backlog.rejected(folder)
-        for at, reason, event in _refused(path)
+        for each in backlog.refused(path)
     ]
     found.sort(key=lambda each: str(each["at"]), reverse=True)
     if json:
@@ -249,26 +256,6 @@ def _say(row: dict[str, Any]) -> None:
     output.line(f"{row['destination']}: {', '.join(parts)}" + (f" ({row['error']})" if row["error"] else ""))
 
 
-def _refused(path: Path) -> Iterator[tuple[str, str, bytes]]:
-    """When, why, and the event as it was, of each line; one that was torn or changed by hand is left out."""
-    from datetime import UTC, datetime
-
-    import msgspec
-
-    class Line(msgspec.Struct):
-        reason: str
-        refused_at: float
-        event: msgspec.Raw
-
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                told = msgspec.json.decode(line, type=Line)
-            except ValueError:
-                continue
-            yield datetime.fromtimestamp(told.refused_at, UTC).isoformat(), told.reason, bytes(told.event)
-
-
 def _named(event: Any) -> tuple[str, str]:
     about = event if isinstance(event, dict) else {}
     job = about.get("job") or about.get("dataset") or {}
@@ -286,8 +273,8 @@ def _put_back(folder: Path) -> int:
         aside = path if path.name.endswith(".again") else path.rename(path.with_name(path.name + ".again"))
         kept = Spool(folder)
         try:
-            for _, _, event in _refused(aside):
-                kept.append(event)
+            for each in backlog.refused(aside):
+                kept.append(bytes(each.event))
                 count += 1
         finally:
             kept.close()

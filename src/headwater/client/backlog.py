@@ -3,6 +3,7 @@
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -50,7 +51,7 @@ def waiting(folder: Path) -> Waiting:
         size += length
         with contextlib.suppress(ValueError):
             oldest = max(oldest, time.time() - int(path.name.partition("-")[0]) / 1e9)
-    return Waiting(events, size, left, round(oldest, 1), tuple(sorted(holders)))
+    return Waiting(events, size, left, round(oldest, 3), tuple(sorted(holders)))
 
 
 def total(destination: Destination) -> Waiting:
@@ -77,6 +78,24 @@ def nobodys(destination: Destination) -> list[Path]:
 def rejected(folder: Path) -> list[Path]:
     """The files of events that a server refused for good: the present one, the one before it, and those that are being put back."""
     return sorted(path for path in folder.glob(f"{REJECTED}*") if path.stat().st_size)
+
+
+class Refused(msgspec.Struct):
+    """One event a server did not want, with its reason and when (seconds since 1970)."""
+
+    reason: str
+    refused_at: float
+    event: msgspec.Raw
+
+
+def refused(path: Path) -> Iterator[Refused]:
+    """The lines of a file of refused events; one that was torn or changed by hand is left out."""
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                yield msgspec.json.decode(line, type=Refused)
+            except ValueError:
+                continue
 
 
 def _count(fd: int) -> tuple[int, int]:

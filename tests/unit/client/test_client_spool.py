@@ -3,13 +3,16 @@
 import multiprocessing
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.client.spool import Spool
+from headwater.client import spool as spools
+from headwater.client.backlog import waiting
+from headwater.client.spool import Full, Spool
 
 records = st.lists(st.binary(min_size=1, max_size=80).map(lambda b: b.replace(b"\n", b" ")), min_size=1, max_size=30)
 
@@ -161,3 +164,167 @@ def test_kill_9_loses_nothing_that_was_appended(tmp_path: Path) -> None:
     assert drain(heir) == [b"%d" % number for number in range(100)]
     ours.close()
     theirs.close()
+
+
+@given(
+    given_records=records,
+    zeros=st.integers(0, 200),
+    damage=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), max_size=6),
+    cut=st.integers(0, 300),
+)
+@settings(deadline=None, max_examples=100)
+def test_damage_anywhere_costs_only_what_it_hit(
+    given_records: list[bytes], zeros: int, damage: list[tuple[int, int]], cut: int
+) -> None:
+    """Bytes flipped, the tail torn and followed by zeros, as a power cut leaves it: what comes out was put in, untouched lines all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        spool = Spool(Path(folder))
+        for record in given_records:
+            spool.append(record)
+        spool.close()
+        (path,) = segments(Path(folder))
+        content = bytearray(path.read_bytes())
+        whole = len(content)
+        content = content[: max(21, whole - cut)] + bytes(zeros)
+        hit = {at for at, _ in damage if 21 <= at < len(content)}
+        for at, value in damage:
+            if at in hit:
+                content[at] = value
+        path.write_bytes(content)
+        expected, at = [], 21
+        previous_touched = False
+        for record in given_records:
+            end = at + 9 + len(record) + 1
+            touched = end > whole - cut or any(at <= place < end for place in hit)
+            # A line loses its neighbour when the newline between them is hit.
+            if not touched and not (previous_touched and content[at - 1 : at] != b"\n"):
+                expected.append(record)
+            previous_touched = touched
+            at = end
+        heir = Spool(Path(folder))
+        heir.claim()
+        found = drain(heir)
+        heir.close()
+        remaining = iter(found)
+        assert all(any(each == record for each in remaining) for record in expected), (found, expected)
+        assert set(found) <= set(given_records)
+
+
+def _append_until_killed(folder: str, said: str, number: int) -> None:
+    spool = Spool(Path(folder), segment_bytes=20_000)
+    out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for count in range(1_000_000):
+        spool.append(b"%d-%d " % (number, count) + b"x" * (count % 700))
+        os.write(out, b"%d\n" % count)
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_kill_9_in_the_middle_of_appending(tmp_path: Path, round_: int) -> None:
+    """Three writers killed at any moment: every record whose append returned is there once, in order; at most one each besides."""
+    context = multiprocessing.get_context("spawn")
+    writers = [
+        context.Process(target=_append_until_killed, args=(str(tmp_path / "spool"), str(tmp_path / str(n)), n))
+        for n in range(3)
+    ]
+    for writer in writers:
+        writer.start()
+    while not all((tmp_path / str(n)).exists() and (tmp_path / str(n)).stat().st_size > 2000 for n in range(3)):
+        time.sleep(0.003)
+    time.sleep(0.01 * round_)
+    for writer in writers:
+        writer.kill()
+        writer.join()
+    heir = Spool(tmp_path / "spool")
+    found = []
+    while heir.claim():
+        found += drain(heir, 50)
+    assert segments(tmp_path / "spool") == []
+    for number in range(3):
+        told = [int(line) for line in (tmp_path / str(number)).read_bytes().splitlines()]
+        kept = [int(each.split(b" ")[0].split(b"-")[1]) for each in found if each.startswith(b"%d-" % number)]
+        assert kept[: len(told)] == told
+        assert len(kept) - len(told) in {0, 1}
+
+
+def test_new_events_are_refused_at_the_cap_if_that_is_the_policy(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spools, "_FULL_SECONDS", 0.0)
+    spool = Spool(tmp_path, segment_bytes=2000, cap_bytes=8000, full="drop-newest")
+    kept = 0
+    for number in range(400):
+        try:
+            spool.append(b"%06d" % number * 8)
+            kept += 1
+        except Full:
+            assert number >= kept
+    assert 50 < kept < 400
+    assert spool.dropped == 400 - kept
+    assert len(caplog.records) == 1
+    batch = spool.take(40, backlog=False)
+    assert batch is not None
+    spool.done(batch)
+    assert drain(spool, 50) == [b"%06d" % number * 8 for number in range(len(batch.records), kept)]
+    spool.append(b"there is room again")
+    assert drain(spool) == [b"there is room again"]
+
+
+def test_processes_that_each_leave_little_respect_the_cap_too(tmp_path: Path) -> None:
+    for number in range(40):
+        spool = Spool(tmp_path, segment_bytes=2000, cap_bytes=8000)
+        spool.append(b"%04d" % number * 250)
+        spool.close()
+    assert sum(path.stat().st_size for path in segments(tmp_path)) <= 8000
+    heir = Spool(tmp_path)
+    assert heir.claim()
+    assert drain(heir)[-1] == b"0039" * 250
+
+
+@pytest.mark.parametrize("policy", ["interval", "always"])
+def test_fsync_reaches_the_disk_as_the_policy_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(spools, "to_disk", lambda fd: synced.append(os.fstat(fd).st_size))
+    monkeypatch.setattr("headwater.client.durability._SECONDS", 0.02)
+    spool = Spool(tmp_path, fsync=policy)
+    for number in range(5):
+        spool.append(b"%d" % number)
+    deadline = time.monotonic() + 5
+    while (not synced or synced[-1] != 21 + 5 * 11) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert synced[-1] == 21 + 5 * 11
+    assert len(synced) == 5 if policy == "always" else len(synced) <= 5
+    spool.append(b"last")
+    spool.close()
+    assert synced[-1] == 21 + 5 * 11 + 14
+
+
+def test_an_emptied_segment_does_not_keep_an_old_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name says how long its events have waited."""
+    spool = Spool(tmp_path)
+    spool.append(b"one")
+    drain(spool)
+    (first,) = segments(tmp_path)
+    monkeypatch.setattr(spools, "_STALE_SECONDS", 0.0)
+    spool.append(b"two")
+    drain(spool)
+    assert segments(tmp_path) == []
+    spool.append(b"three")
+    assert segments(tmp_path) != [first]
+    spool.close()
+
+
+def test_what_waits_is_counted_while_it_is_held(tmp_path: Path) -> None:
+    living, dead = Spool(tmp_path), Spool(tmp_path)
+    for number in range(5):
+        living.append(b"%d" % number)
+    dead.append(b"left behind")
+    dead.close()
+    found = waiting(tmp_path)
+    assert (found.events, found.left, found.bytes) == (6, 1, 5 * 11 + 21)
+    assert 0 <= found.oldest_seconds < 30
+    assert found.holders in {(os.getpid(),), ()}, "where /proc/locks does not tell, nobody is named"
+    assert drain(living) == [b"%d" % number for number in range(5)]
+    living.close()
+    assert (waiting(tmp_path).events, waiting(tmp_path / "none").events) == (1, 0)
