@@ -70,7 +70,10 @@ def _one(source: Source, raw: bool, progress: Progress | None) -> Fingerprint:
 
 
 def _walk(root: bytes) -> list[tuple[bytes, int, int]]:
-    """Relative names, sizes and times of the last change of the files below, sorted. Links are followed, but not into a folder that this one is in."""
+    """Relative names, sizes and times of the last change of the files below, sorted.
+
+    Links are followed, but not into a folder that this one is in.
+    """
 
     def below(folder: bytes, prefix: bytes, inside: frozenset[tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
         try:
