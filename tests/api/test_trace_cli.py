@@ -1,7 +1,8 @@
-"""`headwater trace`, against the application itself."""
+"""`headwater trace`, against the application itself; and docs/howto/trace.md, which shows what it answers for a case."""
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from headwater.cli.program import program
 from headwater.client import ask as asking
 from headwater.client.fingerprint import fingerprint
 from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
+
+PAGE = Path(__file__).parents[2] / "docs/howto/trace.md"
 
 
 @pytest.fixture
@@ -210,3 +213,24 @@ def test_names_cannot_drive_the_terminal(client: Any, headwater: Any) -> None:
     for words in (["--details"], ["--format", "mermaid"]):
         found = headwater("trace", RUN.format(1), *words).output
         assert all(char.isprintable() or char == "\n" for char in found)
+
+
+def block(name: str) -> str:
+    found = re.search(rf"<!-- generated: {name} -->\n```\w*\n(.*?)```\n", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def test_the_tree_of_the_page(client: Any, headwater: Any) -> None:
+    tell(client, "flow")
+    assert block("tree") == headwater("trace", ITEM.format(11)).output
+
+
+def test_the_flow_diagram_of_the_page(client: Any, headwater: Any) -> None:
+    tell(client, "flow")
+    assert block("mermaid") == headwater("trace", ITEM.format(41), "--up", "--format", "mermaid").output
+
+
+def test_the_wide_diagram_of_the_page(client: Any, headwater: Any) -> None:
+    send(client, wide(400))
+    assert block("wide") == headwater("trace", RUN.format(0), "--format", "mermaid").output

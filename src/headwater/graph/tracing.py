@@ -45,7 +45,7 @@ class Arrow(msgspec.Struct, frozen=True, order=True):
 
 
 class Picture(msgspec.Struct):
-    """Nodes by id, the farthest upstream first; roots are those that stand for the roots of the answer."""
+    """Nodes by id, those that nothing is above first, and every one after all that is above it; roots stand for the roots of the answer."""
 
     nodes: dict[str, Drawn]
     arrows: list[Arrow]
@@ -117,6 +117,9 @@ class _Drawing:
         """Nodes are alike when they are of one kind, and so is all above and all below them."""
         above, below = self._neighbours()
         order = _order(self.nodes, above, below)
+        level: dict[str, int] = {}
+        for id_ in order:
+            level[id_] = 1 + max((level.get(parent, 0) for parent in above[id_]), default=0)
         first = {id_: self._likeness(id_, by_name) for id_ in order}
         up, down = _shades(order, first, above), _shades(reversed(order), first, below)
         alike: dict[tuple[int, int], list[str]] = defaultdict(list)
@@ -140,14 +143,36 @@ class _Drawing:
                 rest = self._rest(members, members[len(kept) :])
                 drawn[rest.id] = rest
                 stands_for |= dict.fromkeys(rest.members, rest.id)
+        nodes = self._placed(drawn, stands_for, above, level)
         return Picture(
-            {
-                one.id: one
-                for one in sorted(drawn.values(), key=lambda d: (d.depth, d.count > 1, _natural(d.label), d.id))
-            },
+            nodes,
             sorted({Arrow(stands_for[a.parent], stands_for[a.child], a.refused) for a in self.arrows}),
-            [id_ for id_, one in drawn.items() if one.root],
+            [id_ for id_, one in nodes.items() if one.root],
         )
+
+    def _placed(
+        self, drawn: dict[str, Drawn], stands_for: dict[str, str], above: dict[str, set[str]], level: dict[str, int]
+    ) -> dict[str, Drawn]:
+        """In the order of their parents, so that few arrows cross. What is alike is equally far from the farthest source."""
+        rows: dict[int, list[Drawn]] = defaultdict(list)
+        for one in drawn.values():
+            rows[level[_one_of(one)]].append(one)
+        placed: dict[str, Drawn] = {}
+        places: dict[str, int] = {}
+        for _, row in sorted(rows.items()):
+            keys = {
+                one.id: (
+                    one.count > 1,
+                    min((places.get(stands_for[parent], 0) for parent in above[_one_of(one)]), default=0),
+                    _natural(one.label),
+                    one.id,
+                )
+                for one in row
+            }
+            for one in sorted(row, key=lambda one: keys[one.id]):
+                places[one.id] = len(placed)
+                placed[one.id] = one
+        return placed
 
     def _likeness(self, id_: str, by_name: bool) -> object:
         node = self.nodes[id_]
@@ -174,6 +199,10 @@ class _Drawing:
         depth = min((self.nodes[id_]["depth"] for id_ in members), key=abs)
         root = any(id_ in self.roots for id_ in members)
         return Drawn(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
+
+
+def _one_of(one: Drawn) -> str:
+    return one.members[0] if one.members else one.id
 
 
 def _order(nodes: Collection[str], above: Mapping[str, set[str]], below: Mapping[str, set[str]]) -> list[str]:
