@@ -9,10 +9,12 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from meter_export import REGISTER
 from places import Held, Index, Places, read_register
 
 import headwater
@@ -53,19 +55,22 @@ class Import:
 
     def _run(self, run: str) -> Imported:
         done, index = Imported(), Index.load(self.places.data / "items.json")
-        register_item = self._download("register", self.places.outgoing / "delivery_points.csv")
-        register = read_register(self.places.inbox / "delivery_points.csv")
-        self._weather(index)
+        register_item, register = (
+            self._download("register", self.places.outgoing / REGISTER),
+            self.places.inbox / REGISTER,
+        )
+        weather, reports = self._download("weather", self.weather_source), self.places.inbox / self.weather_source.name
+        files = index.of("files")
+        self._anew(files, weather, reports, partial(self._weather, reports, weather, index))
         meters: set[str] = set()
         for source in sorted(self.places.outgoing.glob("readings_*.csv.gz")):
-            item = self._download("readings", source)
-            if self._split(self.places.inbox / source.name, item, index, run, meters):
-                done.split.append(source.name)
-            else:
-                done.skipped.append(source.name)
+            item, file = self._download("readings", source), self.places.inbox / source.name
+            new = self._anew(files, item, file, partial(self._split, file, item, index, meters))
+            (done.split if new else done.skipped).append(source.name)
         if meters:
-            names = register[register["meter_id"].isin(meters)]["delivery_point"].unique()
-            affected = register[register["delivery_point"].isin(names)]
+            known = read_register(register)
+            names = known[known["meter_id"].isin(meters)]["delivery_point"].unique()
+            affected = known[known["delivery_point"].isin(names)]
             self._sum(affected, register_item, index, run)
             self._forecast(affected, index, run)
             done.published = self._load(sorted(names), index)
@@ -82,15 +87,24 @@ class Import:
         target = self.places.inbox / source.name
         with self._step(f"download-{what}") as step:
             step.input(source, fingerprint=True)
-            partial = target.with_name(f".{target.name}.partial")
-            shutil.copyfile(source, partial)
-            partial.replace(target)
+            arriving = target.with_name(f".{target.name}.partial")
+            shutil.copyfile(source, arriving)
+            arriving.replace(target)
             return step.output(target, fingerprint=True)
 
-    def _split(self, file: Path, item: Item, index: Index, run: str, meters: set[str]) -> bool:
+    def _anew(self, held: dict[str, Held], item: Item, file: Path, work: Callable[[bool], bool]) -> bool:
+        """Do the work unless its content was imported before; whether it was done. What was imported elsewhere (the data folder is another,
+        or its import ended halfway) is imported here too, which is on record as forced.
+        """
+        if not work(file.name in self.forced) and (item.fingerprint in held or not work(True)):
+            return False
+        held[str(item.fingerprint)] = Held(item, file)
+        return True
+
+    def _split(self, file: Path, item: Item, index: Index, meters: set[str], force: bool) -> bool:
         """The file's time series, one item each. False when its content was imported before."""
-        with self._step("split") as step:
-            if self._known(step, item, file, index, forced=file.name in self.forced):
+        with self._step("split", force=force) as step:
+            if step.once(item):
                 return False
             import series
 
@@ -101,31 +115,21 @@ class Import:
             step.detail("series", len(made))
         return True
 
-    def _known(self, step: Any, item: Item, file: Path, index: Index, *, forced: bool = False) -> bool:
-        """Whether there is nothing to do: the content has been imported, and what was made of it is here."""
-        held = index.of(f"imported by {step.name}")
-        known = step.once(item, force=forced) is not None
-        if known and item.fingerprint in held:
-            return True
-        if known:  # imported, but into a folder that is no more: made again, and on record as forced
-            step.once(item, force=True)
-        held[str(item.fingerprint)] = Held(item, file)
-        return False
-
-    def _weather(self, index: Index) -> None:
-        """Stations' reports by the hour, one item a station; read again only when the provider's file has changed."""
-        item, file = self._download("weather", self.weather_source), self.places.inbox / self.weather_source.name
-        with self._step("hourly-weather") as step:
-            if self._known(step, item, file, index):
-                return
+    def _weather(self, file: Path, item: Item, index: Index, force: bool) -> bool:
+        """Stations' reports by the hour, one item a station. False when the provider's file was imported before."""
+        with self._step("hourly-weather", force=force) as step:
+            if step.once(item):
+                return False
             from station_weather import hourly
 
             for station, rows in hourly(file).groupby("station"):
                 target = self.places.weather / f"station={station}" / "hourly.parquet"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # An instant without its zone: the session's is UTC.
-                rows.drop(columns="station").assign(hour=rows["hour"].dt.tz_localize(None).astype("datetime64[us]")).to_parquet(target)
+                hours = rows["hour"].dt.tz_localize(None).astype("datetime64[us]")
+                rows.drop(columns="station").assign(hour=hours).to_parquet(target)
                 index.of("weather")[str(station)] = Held(step.output(target, fingerprint=True), target)
+        return True
 
     def _sum(self, register: pd.DataFrame, register_item: Item, index: Index, run: str) -> None:
         import points
@@ -150,9 +154,7 @@ class Import:
             paths = [str(held[point].path) for point in stations]
             folder = self.places.forecasts / f"import={run}"
             with self.session() as spark:
-                made = forecasting.forecast(
-                    spark, paths, self.places.points, register, self.places.weather, folder
-                )
+                made = forecasting.forecast(spark, paths, self.places.points, register, self.places.weather, folder)
             for point, station in stations.items():
                 with self._step("forecast", inputs=[held[point].item, weather[station].item]) as step:
                     index.of("forecasts")[point] = Held(step.output(made[point]), made[point])
@@ -166,8 +168,8 @@ class Import:
                 rows = pd.read_parquet(one.path).sort_values("quarter", ignore_index=True)
                 target = self.places.warehouse / f"delivery_point={point}" / "forecast.parquet"
                 target.parent.mkdir(parents=True, exist_ok=True)
-                partial = target.with_name(f".{target.name}.partial")
-                rows.assign(item=one.item.id).to_parquet(partial, index=False)
-                partial.replace(target)
+                writing = target.with_name(f".{target.name}.partial")
+                rows.assign(item=one.item.id).to_parquet(writing, index=False)
+                writing.replace(target)
                 published[point] = Held(step.output(target, fingerprint=True), target)
         return {point: str(published[point].item) for point in names}

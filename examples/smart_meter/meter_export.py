@@ -119,7 +119,9 @@ class Curves:
         season = 2 * np.pi * (np.asarray(moments.dayofyear) - 172) / 365
         # Hours of light at 40.7° north, and where the sun stands in them.
         half = (12.1 + 2.9 * np.cos(season)) / 2
-        self._sun = np.clip(np.cos((self._hour - 12.5) / half * np.pi / 2), 0, None) * (np.abs(self._hour - 12.5) < half)
+        self._sun = np.clip(np.cos((self._hour - 12.5) / half * np.pi / 2), 0, None) * (
+            np.abs(self._hour - 12.5) < half
+        )
         self._dark = 1 + 0.25 * (1 - np.cos(season)) / 2
         self._spell = {
             "household": _bumps(self._hour, (7.2, 1.1, 1.0), (12.4, 1.2, 0.6), (19.3, 2.2, 1.7)) + 0.45,

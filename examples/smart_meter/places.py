@@ -78,7 +78,9 @@ class Index:
     def save(self) -> None:
         """Whole or not at all."""
         told = {
-            kind: {key: {"item": json.loads(one.item.to_json()), "path": str(one.path)} for key, one in sorted(own.items())}
+            kind: {
+                key: {"item": json.loads(one.item.to_json()), "path": str(one.path)} for key, one in sorted(own.items())
+            }
             for kind, own in sorted(self.held.items())
         }
         partial = self.file.with_suffix(".partial")

@@ -126,7 +126,9 @@ def test_the_second_import_finds_nothing_to_do(flow: Flow, truth: dict[str, Trut
     assert set(flow.told["first"]["published"]) == truth["first"].points(*READINGS)
     assert flow.told["again"] == {"split": [], "skipped": READINGS, "series": 0, "points": 0, "published": {}}
     for name in (READINGS[1], READINGS[2]):
-        told = flow.get("/api/v2/imports", fingerprint=truth["first"].fingerprints[name], namespace="smart-meter", job="split")
+        told = flow.get(
+            "/api/v2/imports", fingerprint=truth["first"].fingerprints[name], namespace="smart-meter", job="split"
+        )
         assert [(run["state"], run["forced"]) for run in told["runs"]] == [("COMPLETED", False)], "it was imported once"
 
 
@@ -189,7 +191,10 @@ def test_a_published_file_leads_to_its_forecast(flow: Flow, truth: dict[str, Tru
 def test_a_file_leads_down_to_every_forecast_made_of_it(flow: Flow, truth: dict[str, Truth]) -> None:
     wrong = READINGS[FAULTY_FILE - 1]
     answer = flow.get(
-        f"/api/v2/correlation/{truth['first'].fingerprints[wrong]}", direction="descendants", depth="all", max_nodes=10_000
+        f"/api/v2/correlation/{truth['first'].fingerprints[wrong]}",
+        direction="descendants",
+        depth="all",
+        max_nodes=10_000,
     )
     below = {node["id"] for node in answer["nodes"]}
     fed = {item for point, item in flow.told["first"]["published"].items() if point in truth["first"].points(wrong)}
@@ -241,7 +246,9 @@ def stages_of(flow: Flow, stages: tuple[str, ...]) -> Counter[tuple[str, str, in
     inside = {run for _, run in imports}
     while more := {run["id"] for run in runs if run["parent"] and run["parent"]["run_id"] in inside} - inside:
         inside |= more
-    return Counter((short(run["job"]), run["effective_state"], *ends(flow, run["id"])) for run in runs if run["id"] in inside)
+    return Counter(
+        (short(run["job"]), run["effective_state"], *ends(flow, run["id"])) for run in runs if run["id"] in inside
+    )
 
 
 def ends(flow: Flow, run: str) -> tuple[int, int]:

@@ -78,7 +78,11 @@ def test_a_corrected_file_is_the_file_without_fault_and_gaps(delivered: Path, tm
         known[meter, moment].append(float(value))
     wrong = {row[0] for row in before if row[2] and float(row[2]) not in known[row[0], row[1]]}
     assert len(wrong) == 1
-    fault = [(float(row[2]), known[row[0], row[1]][0]) for row in before if row[0] in wrong and row[1] >= "2013-11-06 00:00" and row[2]]
+    fault = [
+        (float(row[2]), known[row[0], row[1]][0])
+        for row in before
+        if row[0] in wrong and row[1] >= "2013-11-06 00:00" and row[2]
+    ]
     assert all(told == pytest.approx(10 * true) for told, true in fault)
     assert len(fault) > 100
 

@@ -12,6 +12,11 @@ import pytest
 pytestmark = pytest.mark.spark
 
 
+def at(*moment: int) -> dt.datetime:
+    """As Spark has it: an instant of UTC without its zone."""
+    return dt.datetime(*moment)  # type: ignore[arg-type]  # noqa: DTZ001
+
+
 def test_lines_become_instants_and_whole_watt_hours(spark: Any, tmp_path: Path) -> None:
     import series
 
@@ -44,7 +49,7 @@ def test_a_changed_header_stops_the_import(spark: Any, tmp_path: Path) -> None:
 def test_meters_add_up_with_their_signs(spark: Any, tmp_path: Path) -> None:
     import points
 
-    first, second = dt.datetime(2013, 7, 1, 12), dt.datetime(2013, 7, 1, 12, 15)
+    first, second = at(2013, 7, 1, 12), at(2013, 7, 1, 12, 15)
     rows = [("main", first, 500), ("main", second, 600), ("plant", first, 800), ("other", first, 70)]
     spark.createDataFrame(rows, "meter STRING, quarter TIMESTAMP, wh INT").write.partitionBy("meter").parquet(
         str(tmp_path / "series")
@@ -71,7 +76,13 @@ def test_the_forecast_is_last_weeks_put_right_for_the_temperature() -> None:
     load = 100 + 5 * np.maximum(0, 16 - celsius)
     wanted = np.arange(len(quarters)) >= 42 * 96
     rows = pd.DataFrame(
-        {"delivery_point": "P1", "quarter": quarters, "wh": np.where(wanted, np.nan, load), "wanted": wanted, "temperature_c": celsius}
+        {
+            "delivery_point": "P1",
+            "quarter": quarters,
+            "wh": np.where(wanted, np.nan, load),
+            "wanted": wanted,
+            "temperature_c": celsius,
+        }
     )
     made = forecast_point(rows.sample(frac=1, random_state=1))
     assert len(made) == 96
@@ -80,7 +91,9 @@ def test_the_forecast_is_last_weeks_put_right_for_the_temperature() -> None:
     assert made["tested_mae_wh"].iloc[0] == pytest.approx(0, abs=0.01)
     assert made["last_week_mae_wh"].iloc[0] > 5
     rows["temperature_c"] = np.nan
-    assert (forecast_point(rows)["forecast_wh"] == forecast_point(rows)["base_wh"]).all(), "without weather the base stands"
+    assert (forecast_point(rows)["forecast_wh"] == forecast_point(rows)["base_wh"]).all(), (
+        "without weather the base stands"
+    )
 
 
 def test_the_day_after_the_last_reading_is_forecast_with_its_weather(spark: Any) -> None:
@@ -88,19 +101,19 @@ def test_the_day_after_the_last_reading_is_forecast_with_its_weather(spark: Any)
 
     # The last reading is on 9 March; the day after has 23 hours in New York.
     points = spark.createDataFrame(
-        [("P1", dt.datetime(2013, 3, 10, 4, 30), 50, True), ("P1", dt.datetime(2013, 3, 10, 4, 45), 60, False)],
+        [("P1", at(2013, 3, 10, 4, 30), 50, True), ("P1", at(2013, 3, 10, 4, 45), 60, False)],
         "delivery_point STRING, quarter TIMESTAMP, wh BIGINT, complete BOOLEAN",
     )
     stations = spark.createDataFrame([("P1", "EWR")], "delivery_point STRING, station STRING")
     weather = spark.createDataFrame(
-        [("EWR", dt.datetime(2013, 3, 10, 4), 3.5), ("EWR", dt.datetime(2013, 3, 10, 5), 2.5), ("JFK", dt.datetime(2013, 3, 10, 5), 9.9)],
+        [("EWR", at(2013, 3, 10, 4), 3.5), ("EWR", at(2013, 3, 10, 5), 2.5), ("JFK", at(2013, 3, 10, 5), 9.9)],
         "station STRING, hour TIMESTAMP, temperature_c DOUBLE",
     )  # fmt: skip
     rows = with_weather(points, stations, weather).orderBy("quarter").collect()
     history, day = rows[:2], rows[2:]
     assert [(r["wh"], r["wanted"], r["temperature_c"]) for r in history] == [(50, False, 3.5), (None, False, 3.5)]
     assert len(day) == 23 * 4
-    assert (day[0]["quarter"], day[-1]["quarter"]) == (dt.datetime(2013, 3, 10, 5), dt.datetime(2013, 3, 11, 3, 45))
+    assert (day[0]["quarter"], day[-1]["quarter"]) == (at(2013, 3, 10, 5), at(2013, 3, 11, 3, 45))
     assert [r["temperature_c"] for r in day[:5]] == [2.5, 2.5, 2.5, 2.5, None]
     assert all(r["wanted"] and r["wh"] is None for r in day)
 
