@@ -9,7 +9,6 @@ pytest_plugins = [
     "tests.fixtures.servers",
     "tests.fixtures.identity",
     "tests.fixtures.processes",
-    "tests.fixtures.rabbitmq",
     "tests.fixtures.people",
     "tests.fixtures.served",
     "tests.fixtures.rabbitmq",

@@ -76,7 +76,7 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
                 "Messages that wait in RabbitMQ, and letters nobody has dealt with.",
                 [
                     ("max(headwater_queue_messages{%})", "waiting"),
-                    ("max(headwater_dead_letters{%})", "dead letters"),
+                    ("max(headwater_dead_letter_queue_messages{%})", "dead letters"),
                 ],
             ),
             (
@@ -91,25 +91,31 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
         "Receivers",
         [
             (
-                "Messages",
+                "Taken from the queue",
                 "ops",
-                "Taken from the broker, and acknowledged to it after the commit.",
+                "Messages acknowledged to the broker after their commit, and the events in them.",
                 [
-                    ("sum(rate(headwater_receive_messages_total{%}[$__rate_interval]))", "taken"),
-                    ("sum(rate(headwater_receive_acknowledged_total{%}[$__rate_interval]))", "acknowledged"),
+                    ("sum(rate(headwater_receive_messages_total{%}[$__rate_interval]))", "messages"),
+                    ("sum by (outcome) (rate(headwater_receive_events_total{%}[$__rate_interval]))", "events {{outcome}}"),
                 ],
+            ),
+            (
+                "Batch",
+                "s",
+                "From a full batch to its acknowledgement; an outage of the database shows here.",
+                [("histogram_quantile(0.99, sum by (le) (rate(headwater_receive_batch_seconds_bucket{%}[$__rate_interval])))", "99 of 100")],
             ),
             (
                 "Dead-lettered",
                 "ops",
                 "Events a second that can never be accepted, by reason.",
-                [("sum by (code) (rate(headwater_dead_lettered_total{%}[$__rate_interval]))", "{{code}}")],
+                [("sum by (code) (rate(headwater_dead_letters_total{%}[$__rate_interval]))", "{{code}}")],
             ),
             (
-                "Reconciliation",
+                "Last reconciliation",
                 "short",
-                "What the reconciliations of the last day did with the letters.",
-                [("sum by (outcome) (increase(headwater_reconciled_total{%}[1d]))", "{{outcome}}")],
+                "What the last reconciliation did with the letters.",
+                [("max by (outcome) (headwater_reconciliation_letters{%})", "{{outcome}}")],
             ),
         ],
     ),
@@ -119,14 +125,23 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
             (
                 "Backlog",
                 "short",
-                "Events of the log a listener has not been told of.",
-                [("max by (listener) (headwater_listener_backlog{%})", "{{listener}}")],
+                "Events of the log a listener has not been told of (counted up to 10,000).",
+                [("max by (listener) (headwater_listener_backlog_events{%})", "{{listener}}")],
             ),
             (
-                "Delivered and refused",
+                "Behind by",
+                "s",
+                "How long the oldest event that waits for a listener has been in the log.",
+                [("max by (listener) (headwater_listener_lag_seconds{%})", "{{listener}}")],
+            ),
+            (
+                "Delivered, refused, failed",
                 "ops",
-                "Events a second.",
-                [("sum by (listener, outcome) (rate(headwater_listener_events_total{%}[$__rate_interval]))", "{{listener}} {{outcome}}")],
+                "Events a second, and deliveries that failed and are made again.",
+                [
+                    ("sum by (listener, outcome) (rate(headwater_listener_events_total{%}[$__rate_interval]))", "{{listener}} {{outcome}}"),
+                    ("sum by (listener) (rate(headwater_listener_failures_total{%}[$__rate_interval]))", "{{listener}} failed"),
+                ],
             ),
         ],
     ),
@@ -203,7 +218,7 @@ def dashboard() -> dict[str, Any]:
                 {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"},
                 {
                     "name": "instance", "label": "Instance", "type": "query", "datasource": SOURCE, "multi": True, "includeAll": True, "refresh": 2,
-                    "query": "label_values(headwater_database_up, instance)", "allValue": ".*", "current": {"text": "All", "value": "$__all"},
+                    "query": 'label_values({__name__=~"headwater_.+"}, instance)', "allValue": ".*", "current": {"text": "All", "value": "$__all"},
                 },
             ]
         },

@@ -67,12 +67,17 @@ def test_every_setting_is_described(variable: str) -> None:
 
 def test_the_metrics_are_those_of_the_page() -> None:
     from headwater.api import metrics, receiver_metrics
+    from headwater.cli import spool
 
     page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     made = [
         (name, kind, ", ".join(f"`{label}`" for label in labels) or "–", words)
-        for name, (kind, labels, words) in [*metrics.NAMES.items(), *receiver_metrics.NAMES.items()]
+        for name, (kind, labels, words) in [
+            *metrics.NAMES.items(),
+            *receiver_metrics.NAMES.items(),
+            *spool.METRICS.items(),
+        ]
     ]
     assert told == made
 

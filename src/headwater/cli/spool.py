@@ -213,18 +213,24 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
     }
 
 
+# name: (kind, labels, what it says), as in the server's metrics; docs/reference/metrics.md names them.
+METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "headwater_spool_events": ("gauge", ("destination",), "Undelivered events in the spool of this machine."),
+    "headwater_spool_bytes": ("gauge", ("destination",), "Size of the undelivered events in the spool."),
+    "headwater_spool_oldest_seconds": (
+        "gauge", ("destination",), "How long the oldest undelivered event has waited.",
+    ),
+}  # fmt: skip
+
+
 def _metrics(rows: list[dict[str, Any]]) -> str:
     """Prometheus text exposition 0.0.4."""
     lines = []
-    for key, what in (
-        ("events", "Undelivered events in the spool of this machine."),
-        ("bytes", "Size of the undelivered events in the spool."),
-        ("oldest_seconds", "How long the oldest undelivered event has waited."),
-    ):
-        lines += [f"# HELP headwater_spool_{key} {what}", f"# TYPE headwater_spool_{key} gauge"]
+    for name, (kind, _, what) in METRICS.items():
+        lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
         for row in rows:
             label = row["destination"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            lines.append(f'headwater_spool_{key}{{destination="{label}"}} {row[key]}')
+            lines.append(f'{name}{{destination="{label}"}} {row[name.removeprefix("headwater_spool_")]}')
     return "\n".join(lines) + "\n"
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headwater.errors import HeadwaterError, InvalidQuestion, NotFound, NotInstalled
+from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
 from headwater.intake import destinations
 from headwater.intake.audit import Change
 from headwater.intake.deliveries import in_thread, settled
@@ -61,7 +61,7 @@ class Tried(msgspec.Struct, frozen=True):
 async def add(database: Database, wanted: Wanted, *, by: Change) -> Added:
     """Keep a listener. Every event that is accepted after this came back is delivered to it.
 
-    Raises InvalidQuestion on what cannot be meant or a name that is taken, NotInstalled for an entry point that is not there.
+    Raises InvalidQuestion on what cannot be meant, a name that is taken, or an entry point that is not there.
     """
     if not _NAME.fullmatch(wanted.name):
         raise InvalidQuestion(
@@ -169,7 +169,9 @@ def _check_kind(wanted: Wanted) -> None:
             raise InvalidQuestion("a Python listener has neither address nor secret")
         name = kind.removeprefix(destinations.PYTHON)
         if not entry_points(group=destinations.GROUP, name=name):
-            raise NotInstalled(f"no installed package has an entry point {name!r} in {destinations.GROUP}", name=name)
+            raise InvalidQuestion(
+                f"no installed package has an entry point {name!r} in {destinations.GROUP}", name=name
+            )
         return
     if kind not in destinations.KINDS:
         raise InvalidQuestion(
