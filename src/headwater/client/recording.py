@@ -92,7 +92,7 @@ class Step:
         self._complained: set[str] = set()
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._began, self._clock = time.time(), time.monotonic()
+        self.began, self._clock = time.time(), time.monotonic()
         if idle:
             return
         self._take(given)
@@ -317,7 +317,7 @@ class Step:
         if fingerprint:
             entry.wanted = True
             try:
-                entry.measure(since=self._began)
+                entry.measure(since=self.began)
             except Exception as error:  # noqa: BLE001 - it may be half written; at the end it is read again, and said
                 log.debug("%r is not fingerprinted yet: %s", self, line(error))
         self._told += 1
@@ -419,7 +419,7 @@ class Step:
 
     def _emit(self, kind: str, inputs: list[Entry], outputs: list[Entry]) -> None:
         # Not before the start, whatever the wall clock does; a step takes as long as it took.
-        at = self._began if kind == "START" else max(time.time(), self._began + time.monotonic() - self._clock)
+        at = self.began if kind == "START" else max(time.time(), self.began + time.monotonic() - self._clock)
         emitter().emit(self._account.event(kind, self.id, self.job, self.parent, inputs, outputs, at))
 
 
