@@ -11,8 +11,7 @@
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -41,17 +40,6 @@ CONFIGURATION = {
 
 
 @cache
-def started() -> Any:
-    """One Spark session for the flow; its workers get the modules they need."""
-    from pyspark.sql import SparkSession
-
-    spark = SparkSession.builder.config(map=CONFIGURATION).getOrCreate()
-    for module in ("forecasting.py", "station_weather.py"):
-        spark.sparkContext.addPyFile(str(HERE / module))
-    return spark
-
-
-@cache
 def emitter() -> Emitter:
     """One for the steps and for what Spark does."""
     made = emitter_from_environment()
@@ -59,15 +47,16 @@ def emitter() -> Emitter:
     return made
 
 
-@contextmanager
-def session() -> Iterator[Any]:
-    """Spark, with what it does recorded as children of the step around."""
-    spark = started()
-    attachment = attach(spark, emitter=emitter())
-    try:
-        yield spark
-    finally:
-        attachment.detach()
+@cache
+def session() -> Any:
+    """One Spark session for the flow, begun when it is first needed; what it does in a step is recorded as the step's."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.appName(NAMESPACE).config(map=CONFIGURATION).getOrCreate()
+    for module in ("forecasting.py", "station_weather.py"):
+        spark.sparkContext.addPyFile(str(HERE / module))
+    attach(spark, emitter=emitter())
+    return spark
 
 
 def stage(name: str, places: Places, export: Export) -> Imported:

@@ -7,7 +7,6 @@ a step of its own inside the step that did the work; telling one costs microseco
 
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,13 +36,11 @@ class Imported:
 
 @dataclass
 class Import:
-    """`session` lends the Spark session to the step around; nobody asks for it before there is something to do. `forced`: files to
-    import although they are known.
-    """
+    """`session` gives the Spark session; nobody asks for it before there is something to do. `forced`: files to import although they are known."""
 
     places: Places
     weather_source: Path
-    session: Callable[[], AbstractContextManager[Any]]
+    session: Callable[[], Any]
     forced: frozenset[str] = frozenset()
 
     def run(self) -> Imported:
@@ -108,8 +105,7 @@ class Import:
                 return False
             import series
 
-            with self.session() as spark:
-                made = series.split(spark, file, self.places.series / f"import={step.id}")
+            made = series.split(self.session(), file, self.places.series / f"import={step.id}")
             index.of("series").update({meter: Held(step.output(folder), folder) for meter, folder in made.items()})
             meters.update(made)
             step.detail("series", len(made))
@@ -138,8 +134,9 @@ class Import:
         own = register[register["meter_id"].isin(held.keys())]
         with self._step("delivery-points"):
             paths = [str(held[meter].path) for meter in own["meter_id"]]
-            with self.session() as spark:
-                made = points.aggregate(spark, paths, self.places.series, own, self.places.points / f"import={run}")
+            made = points.aggregate(
+                self.session(), paths, self.places.series, own, self.places.points / f"import={run}"
+            )
             for point, rows in own.groupby("delivery_point"):
                 folder, inputs = made[str(point)], [register_item, *(held[meter].item for meter in rows["meter_id"])]
                 with self._step("delivery-point", inputs=inputs) as step:
@@ -153,8 +150,9 @@ class Import:
         with self._step("forecasts"):
             paths = [str(held[point].path) for point in stations]
             folder = self.places.forecasts / f"import={run}"
-            with self.session() as spark:
-                made = forecasting.forecast(spark, paths, self.places.points, register, self.places.weather, folder)
+            made = forecasting.forecast(
+                self.session(), paths, self.places.points, register, self.places.weather, folder
+            )
             for point, station in stations.items():
                 with self._step("forecast", inputs=[held[point].item, weather[station].item]) as step:
                     index.of("forecasts")[point] = Held(step.output(made[point]), made[point])
