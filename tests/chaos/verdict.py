@@ -146,7 +146,7 @@ async def _database(url: str, doubts: list[str]) -> dict[str, Any]:
         if hashlib.blake2b(bytes(body), digest_size=16).digest() != bytes(digest):
             doubts.append(f"the bytes of {bytes(digest).hex()} are not those that were given")
     began = time.perf_counter()
-    refused, pairs = expected([tuple(edge[:4]) + (bytes(edge[4]),) for edge in edges], BOUND)
+    refused, pairs = expected([(*tuple(edge[:4]), bytes(edge[4])) for edge in edges], BOUND)
     if {(parent, child): one for parent, child, *_, one in edges} != refused:
         doubts.append("edges are refused, or taken, that should not be")
     if {(above, below): depth for above, below, depth in paths} != pairs:

@@ -70,8 +70,17 @@ class Segment:
                 fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 continue
-            if _hold(fd):
-                os.pwrite(fd, _HEADER % HEADER_SIZE, 0)
+            try:
+                held = _hold(fd)
+                if held and os.pwrite(fd, _HEADER % HEADER_SIZE, 0) != HEADER_SIZE:
+                    raise OSError(f"{path} could not be begun")
+            except (
+                BaseException
+            ):  # a full disk still makes names: every event would leave a file, and a descriptor in the host
+                path.unlink(missing_ok=True)
+                os.close(fd)
+                raise
+            if held:
                 return cls(path, fd, HEADER_SIZE, HEADER_SIZE)
             os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
 
@@ -131,6 +140,15 @@ class Spool:
         """Keep one event (JSON without newlines). Raises OSError when the disk does not take it (nothing is half-kept then) and Full at the cap
         if new events are what is dropped (it is counted already).
         """
+        try:
+            self.put_back(record)
+        except Full:
+            with self._lock:
+                self.dropped += 1
+            raise
+
+    def put_back(self, record: bytes) -> None:
+        """As `append`, of an event that is in a batch still: what cannot be put back is not lost, and not counted as lost."""
         line = b"%08x %b\n" % (crc32(record), record)
         with self._lock:
             segment = self._active
@@ -240,11 +258,9 @@ class Spool:
     def _next(self) -> Segment:
         """A new segment to write to, within the cap."""
         if self._drop_newest and time.monotonic() < self._full_until:
-            self.dropped += 1
             raise Full(f"the spool {self.folder} is full")
         if not self._make_room():
             self._full_until = time.monotonic() + _FULL_SECONDS
-            self.dropped += 1
             if not self._said_full:
                 self._said_full = True
                 log.warning("the spool %s is full: new events are dropped until something is delivered", self.folder)

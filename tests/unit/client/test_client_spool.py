@@ -1,5 +1,6 @@
 """The spool: nothing whole is lost, nothing torn is fatal, and the dead are inherited from."""
 
+import errno
 import multiprocessing
 import os
 import tempfile
@@ -353,3 +354,21 @@ def test_what_many_processes_left_goes_together(tmp_path: Path) -> None:
     heir.done(rest)
     assert segments(tmp_path) == []
     assert not heir.pending(backlog=True)
+
+
+def test_a_full_disk_leaves_neither_files_nor_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still makes names for new segments, and takes nothing into them."""
+    spool = Spool(tmp_path)
+    monkeypatch.setattr(
+        os, "pwrite", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device"))
+    )
+    held = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(50):
+        with pytest.raises(OSError, match="No space"):
+            spool.append(b"event")
+    assert segments(tmp_path) == []
+    assert len(list(Path("/proc/self/fd").iterdir())) == held
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, at, real=os.pwrite: 7)
+    with pytest.raises(OSError, match="could not be begun"):
+        spool.append(b"event")
+    assert segments(tmp_path) == []
