@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 PRODUCERS = 4
 RECEIVERS = 2
+EVERYTHING = "everything"
 PROXIES = ("http", "amqp", "db")
 _WORKERS = ("server", "postgres", "drain", "shuffler", *(f"receiver{n}" for n in range(RECEIVERS)))
 _PRODUCERS = tuple(f"producer{n}" for n in range(PRODUCERS))
@@ -42,7 +43,7 @@ def families() -> list[list[tuple[str, str]]]:
         [("delay", one) for one in PROXIES],
         [("blackhole", one) for one in PROXIES],
         [("fill", "disk")],
-        [("kill", "everything")],
+        [("kill", EVERYTHING)],
     ]
 
 
@@ -57,19 +58,19 @@ def plan(seed: int, seconds: float) -> list[Fault]:
     while True:
         at += draw.uniform(0.1, 1.3)
         hold = draw.uniform(0.3, longest)
-        if at + hold > seconds:
-            return found
         if not waiting:
             waiting = families()
             draw.shuffle(waiting)
         kind, target = draw.choice(waiting.pop())
         thing = {"worker": "server", "backend": "postgres"}.get(target, target)
-        busy = (
-            max(free.values(), default=0)
-            if thing == "everything"
-            else max(free.get(thing, 0), free.get("everything", 0))
-        )
-        if busy > at:
+        busy = free.get(thing, 0.0)
+        if thing == EVERYTHING:
+            at = max(at, *free.values(), 0.0)  # when nothing is broken
+        elif busy > at:
             continue  # it is broken already
+        if at + hold > seconds:
+            return found
         free[thing] = at + hold + 0.5
+        if thing == EVERYTHING:
+            free = dict.fromkeys((*_WORKERS, *_PRODUCERS, "broker"), at + hold + 0.5)
         found.append(Fault(at, kind, target, hold))

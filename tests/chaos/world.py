@@ -18,7 +18,7 @@ import psutil
 
 from headwater.intake.amqp import LETTER_ARGUMENTS, QUEUE_ARGUMENTS
 from headwater.store.embedded import EmbeddedPostgres, _forget_the_dead
-from tests.chaos.faults import PRODUCERS, RECEIVERS, Fault
+from tests.chaos.faults import EVERYTHING, PRODUCERS, RECEIVERS, Fault
 from tests.chaos.proxy import Proxy
 from tests.fixtures.processes import free_port
 from tests.fixtures.rabbitmq import SETTLED, Broker, own_broker
@@ -233,7 +233,7 @@ class World:
         elif kind == "fill":
             if self.tiny:
                 _fill(self.disk / "ballast")
-        elif target == "everything":
+        elif target == EVERYTHING:
             for one in self.processes.values():
                 one.kill()
             self.postgres.kill()
@@ -282,7 +282,7 @@ class World:
             self._start_postgres()
         elif target == "broker":
             self._start_broker(stopped=kind == "stop")
-        elif target == "everything":
+        elif target == EVERYTHING:
             self._start_postgres()
             self._start_broker(stopped=False)
             for one in self.processes.values():
