@@ -1,7 +1,9 @@
 """What an event says of correlation: which run read and wrote which very items and contents. Pure.
 
 Our facets are `headwater_step` of a run (`parents`: runs and items that caused it) and `headwater_item` of an input or output (`id`,
-`fingerprint`, `bytes`). A dataset's ordinary `version` facet says what content it is, so pipelines that know nothing of us are correlated too.
+`fingerprint`, `bytes`); a `version` facet that is a fingerprint tells as much. In an event that has one of these, any `version` facet says
+what content a dataset is. An event without them is not correlated: its versions are in the lineage of runs, which keeps no closure
+(docs/decisions/012 has what that would cost).
 """
 
 import datetime as dt
@@ -12,7 +14,7 @@ import msgspec
 
 from headwater.intake.understood import is_deleted
 from headwater.model import version
-from headwater.model.event import Facets
+from headwater.model.event import Event, Facets
 from headwater.model.facets import clean
 from headwater.model.names import JobName, bounded, job_name
 
@@ -20,6 +22,7 @@ STEP, ITEM = "headwater_step", "headwater_item"
 # Roles of edges.
 CAUSED, READ, WROTE, IS = 0, 1, 2, 3
 
+_FINGERPRINT = b'"xxh3-128'
 Add = Callable[..., None]
 
 
@@ -46,6 +49,15 @@ class _Step(msgspec.Struct):
 
 _item = msgspec.json.Decoder(_Item)
 _step = msgspec.json.Decoder(_Step)
+
+
+def tells(event: Event) -> bool:
+    """Whether a run's event says anything of correlation."""
+    reports = (*event.inputs, *event.outputs)
+    return STEP in event.run_facets or any(
+        ITEM in one.here or ("version" in one.facets and _FINGERPRINT in bytes(one.facets["version"]))
+        for one in reports
+    )
 
 
 class Parent(msgspec.Struct, frozen=True):
