@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.fixtures.people",
     "tests.fixtures.served",
     "tests.fixtures.rabbitmq",
+    "tests.fixtures.queues",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

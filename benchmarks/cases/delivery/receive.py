@@ -21,19 +21,20 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[1] / "server"), str(HERE.parents[3])]
 
-import aio_pika
-from catalogue import Catalogue, encoded
-from table import Row, said
-from tests.fixtures.postgres import empty
-from tests.fixtures.rabbitmq import own_broker
+import aio_pika  # noqa: E402
+from catalogue import Catalogue, encoded  # noqa: E402
+from table import Row, said  # noqa: E402
+from tests.fixtures.postgres import empty  # noqa: E402
+from tests.fixtures.rabbitmq import own_broker  # noqa: E402
 
-from headwater.intake.accept import Intake
-from headwater.intake.amqp import QUEUE_ARGUMENTS, Queues
-from headwater.intake.amqp_receiver import Limits, Receiver
-from headwater.intake.trial import Trial
-from headwater.store.database import Database
-from headwater.store.embedded import EmbeddedPostgres
-from headwater.store.migrate import migrate
+from headwater.intake.accept import Intake  # noqa: E402
+from headwater.intake.amqp import QUEUE_ARGUMENTS, Queues  # noqa: E402
+from headwater.intake.amqp_receiver import Limits, Receiver  # noqa: E402
+from headwater.intake.careful import Careful  # noqa: E402
+from headwater.intake.trial import Trial  # noqa: E402
+from headwater.store.database import Database  # noqa: E402
+from headwater.store.embedded import EmbeddedPostgres  # noqa: E402
+from headwater.store.migrate import migrate  # noqa: E402
 
 
 async def direct(database: Database, bodies: list[bytes], each: int) -> float:
@@ -68,7 +69,7 @@ async def publish(queues: Queues, bodies: list[bytes], each: int) -> float:
 
 async def drained(queues: Queues, database: Database, limits: Limits, events: int) -> float:
     """Events a second from the start of a receiver to its last acknowledgement."""
-    receiver = Receiver(queues, Intake(database), Trial(database.url), limits)
+    receiver = Receiver(queues, Careful(database), Trial(database.url), limits)
     began = time.perf_counter()
     running = asyncio.create_task(receiver.run(until_empty=True))
     while receiver.totals.accepted < events and not running.done():

@@ -22,6 +22,7 @@ from headwater.cli import (
     sql,
     trace,
 )
+from headwater.cli.dead_letters import dead_letters
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
@@ -97,6 +98,7 @@ program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
 program.command("receive")(receive.receive)
+program.add_typer(dead_letters, name="dead-letters")
 program.command("doctor")(maintenance.doctor)
 program.command("watch")(watch)
 

@@ -119,8 +119,8 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
     import signal
 
     from headwater.intake import reconciliation
-    from headwater.intake.accept import Intake
     from headwater.intake.amqp_receiver import Receiver, Totals
+    from headwater.intake.careful import Careful
     from headwater.intake.trial import Trial
     from headwater.settings import Settings
 
@@ -134,7 +134,7 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
     if database is None:
         return Totals()
     following = asyncio.create_task(reconciliation.follow(database))
-    receiver = Receiver(queues, Intake(database, live_runs), Trial(url, live_runs), limits, stopped)
+    receiver = Receiver(queues, Careful(database, live_runs), Trial(url, live_runs), limits, stopped)
     try:
         return await receiver.run(until_empty=until_empty)
     finally:

@@ -44,7 +44,7 @@ class _Process:
     """What the threads share. Replaced in a forked child: there the steps of its parent are only what the environment says."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler may open a step while its thread is in here
         self.main: list[Open] = []  # open in the main thread, in the order they began
         self.shown: Open | None = None
         self.left: deque[tuple[float, float, Parent]] = deque(

@@ -198,7 +198,8 @@ class Step:
 
     def environment(self) -> dict[str, str]:
         """What a child process needs in its environment to have this step as its parent: `env={**os.environ, **step.environment()}`."""
-        return context.environment(self.as_parent) if self else {}
+        recorded = self and emitter().destination.transport != "none"
+        return context.environment(self.as_parent) if recorded else {}
 
     def once(self, source: Source, *, force: bool | None = None, unknown: str = "run") -> "AlreadyImported | None":
         """Whether this job has imported this content before (docs/howto/steps.md, "Import once").
@@ -226,7 +227,7 @@ class Step:
 
     def end(self, error: BaseException | None) -> None:
         """End it as a block that ended so: without an exception complete, stopped from outside aborted, else failed."""
-        if error is None or (isinstance(error, SystemExit) and error.code in {None, 0}):
+        if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
             self._end("COMPLETE")
         else:
             self._end("ABORT" if is_stop(error) else "FAIL", error)

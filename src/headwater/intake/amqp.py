@@ -51,11 +51,16 @@ class Bad(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> uuid.UUID:
-        return version.content_id(self.code.encode() + b"\0" + self.body)
+        return letter_id(self.code, self.body)
 
     @property
     def origin(self) -> str:
         return self.message_id if self.index is None else f"{self.message_id}#{self.index}"
+
+
+def letter_id(code: str, body: bytes) -> uuid.UUID:
+    """The same letter written twice has one id."""
+    return version.content_id(code.encode() + b"\0" + body)
 
 
 @asynccontextmanager

@@ -12,8 +12,8 @@ changes nothing. So nothing is lost and nothing is doubled, in any number of rec
 """
 
 import asyncio
-import datetime as dt
 import time
+import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -22,9 +22,9 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
 
 from headwater import telemetry
-from headwater.errors import BrokerUnavailable, DatabaseUnavailable, HeadwaterError, Overloaded
+from headwater.errors import BrokerUnavailable, DatabaseUnavailable, HeadwaterError
 from headwater.intake import amqp, messages
-from headwater.intake.accept import Accepted, Intake, Refused
+from headwater.intake.accept import Accepted
 
 # A message that was given out more often than this is a suspect; the broker counts restarts of receivers and of itself alike.
 SUSPECT = 5
@@ -32,7 +32,6 @@ _BATCH_BYTES = 8 * 1024 * 1024
 # While one batch waits for PostgreSQL, the next is read and projected.
 _AT_ONCE = 2
 _WATCH_SECONDS = 5.0
-_UNEXPECTED = "unexpected_error"
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -74,12 +73,12 @@ class _Taken(msgspec.Struct):
         return isinstance(count, int) and count > SUSPECT
 
 
-# Accepts bodies elsewhere, where dying costs nobody else; see `headwater.intake.trial`.
-Trial = Callable[[Sequence[bytes]], Awaitable[Accepted]]
+# Accepts bodies: here (`headwater.intake.careful`), or elsewhere, where dying costs nobody else (`headwater.intake.trial`).
+Accept = Callable[[Sequence[bytes]], Awaitable[Accepted]]
 
 
 class Receiver:
-    """Takes events from the queue into `intake`, until `stopped` is set.
+    """Takes events from the queue to `accept`, and suspects to `trial`, until `stopped` is set.
 
     Then it takes no more, finishes the batch in hand, and gives back what the database does not take at once.
     """
@@ -87,12 +86,12 @@ class Receiver:
     def __init__(
         self,
         queues: amqp.Queues,
-        intake: Intake,
-        trial: Trial,
+        accept: Accept,
+        trial: Accept,
         limits: Limits | None = None,
         stopped: asyncio.Event | None = None,
     ) -> None:
-        self._queues, self._intake, self._trial = queues, intake, trial
+        self._queues, self._accept, self._trial = queues, accept, trial
         self._limits = limits or Limits()
         self._stopped = stopped or asyncio.Event()
         self._in_hand = 0
@@ -262,7 +261,9 @@ class Receiver:
             origins = [(t, i) for t in batch if t.suspect is suspects for i in range(len(t.bodies))]
             if not origins:
                 continue
-            answer = await self._patiently([t.bodies[i] for t, i in origins], closed, self._trial if suspects else None)
+            answer = await self._patiently(
+                [t.bodies[i] for t, i in origins], closed, self._trial if suspects else self._accept
+            )
             duplicate += sum(receipt.duplicate for receipt in answer.receipts)
             accepted += sum(not receipt.duplicate for receipt in answer.receipts)
             for refused in answer.refused:
@@ -270,32 +271,16 @@ class Receiver:
                 bad.append(amqp.Bad(taken.bodies[index], refused.code, refused.reason, taken.id, index))
         return accepted, duplicate, bad
 
-    async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, trial: Trial | None) -> Accepted:
+    async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, accept: Accept) -> Accepted:
         """What became of them; waits for as long as the database is away. Raises Lost when the broker or the patience ends first."""
         backoff = amqp.Backoff()
         while True:
             try:
-                return await (trial(bodies) if trial else self._accepted(bodies))
-            except (DatabaseUnavailable, Overloaded) as error:
+                return await accept(bodies)
+            except DatabaseUnavailable as error:
                 if closed.is_set() or self._stopped.is_set():
                     raise Lost("nothing was kept of the batch in hand") from error
                 await self._pause(backoff, telemetry.DatabaseAway, error.message[:300], closed)
-
-    async def _accepted(self, bodies: Sequence[bytes]) -> Accepted:
-        """As `Intake.each`; an event that makes the code itself fail is found by halves and refused, so that it stops nobody else."""
-        try:
-            return await self._intake.each(bodies)
-        except HeadwaterError:
-            raise
-        except Exception as error:  # noqa: BLE001 - logged with its traceback, and the event goes to the dead letters
-            if len(bodies) == 1:
-                told = f"{type(error).__name__}: {error}"
-                telemetry.say(telemetry.EventRefused("", told), error)
-                return Accepted([], [Refused(0, told, _UNEXPECTED)])
-        half = len(bodies) // 2
-        left, right = await self._accepted(bodies[:half]), await self._accepted(bodies[half:])
-        moved = [Refused(one.index + half, one.reason, one.code) for one in right.refused]
-        return Accepted(left.receipts + right.receipts, left.refused + moved)
 
     async def _pause(
         self,
@@ -318,6 +303,16 @@ async def _soon(inbox: asyncio.Queue[AbstractIncomingMessage | None], seconds: f
 
 
 def _lag(taken: Sequence[AbstractIncomingMessage]) -> float | None:
-    """Age of the oldest, in seconds; a message without a timestamp says nothing. AMQP's timestamps are whole seconds."""
-    times = [message.timestamp for message in taken if message.timestamp is not None]
-    return max(0.0, (dt.datetime.now(dt.UTC) - min(times)).total_seconds()) if times else None
+    """Age of the oldest, in seconds, by its timestamp or the time in its id; None when no message says."""
+    times = [at for at in map(_sent, taken) if at is not None]
+    return max(0.0, time.time() - min(times)) if times else None
+
+
+def _sent(message: AbstractIncomingMessage) -> float | None:
+    if message.timestamp is not None:
+        return message.timestamp.timestamp()
+    try:
+        made = uuid.UUID(message.message_id or "")
+    except ValueError:
+        return None
+    return (made.int >> 80) / 1000 if made.version == 7 else None

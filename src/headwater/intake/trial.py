@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import msgspec
 
 from headwater.errors import DatabaseUnavailable
-from headwater.intake.accept import Accepted, Intake, Receipt, Refused
+from headwater.intake.accept import Accepted, Receipt, Refused
+from headwater.intake.careful import Careful, joined
 from headwater.store.database import Database
 
 # What a child says when the database is away (sysexits: EX_TEMPFAIL).
@@ -34,16 +35,14 @@ class Trial:
         self._url, self._live_runs = url, live_runs
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
-        """As `Intake.each`; what killed its process (or took five minutes) is refused as `redelivered`. Raises DatabaseUnavailable."""
+        """As `Careful`; what killed its process (or took five minutes) is refused as `redelivered`. Raises DatabaseUnavailable."""
         died = await self._child(bodies)
         if isinstance(died, Accepted):
             return died
         if len(bodies) == 1:
             return Accepted([], [Refused(0, f"the process that takes this event dies of it: {died}", REDELIVERED)])
         half = len(bodies) // 2
-        left, right = await self(bodies[:half]), await self(bodies[half:])
-        moved = [Refused(one.index + half, one.reason, one.code) for one in right.refused]
-        return Accepted(left.receipts + right.receipts, left.refused + moved)
+        return joined(await self(bodies[:half]), await self(bodies[half:]), half)
 
     async def _child(self, bodies: Sequence[bytes]) -> Accepted | str:
         """What became of them, or how the child ended instead."""
@@ -75,7 +74,7 @@ class Trial:
 
 async def _try(task: _Task) -> Accepted:
     async with Database(task.url, pool_size=2) as database:
-        return await Intake(database, task.live_runs).each(task.bodies)
+        return await Careful(database, task.live_runs)(task.bodies)
 
 
 def main() -> int:

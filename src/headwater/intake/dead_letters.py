@@ -1,0 +1,266 @@
+"""The dead letters: look at them, try them again, throw them away.
+
+A look takes the letters without acknowledging them and gives back, at its end, those that were not acted on: in their order, before whatever
+came meanwhile. While it lasts, another look does not see what this one holds. A letter is acknowledged only after what was to happen with it
+has happened, so an interruption at any moment loses none; what was done twice is the same as done once.
+"""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+
+from headwater.errors import BrokerUnavailable, HeadwaterError, InvalidEvent
+from headwater.intake import amqp, messages
+from headwater.intake.accept import Accepted
+from headwater.intake.amqp_receiver import Accept
+from headwater.intake.trial import REDELIVERED
+from headwater.model.event import read
+
+_ARRIVES_WITHIN = 5.0
+# A look holds them all, and AMQP counts what is held in 16 bits.
+_MOST = 65535
+CHUNK = 200
+
+
+class Letter(msgspec.Struct):
+    """One letter. `id` is made of its code and bytes, so the same letter twice has one id. `code` is `unknown` when others put it there.
+
+    `run`, `job`, `event_type`: what could be read of the event, for people who look.
+    """
+
+    id: str
+    code: str
+    reason: str
+    at: dt.datetime | None
+    origin: str
+    bytes: int
+    event_type: str | None = None
+    job: str | None = None
+    run: str | None = None
+
+
+class Held(msgspec.Struct):
+    """A letter in hand, with its body; `message` is the broker's."""
+
+    letter: Letter
+    body: bytes
+    encoding: str | None
+    message: Any
+
+    async def done(self) -> None:
+        """The letter is gone from the queue."""
+        await self.message.ack()
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """Which letters are meant: all that match everything given. `before`, `after`: by when they were written."""
+
+    ids: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+    before: dt.datetime | None = None
+    after: dt.datetime | None = None
+    limit: int | None = None
+
+    def has(self, letter: Letter) -> bool:
+        if (self.ids and letter.id not in self.ids) or (self.codes and letter.code not in self.codes):
+            return False
+        if (self.before or self.after) and letter.at is None:
+            return False
+        return not (
+            letter.at and ((self.before and letter.at >= self.before) or (self.after and letter.at < self.after))
+        )
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of one letter: `replayed`, `delivered` (its events were in the log already), `discarded` or `left`."""
+
+    id: str
+    outcome: str
+    code: str
+    reason: str
+
+
+class Pile:
+    """An open look at the dead letters."""
+
+    def __init__(self, queues: amqp.Queues, channel: AbstractChannel) -> None:
+        self.queues, self.channel = queues, channel
+
+    async def letters(self, chosen: Chosen) -> AsyncIterator[Held]:
+        """Those that are there now and are meant, the oldest first; of more than 65,535 the first so many."""
+        queue = await self.channel.get_queue(self.queues.dead_letters, ensure=False)
+        there = min(await amqp.ready(self.channel, self.queues.dead_letters), _MOST)
+        if not there:
+            return
+        inbox: asyncio.Queue[AbstractIncomingMessage] = asyncio.Queue()
+        await self.channel.set_qos(prefetch_count=there)
+        tag = await queue.consume(inbox.put)
+        given = 0
+        for _ in range(there):
+            try:
+                message = await asyncio.wait_for(inbox.get(), _ARRIVES_WITHIN)
+            except TimeoutError:
+                break  # somebody else took what was counted
+            held = _held(message)
+            if chosen.has(held.letter):
+                yield held
+                given += 1
+                if chosen.limit is not None and given >= chosen.limit:
+                    break
+        await queue.cancel(tag)
+
+    async def bury(self, bad: Sequence[amqp.Bad]) -> None:
+        """New letters, confirmed."""
+        await amqp.bury(self.channel, self.queues.dead_letters, bad)
+
+
+@asynccontextmanager
+async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
+    """Open the pile; what is not acted on is given back at the end. Raises BrokerUnavailable."""
+    async with amqp.connected(queues, "headwater dead-letters") as connection:
+        try:
+            await amqp.declared(connection, queues.dead_letters, amqp.LETTER_ARGUMENTS)
+            channel = await connection.channel(publisher_confirms=True)
+            try:
+                yield Pile(queues, channel)
+            finally:
+                # An acknowledgement is not answered; a question behind it is, and so none is still on its way when the connection ends.
+                if not channel.is_closed:
+                    await amqp.ready(channel, queues.dead_letters)
+        except amqp.LOST as error:
+            raise BrokerUnavailable(
+                f"RabbitMQ went away: {amqp.words(error)}; nothing is lost, say it again"
+            ) from error
+
+
+async def listed(queues: amqp.Queues, chosen: Chosen) -> list[Letter]:
+    """The letters, the oldest first; each stays where it is."""
+    async with look(queues) as pile:
+        return [held.letter async for held in pile.letters(chosen)]
+
+
+async def shown(queues: amqp.Queues, id_: str) -> Held | None:
+    """One letter with its body."""
+    async with look(queues) as pile:
+        async for held in pile.letters(Chosen(ids=frozenset({id_}), limit=1)):
+            return held
+    return None
+
+
+async def discard(queues: amqp.Queues, chosen: Chosen) -> list[Outcome]:
+    """Throw the letters away."""
+    done = []
+    async with look(queues) as pile:
+        async for held in pile.letters(chosen):
+            await held.done()
+            done.append(Outcome(held.letter.id, "discarded", held.letter.code, held.letter.reason))
+    return done
+
+
+async def replay(queues: amqp.Queues, chosen: Chosen, accept: Accept, trial: Accept) -> list[Outcome]:
+    """Try the letters again; those that are accepted now are gone. Raises DatabaseUnavailable: the rest is as it was."""
+    done: list[Outcome] = []
+    async with look(queues) as pile:
+        async for chunk in chunks(pile.letters(chosen)):
+            for held, (outcome, code, reason) in zip(chunk, await tried(pile, chunk, accept, trial), strict=True):
+                done.append(Outcome(held.letter.id, outcome, code, reason))
+    return done
+
+
+async def chunks(letters: AsyncIterator[Held]) -> AsyncIterator[list[Held]]:
+    """Letters by hundreds: one transaction each."""
+    chunk: list[Held] = []
+    async for held in letters:
+        chunk.append(held)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+async def tried(pile: Pile, chunk: Sequence[Held], accept: Accept, trial: Accept) -> list[tuple[str, str, str]]:
+    """(outcome, code, reason) of each letter, in order; what is accepted is acknowledged. Suspects are tried in a process of their own.
+
+    A letter with many events that was written whole (a message that could not be taken apart then, and can now) is replaced by letters of
+    those events that are still refused.
+    """
+    found: dict[int, tuple[str, str, str]] = {}
+    for suspects in (False, True):
+        bodies: list[bytes] = []
+        owners: list[tuple[int, int]] = []
+        for index, held in enumerate(chunk):
+            if (held.letter.code == REDELIVERED) is not suspects:
+                continue
+            try:
+                told, _ = messages.split(held.body, held.encoding)
+            except HeadwaterError as error:
+                found[index] = ("left", error.code, error.message)
+                continue
+            found[index] = ("delivered", held.letter.code, held.letter.reason)
+            bodies += told
+            owners += [(index, place) for place in range(len(told))]
+        answer = await (trial if suspects else accept)(bodies) if bodies else Accepted([], [])
+        refused = {one.index: one for one in answer.refused}
+        receipts = iter(answer.receipts)
+        bad: dict[int, list[amqp.Bad]] = {}
+        for at, (index, place) in enumerate(owners):
+            if at in refused:
+                one = refused[at]
+                origin = chunk[index].letter.origin
+                bad.setdefault(index, []).append(amqp.Bad(bodies[at], one.code, one.reason, origin, place))
+            elif not next(receipts).duplicate:
+                found[index] = ("replayed", *found[index][1:])
+        for index, some in bad.items():
+            if len(some) < sum(owner == index for owner, _ in owners):
+                await pile.bury(some)
+            else:
+                found[index] = ("left", some[0].code, some[0].reason)
+    for index, (outcome, _, _) in found.items():
+        if outcome != "left":
+            await chunk[index].done()
+    return [found[index] for index in range(len(chunk))]
+
+
+def _held(message: AbstractIncomingMessage) -> Held:
+    headers = message.headers
+    code, reason = (_text(headers.get(f"x-headwater-{name}")) for name in ("code", "reason"))
+    if not code:
+        code, reason = "unknown", reason or _death(headers.get("x-death")) or "nobody said why"
+    at = _time(_text(headers.get("x-headwater-at"))) or message.timestamp
+    origin = _text(headers.get("x-headwater-origin")) or message.message_id or ""
+    letter = Letter(str(amqp.letter_id(code, message.body)), code, reason, at, origin, len(message.body))
+    if message.content_encoding is None:
+        try:
+            event = read(message.body)
+        except InvalidEvent:
+            pass  # most letters of that code cannot be read; what they say is shown as it is
+        else:
+            letter.event_type = event.event_type
+            letter.job = f"{event.job.namespace}/{event.job.name}" if event.job else None
+            letter.run = str(event.run_id) if event.run_id else None
+    return Held(letter, message.body, message.content_encoding, message)
+
+
+def _text(value: object) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+
+
+def _time(text: str) -> dt.datetime | None:
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+
+
+def _death(deaths: object) -> str:
+    """Why the broker itself put a message there, where a policy made it do so."""
+    if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict):
+        return f"the broker dead-lettered it: {_text(deaths[0].get('reason'))} in {_text(deaths[0].get('queue'))}"
+    return ""

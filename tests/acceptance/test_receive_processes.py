@@ -1,0 +1,158 @@
+"""`headwater receive` as real processes: killed with -9, told to stop, poisoned, asked for metrics."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.events import encoded, run_event
+from tests.fixtures.postgres import empty
+from tests.fixtures.processes import free_port
+from tests.fixtures.queues import letters, logged, publish
+
+import headwater
+from headwater.intake.accept import Intake
+from headwater.intake.amqp import Queues
+from headwater.intake.rebuild import fingerprints
+from headwater.store.database import Database
+from headwater.store.embedded import EmbeddedPostgres
+
+Start = Callable[..., subprocess.Popen[bytes]]
+# Python runs `sitecustomize` at its start: here one that dies of an event with a certain word.
+POISON = """\
+import os, signal
+import headwater.model.event as event
+read = event.read
+event.read = lambda body: os.kill(os.getpid(), signal.SIGKILL) if b"poison" in body else read(body)
+"""
+
+
+@pytest.fixture
+def command(postgres: EmbeddedPostgres, queues: Queues, database: Database, tmp_path: Path) -> Iterator[Start]:
+    """`command("receive", "--until-empty", PYTHONPATH=…)` → the process, on the test's queues and an empty database."""
+    started: list[subprocess.Popen[bytes]] = []
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OTEL_"))}
+
+    def start(*words: str, **more: str) -> subprocess.Popen[bytes]:
+        env = {
+            **kept,
+            "HEADWATER_HOME": str(tmp_path / "home"),
+            "HEADWATER_DATABASE__URL": postgres.url,
+            "HEADWATER_AMQP__URL": queues.url,
+            "HEADWATER_AMQP__QUEUE": queues.events,
+            "HEADWATER_AMQP__DEAD_LETTERS": queues.dead_letters,
+            **more,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "headwater", *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def answer(process: subprocess.Popen[bytes]) -> Any:
+    told, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    return json.loads(told)
+
+
+def until(run: Any, database: Database, events: int, seconds: float = 60) -> None:
+    began = time.monotonic()
+    while run(logged(database)) < events:
+        assert time.monotonic() - began < seconds
+        time.sleep(0.02)
+
+
+def test_receivers_killed_in_mid_load_lose_and_double_nothing(
+    command: Start, queues: Queues, database: Database, run: Any
+) -> None:
+    bodies = [encoded(run_event("COMPLETE", n, f"job{n % 9}", [f"/a{n % 5}"], [f"/b{n % 50}"])) for n in range(3000)]
+    run(Intake(database).each(bodies))
+    expected = run(fingerprints(database))
+    run(empty(database))
+    run(publish(queues, *(b"[" + b",".join(bodies[at : at + 10]) + b"]" for at in range(0, 3000, 10))))
+    draw = random.Random(7)
+    small = ("--prefetch", "20", "--batch", "40")
+    for round_ in range(3):
+        running = [command("receive", *small) for _ in range(2)]
+        until(run, database, 300 * (round_ + 1))
+        time.sleep(draw.random() / 5)
+        for process in running:
+            process.kill()
+            process.wait()
+    assert run(logged(database)) < 3000, "they were killed in mid-load"
+    told = answer(command("receive", "--until-empty", "--json"))
+    assert told["dead_lettered"] == 0
+    assert run(logged(database)) == 3000
+    assert run(fingerprints(database)) == expected
+    assert run(letters(queues)) == []
+
+
+def test_told_to_stop_it_finishes_what_is_in_hand(command: Start, queues: Queues, database: Database, run: Any) -> None:
+    run(publish(queues, *(encoded(run_event("COMPLETE", n, "job")) for n in range(400))))
+    port = free_port()
+    process = command("receive", "--prefetch", "10", "--batch", "10", "--json", "--metrics-port", str(port))
+    until(run, database, 50)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+        text = reply.read().decode()
+    assert "headwater_receive_batch_seconds_count" in text
+    assert "headwater_queue_messages" in text
+    assert 'headwater_receive_events_total{outcome="accepted"}' in text
+    process.send_signal(signal.SIGTERM)
+    told = answer(process)
+    assert 50 <= told["accepted"] == run(logged(database)), "all that is in the log was acknowledged, and said"
+    rest = answer(command("receive", "--once", "--json"))
+    assert (rest["accepted"], rest["duplicate"]) == (400 - told["accepted"], 0)
+
+
+def test_a_poison_message_ends_among_the_dead_letters(
+    command: Start, queues: Queues, database: Database, run: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(POISON)
+    path = f"{tmp_path}:{Path(headwater.__file__).parents[1]}"
+    good = [encoded(run_event("COMPLETE", n, "job")) for n in range(6)]
+    run(publish(queues, *good[:3], encoded(run_event("COMPLETE", 9, "poison")), *good[3:]))
+    deaths = 0
+    while (process := command("receive", "--until-empty", "--json", PYTHONPATH=path)).wait(timeout=60) != 0:
+        assert process.returncode == -signal.SIGKILL
+        deaths += 1
+        assert deaths < 10
+    assert deaths > 1
+    assert run(logged(database)) == 6
+    listed = answer(command("dead-letters", "list", "--json"))["letters"]
+    assert [(one["code"], one["job"]) for one in listed] == [("redelivered", "test/poison")]
+    report = answer(command("dead-letters", "reconcile", "--json", PYTHONPATH=path))
+    assert report["outcomes"]["left"] == 1, "it is tried in a process of its own, and stays"
+    shown = answer(command("dead-letters", "show", listed[0]["id"], "--json"))
+    assert shown["body"]["job"]["name"] == "poison"
+    assert "signal 9" in shown["reason"]
+    report = answer(command("dead-letters", "reconcile", "--json"))
+    assert report["outcomes"]["replayed"] == 1, "a Headwater that does not die of it takes it"
+    assert run(logged(database)) == 7
+
+
+def test_which_letters_has_to_be_said(command: Start, queues: Queues) -> None:
+    for words in (("discard",), ("replay",)):
+        process = command("dead-letters", *words)
+        process.communicate(timeout=60)
+        assert process.returncode == 1
+    assert answer(command("dead-letters", "discard", "--all", "--json")) == {"counts": {}, "letters": []}
+
+
+def test_without_a_broker_once_fails_and_says_so(command: Start) -> None:
+    process = command("receive", "--once", HEADWATER_AMQP__URL=f"amqp://guest:secret@127.0.0.1:{free_port()}/")
+    process.communicate(timeout=60)
+    assert process.returncode == 1
