@@ -5,8 +5,14 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+import headwater
 
 
 class Told:
@@ -62,3 +68,16 @@ def program(text: str, *args: str, **env: str) -> subprocess.CompletedProcess[st
         timeout=60,
         check=False,
     )
+
+
+@contextmanager
+def telling(folder: Path) -> Iterator[Told]:
+    """Steps of this process and of its children tell it to a file in the folder, where their spool is too."""
+    path = folder / "told.ndjson"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HEADWATER_TRANSPORT", "file")
+        environment.setenv("HEADWATER_EVENTS_FILE", str(path))
+        environment.setenv("HEADWATER_SPOOL", str(folder / "spool"))
+        headwater.use(None)
+        yield Told(path)
+        headwater.use(None)

@@ -6,10 +6,12 @@ import datetime as dt
 import json
 import re
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -24,6 +26,8 @@ from headwater.intake import listeners as writes
 from headwater.intake.accept import Intake
 from headwater.intake.audit import by_command
 from headwater.intake.listener_filter import Filter
+from headwater.store import backup
+from headwater.store import listeners as store
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 
@@ -147,6 +151,20 @@ def test_many_writers_none_missed_none_twice(database: Database, receiver: Recei
     run(work())
 
 
+def test_a_backlog_goes_out_whole_and_in_order(database: Database, receiver: Receiver, run: Any) -> None:
+    intake = Intake(database)
+
+    async def work() -> None:
+        await add(database, "marquez", receiver.url)
+        for number in range(30):
+            await intake.one(event(number, at=f"2026-0{1 + number % 5}-01T00:00:00Z"))
+        async with delivering(database, batch_events=7):
+            await drained(database)
+        assert receiver.jobs() == [f"job-{number}" for number in range(30)]
+
+    run(work())
+
+
 def test_it_begins_with_what_comes_and_a_replay_has_what_was(
     database: Database, postgres: EmbeddedPostgres, receiver: Receiver, run: Any
 ) -> None:
@@ -227,6 +245,36 @@ def test_without_a_listener_events_cost_no_statement(database: Database, stateme
             assert not theirs & set(counted), counted
 
     run(work())
+
+
+def test_a_restored_backup_goes_on_where_it_was(
+    database: Database, postgres: EmbeddedPostgres, receiver: Receiver, run: Any, tmp_path: Path
+) -> None:
+    name = f"restored_{uuid.uuid4().hex}"
+    other = urlunsplit(urlsplit(postgres.url)._replace(path=f"/{name}"))
+
+    async def before() -> None:
+        await add(database, "marquez", receiver.url)
+        for number in range(3):
+            await Intake(database).one(event(number))
+        async with delivering(database):
+            await drained(database)
+        await Intake(database).one(event(3))
+
+    async def after() -> None:
+        async with Database(other, pool_size=3) as restored:
+            await Intake(restored).one(event(4))
+            async with delivering(restored):
+                await drained(restored)
+
+    run(before())
+    backup.dump(postgres.url, tmp_path / "dump")
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"create database {name}".encode())
+        backup.load(other, tmp_path / "dump")
+        run(after())
+        connection.execute(f"drop database {name} with (force)".encode())
+    assert receiver.jobs() == [f"job-{number}" for number in range(5)]
 
 
 # -- webhooks --
@@ -463,13 +511,18 @@ def test_a_receiver_that_is_away_or_hangs_stops_no_other(database: Database, rec
             async with delivering(database, timeout_seconds=0.3):
                 for number in range(5):
                     await intake.one(event(number))
-                await until(lambda: len(receiver.jobs()) == 5, 2.5)
+                await until(lambda: len(receiver.jobs()) == 5)
                 await asyncio.sleep(1.0)
                 for name in ("hanging", "away"):
                     told = await shown(database, name)
                     assert (told.state, told.backlog) == ("failing", 5), told
+            hanging.answer = lambda _path, _body: (time.sleep(8), (200, b""))[1]
+            async with delivering(database, timeout_seconds=20.0):
+                asked = len(hanging.requests)
+                await asyncio.sleep(0.5)
                 began = time.monotonic()
-            assert time.monotonic() - began < 2, "the end waited for a receiver"
+            assert time.monotonic() - began < 4, "the end waited for a receiver"
+            assert len(hanging.requests) <= asked + 1
 
     run(work())
 
@@ -545,7 +598,7 @@ def test_python_listeners(database: Database, run: Any, monkeypatch: Any) -> Non
     async def work() -> None:
         await add(database, "python:mine", None)
         for number in range(4):
-            await intake.one(event(number))
+            known.add((await intake.one(event(number))).id)
         async with delivering(database):
             told = await drained(database)
         assert sorted(got) == ["job-0", "job-1", "job-3"]
@@ -598,14 +651,14 @@ def test_one_delivers_at_a_time_and_another_takes_over(database: Database, recei
         await add(database, "marquez", receiver.url)
         async with delivering(database) as first, delivering(database) as second:
             for number in range(30):
-                known.add((await intake.one(event(number))).id)
+                await intake.one(event(number))
             await until(lambda: len(receiver.jobs()) >= 30)
             await drained(database)
             assert len(receiver.jobs()) == 30, "both delivered"
             assert sorted(map(len, (first._deliveries, second._deliveries))) == [0, 1]
         async with delivering(database):
             await intake.one(event(30))
-            await until(lambda: len(receiver.jobs()) == 31, 3.0)
+            await until(lambda: len(receiver.jobs()) == 31)
 
     run(work())
 
@@ -624,6 +677,38 @@ def test_a_change_under_way_is_not_written_over(database: Database, receiver: Re
             told = await drained(database)
             assert told.replaying_from is None
         assert receiver.jobs().count("job-1") == 2, "the replay was forgotten"
+
+    run(work())
+
+
+def test_only_who_has_the_lease_of_this_revision_writes_down(database: Database, run: Any) -> None:
+    async def work() -> None:
+        await add(database, "marquez", "http://127.0.0.1:9")
+        me = uuid.uuid4()
+
+        async def progress(listener: store.Listener) -> bool:
+            async with database.transaction() as connection:
+                place = store.Place(listener.place.arrived + 1)
+                return await store.progress(
+                    connection, listener, place, None, delivered=1, refused=[], error=None, gone=False
+                )
+
+        async with database.connection() as connection:
+            await store.lease(connection, me, 15.0)
+            assert await store.lease(connection, uuid.uuid4(), 15.0) == []
+            (mine,) = await store.held(connection, me)
+        assert await progress(mine)
+        await writes.replay(
+            database, "one", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), by=by_command("listeners replay", "replay", "one")
+        )
+        assert not await progress(mine), "a change by a person was written over"
+        async with database.connection() as connection:
+            (changed,) = await store.held(connection, me)
+            assert changed.replay is not None
+            assert changed.place == store.Place(mine.place.arrived + 1)
+            await store.release(connection, me)
+            await store.lease(connection, uuid.uuid4(), 15.0)
+        assert not await progress(changed), "another process has it"
 
     run(work())
 

@@ -84,12 +84,12 @@ def test_an_id_that_two_contents_claim_is_neither(client: Any) -> None:
     assert runs(ask(client, content(told, "/b"))) == []
 
 
-@pytest.mark.parametrize(("skipped", "found"), [(True, []), ("mine", []), ("another", [1]), (False, [1]), ({}, [1])])
+@pytest.mark.parametrize(("skipped", "found"), [("mine", []), ("another", [1]), (True, [1]), ([{}, 1], [1]), ({}, [1])])
 def test_what_was_skipped_was_not_imported(client: Any, skipped: Any, found: list[int]) -> None:
     told = events("forced")[:2]
     mine = content(told, "/landing/prices.csv")
     if isinstance(skipped, str):
-        skipped = [{"fingerprint": mine if skipped == "mine" else "xxh3-128:" + "0" * 32, "runId": RUN.format(9)}]
+        skipped = [{"fingerprint": mine if skipped == "mine" else "xxh3-128:" + "0" * 32, "run_id": RUN.format(9)}]
     for event in told:
         event["run"]["facets"]["headwater_step"]["skipped"] = skipped
     send(client, told)

@@ -18,7 +18,13 @@ ADMIN = "an-admin-key-of-the-tests"
 KEYS = {"access": {"mode": "keys", "admin_key": ADMIN}}
 LISTENERS = "/api/v2/admin/listeners"
 SECRET = "whsec_" + base64.b64encode(b"a secret of twenty-four b").decode()
-EVENT = encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"]))
+
+
+def of(job: str) -> bytes:
+    return encoded(run_event("COMPLETE", 1, job, ["/in"], ["/out"]))
+
+
+EVENT = of("job")
 
 
 @pytest.fixture
@@ -44,7 +50,7 @@ def test_the_life_of_a_listener(served: Any, receiver: Receiver) -> None:
     assert receiver.jobs() == ["job"]
 
     assert server.post(f"{LISTENERS}/team/pause", ADMIN).json()["listener"]["state"] == "paused"
-    server.post("/api/v1/lineage", ADMIN, content=EVENT.replace(b\'"name": "job"\', b\'"name": "job2"\'))
+    server.post("/api/v1/lineage", ADMIN, content=of("job2"))
     assert server.get(f"{LISTENERS}/team", ADMIN).json()["listener"]["backlog"] == 1
     assert server.post(f"{LISTENERS}/team/resume", ADMIN).json()["listener"]["state"] == "active"
     assert waited(lambda: server.get(f"{LISTENERS}/team", ADMIN).json()["listener"]["delivered"] == 2)
@@ -140,7 +146,7 @@ def test_metrics_of_listeners(served: Any, receiver: Receiver) -> None:
     receiver.answer = lambda _path, body: (422, b"") if b"job2" in body else (200, b"")
     server.post(LISTENERS, json={"name": "one", "kind": "marquez", "url": receiver.url})
     server.post("/api/v1/lineage", content=EVENT)
-    server.post("/api/v1/lineage", content=EVENT.replace(b\'"name": "job"\', b\'"name": "job2"\'))
+    server.post("/api/v1/lineage", content=of("job2"))
     assert waited(lambda: server.get(f"{LISTENERS}/one").json()["listener"]["refused"] == 1)
     text = server.get("/metrics").text
     assert 'headwater_listener_events_total{listener="one",outcome="delivered"} 1.0' in text
@@ -148,7 +154,7 @@ def test_metrics_of_listeners(served: Any, receiver: Receiver) -> None:
     assert 'headwater_listener_backlog_events{listener="one"} 0.0' in text
     assert 'headwater_listener_failing{listener="one"} 0.0' in text
     server.post(f"{LISTENERS}/one/pause")
-    server.post("/api/v1/lineage", content=EVENT.replace(b\'"name": "job"\', b\'"name": "job3"\'))
+    server.post("/api/v1/lineage", content=of("job3"))
     text = server.get("/metrics").text
     assert 'headwater_listener_backlog_events{listener="one"} 1.0' in text
     assert 'headwater_listener_lag_seconds{listener="one"} 0.' in text

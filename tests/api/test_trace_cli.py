@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.api.correlated import ITEM, content, events, send, tell
-from tests.api.test_correlation import chain, wide
+from tests.api.test_correlation_answers import chain, wide
 from tests.events import RUN
 from typer.testing import CliRunner, Result
 
@@ -122,6 +122,9 @@ def test_a_wide_split(client: Any, headwater: Any) -> None:
     assert len(told.splitlines()) < 40
     assert "299 more" not in told
     assert "TS00300" in headwater("trace", RUN.format(0), "--fan", "300").output
+    # What stands for many has no id of its own.
+    assert ITEM.format(4) in headwater("trace", RUN.format(0), "--details").output
+    assert ITEM.format(5) not in headwater("trace", RUN.format(0), "--details").output
     assert "TS00300" in headwater("trace", RUN.format(0), "--json").output
 
 
@@ -234,3 +237,15 @@ def test_the_flow_diagram_of_the_page(client: Any, headwater: Any) -> None:
 def test_the_wide_diagram_of_the_page(client: Any, headwater: Any) -> None:
     send(client, wide(400))
     assert block("wide") == headwater("trace", RUN.format(0), "--format", "mermaid").output
+
+
+def test_what_a_step_let_be(client: Any, headwater: Any) -> None:
+    told = events("flow")[:2]
+    fingerprint_ = "xxh3-128:" + "0" * 32
+    for event in told:
+        skipped = [{"fingerprint": fingerprint_, "run_id": RUN.format(9), "dataset": {}}, {"fingerprint": 1}, None]
+        event["run"]["facets"]["headwater_step"]["skipped"] = skipped
+    send(client, told)
+    assert f"skipped {fingerprint_}, which run {RUN.format(9)} had imported" in headwater("trace", RUN.format(1)).output
+    answer = json.loads(headwater("trace", RUN.format(1), "--depth", "0", "--json").output)
+    assert answer["nodes"][0]["skipped"] == [{"fingerprint": fingerprint_, "run_id": RUN.format(9)}]

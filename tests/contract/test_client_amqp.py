@@ -3,7 +3,9 @@
 import asyncio
 import gzip
 import json
+import os
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -196,3 +198,25 @@ def test_another_destination_does_not_wait_for_the_broker(tmp_path: Path) -> Non
         tallies = out.tallies()
         assert [tally.delivered for tally in tallies.values()] == [0, 20]
         assert [tally.pending for tally in tallies.values()] == [20, 0]
+
+
+def test_the_end_of_a_script_delivers_and_is_silent(rabbitmq: Broker, queue_name: Names, tmp_path: Path) -> None:
+    queue = queue_name("events")
+    text = """
+from headwater.client import emitter_from_environment, event
+out = emitter_from_environment()
+for number in range(50):
+    out.emit(event.run("OTHER", run_id=event.run_id(), job=("tests", f"job-{number}")))
+"""
+    env = {"HEADWATER_URL": f"{rabbitmq.url}?queue={queue}", "HEADWATER_SPOOL": str(tmp_path / "spool")}
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", text],
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+    assert names(events(received(rabbitmq.url, queue))) == [f"job-{n}" for n in range(50)]
+    assert list((tmp_path / "spool").iterdir()) == []

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headwater.intake import closure
-from headwater.store import sqlfile
-from headwater.store.correlation import BOUND, ToldEdge
+from headwater.store.correlation import BOUND
 from headwater.store.database import Connection, Database
-from headwater.store.projections import COLUMNS
 
 BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 # (parent, child, role, seconds, digest)
@@ -33,9 +31,7 @@ async def tell(database: Database, told: Iterable[Told], bound: int = BOUND) -> 
 
 async def told_in(connection: Connection, told: Iterable[Told], bound: int = BOUND) -> None:
     rows = [(node(p), node(c), role, BEGIN + dt.timedelta(seconds=at), digest) for p, c, role, at, digest in told]
-    name = "upsert_correlation_edges"
-    cursor = await sqlfile.load("projections")[name].send_columns(connection, COLUMNS[name], rows)
-    await closure.keep(connection, [ToldEdge(*row) for row in await cursor.fetchall()], bound=bound)
+    await closure.keep(connection, rows, bound=bound)
 
 
 async def kept(database: Database) -> tuple[dict[tuple[int, int], bool], dict[tuple[int, int], int]]:

@@ -17,6 +17,8 @@ jobs = st.sampled_from(["one", "two"])
 # Few times, so that ties of event time are common and the digest has to break them.
 times = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-02-01T00:00:00+02:00"])
 fields = st.sampled_from(["x", "y", "z"])
+# Few items, written and read by any run, so that they collide and loop.
+items = st.sampled_from([f"0199c0de-1111-7000-8000-{number:012d}" for number in range(4)])
 
 
 @st.composite
@@ -38,7 +40,15 @@ def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
         facets["documentation"] = facet(description=draw(fields), **({"_deleted": True} if draw(st.booleans()) else {}))
     if draw(st.integers(0, 4)) == 0:
         facets["headwater_declared"] = facet(name="x")
-    return dataset(draw(names), **facets)
+    made = dataset(draw(names), **facets)
+    if draw(st.integers(0, 2)) == 0:
+        item: dict[str, Any] = {"bytes": draw(st.sampled_from([1, 2]))}
+        if draw(st.booleans()):
+            item["id"] = draw(items)
+        if draw(st.booleans()):
+            item["fingerprint"] = draw(st.sampled_from(["1", "xxh3-128:0"]))
+        made["outputFacets" if output else "inputFacets"] = {"headwater_item": facet(**item)}
+    return made
 
 
 @st.composite
@@ -66,6 +76,10 @@ def events(draw: Any) -> dict[str, Any]:
             "outputs": outputs,
         }
     told = parent(draw(st.integers(1, 3)), draw(jobs)) if draw(st.booleans()) else {}
+    if draw(st.integers(0, 2)) == 0:
+        causes = [{"item": draw(items)}, parent(draw(st.integers(1, 3)), draw(jobs))["parent"]]
+        causes[1] = {"runId": causes[1]["run"]["runId"], "job": causes[1]["job"]}
+        told["headwater_step"] = facet(parents=draw(st.lists(st.sampled_from(causes), max_size=2)))
     type_ = draw(st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", None]))
     return run_event(
         type_, draw(st.integers(1, 3)), draw(jobs), inputs, outputs, at=at, run_facets=told, job_facets=job_facets

@@ -127,6 +127,25 @@ def test_runs_go_and_the_answers_of_today_stay(database: Database, run: Any) -> 
     assert count(database, run, "events") == 60, "the log is kept for as long as it is said"
 
 
+def test_what_came_from_what_stays_whatever_its_age(database: Database, run: Any) -> None:
+    """A result of today goes back to files of any time; the log that tells it may be gone."""
+    told = []
+    for ago in range(100, 0, -1):
+        before, after = (dataset("/out", version={"datasetVersion": f"{day}"}) for day in (ago + 1, ago))
+        told.append(run_event("COMPLETE", ago, "daily", [before], [after], at=day(ago)))
+    send(database, run, told)
+    tables = ("correlation_items", "correlation_edges", "correlation_paths")
+    before = run(fingerprints(database))
+    assert count(database, run, "correlation_edges") == 200
+    done = keep(database, run, runs=30, events=30)
+    assert done["runs"].deleted > 50
+    after = run(fingerprints(database))
+    assert after["runs"] != before["runs"]
+    assert [after[table] for table in tables] == [before[table] for table in tables]
+    send(database, run, told[-5:])
+    assert [run(fingerprints(database))[table] for table in tables] == [before[table] for table in tables]
+
+
 def test_young_runs_and_runs_that_go_on_stay(database: Database, run: Any) -> None:
     send(database, run, daily(60, 0))
     send(database, run, [run_event("RUNNING", 1000 + i, "long", at=day(50 + i)) for i in range(12)])

@@ -34,12 +34,17 @@ def hot(writer: int, count: int) -> list[dict[str, Any]]:
         out = dataset(three, **schema("x", draw.choice("abc")), **columns({"x": [(one, "x", "DIRECT:IDENTITY")]}))
         if draw.random() < 0.5:
             out["facets"]["symlinks"] = facet(identifiers=[{"namespace": "file", "name": two, "type": "LOCATION"}])
+        read = dataset(one, symlinks=links, dataSource=source)
+        if writer + number > 2:
+            # Few versions of few datasets, written after they were read: correlation is full of loops.
+            out["facets"]["version"] = facet(datasetVersion=f"{number % 2}")
+            read["facets"]["version"] = facet(datasetVersion=f"{(writer + number // 2) % 2}")
         told.append(
             run_event(
                 draw.choice(["START", "RUNNING", "COMPLETE", "FAIL", "OTHER"]),
                 draw.randrange(4),
                 draw.choice(["hot", "hot", "warm"]),
-                [dataset(one, symlinks=links, dataSource=source), two],
+                [read, two],
                 [out],
                 at=f"2026-01-0{draw.randrange(1, 4)}T00:00:{draw.randrange(3):02}Z",
                 run_facets=parent(draw.randrange(4), "whole") if draw.random() < 0.5 else {},

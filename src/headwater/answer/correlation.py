@@ -8,6 +8,7 @@ Refuses to guess: what is not in an event is not here, and an edge that would cl
 import datetime as dt
 import re
 import uuid
+from typing import Any
 
 import msgspec
 
@@ -47,8 +48,15 @@ class Question(msgspec.Struct, frozen=True):
     max_nodes: int = 2000
 
 
+class Skipped(msgspec.Struct):
+    """A content that a step let be, because this run had imported it."""
+
+    fingerprint: str
+    run_id: str | None
+
+
 class CorrelationNode(msgspec.Struct, kw_only=True):
-    """`depth` is negative upstream. `version`, `forced`, `overrides`, `details`: of the step, as its latest event says.
+    """`depth` is negative upstream. `version`, `forced`, `overrides`, `skipped`, `details`: of the step, as its latest event says.
 
     `collided`: several runs or several datasets claim the id; `claimed_by` are the runs that say they wrote it.
     """
@@ -62,6 +70,7 @@ class CorrelationNode(msgspec.Struct, kw_only=True):
     version: str | None = None
     forced: bool = False
     overrides: list[str] = []
+    skipped: list[Skipped] = []
     state: str | None = None
     event_time: dt.datetime | None = None
     started_at: dt.datetime | None = None
@@ -296,22 +305,43 @@ def _run(made: CorrelationNode, job: NodeRow | None, run: RunRow | None, step: b
     if run is not None:
         made.state, made.started_at, made.ended_at = run.state.name, run.began, run.ended_at
         made.duration_ms, made.event_time = node.duration_ms(run), run.last_event_at
-    made.version, made.forced, made.overrides, made.details = step_of(step)
+    said = step_of(step)
+    made.version, made.forced, made.overrides = said.version, said.forced, said.overrides
+    made.skipped, made.details = said.skipped, said.details
 
 
-def step_of(body: bytes | None) -> tuple[str | None, bool, list[str], dict[str, msgspec.Raw]]:
-    """Version, forced, overrides and details of a `headwater_step` facet; what is not of its shape counts as not said."""
+class Step(msgspec.Struct):
+    """What a run's `headwater_step` facet says."""
+
+    version: str | None
+    forced: bool
+    overrides: list[str]
+    skipped: list[Skipped]
+    details: dict[str, msgspec.Raw]
+
+
+def step_of(body: bytes | None) -> Step:
+    """What the facet says; what is not of its shape counts as not said."""
     said = node.plain(body)
-    told = said.get("version")
-    overrides = said.get("overrides")
-    details: dict[str, msgspec.Raw] = {}
-    if body is not None and isinstance(said.get("details"), dict):
-        details = msgspec.json.decode(
-            msgspec.json.decode(body, type=dict[str, msgspec.Raw])["details"], type=dict[str, msgspec.Raw]
-        )
-    return (
+    told, details = said.get("version"), said.get("details")
+    return Step(
         str(told) if isinstance(told, str | int | float) and told != "" else None,
         said.get("forced") is True,
-        [one for one in overrides if isinstance(one, str)] if isinstance(overrides, list) else [],
-        details,
+        [one for one in _listed(said, "overrides") if isinstance(one, str)],
+        [
+            Skipped(text, run if isinstance(run := one.get("run_id"), str) else None)
+            for one in _listed(said, "skipped")
+            if isinstance(one, dict) and isinstance(text := one.get("fingerprint"), str)
+        ],
+        _fields(_fields(body)["details"]) if body is not None and isinstance(details, dict) else {},
     )
+
+
+def _listed(said: dict[str, Any], key: str) -> list[Any]:
+    found = said.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _fields(body: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The fields of an object, as they came."""
+    return msgspec.json.decode(body, type=dict[str, msgspec.Raw])

@@ -10,7 +10,6 @@ import msgspec
 
 from headwater.answer import run_log
 from headwater.answer.correlation import STEP, fingerprint_of, step_of
-from headwater.answer.node import plain
 from headwater.errors import InvalidQuestion
 from headwater.model.names import bounded
 from headwater.model.run import RunState
@@ -82,29 +81,21 @@ async def imports(
         named = await node_store.by_ids(connection, {row.job_id for row in readers} | datasets)
     found = []
     for row in readers:
-        body = told.get((row.run_id, row.job_id))
-        if _skipped(body, kept):
+        said = step_of(told.get((row.run_id, row.job_id)))
+        # A run may have imported one file and let another be.
+        if any(one.fingerprint == kept for one in said.skipped):
             continue
-        said, forced, overrides, _ = step_of(body)
         dataset = named.get(canonical.get(row.dataset_id, row.dataset_id))
         found.append(
             Import(
-                str(row.run_id),
-                named[row.job_id].node_id,
-                RunState(row.state).name,
-                row.ended_at,
-                forced,
-                overrides,
-                said,
-                ImportedDataset(dataset.node_id, dataset.namespace, dataset.name) if dataset else None,
+                run_id=str(row.run_id),
+                job=named[row.job_id].node_id,
+                state=RunState(row.state).name,
+                ended_at=row.ended_at,
+                forced=said.forced,
+                overrides=said.overrides,
+                version=said.version,
+                dataset=ImportedDataset(dataset.node_id, dataset.namespace, dataset.name) if dataset else None,
             )
         )
     return Imports(kept, bool(found), found[:limit])
-
-
-def _skipped(step: bytes | None, fingerprint: str) -> bool:
-    """Whether the run says that it let this content be: `skipped` in its facet lists what it did not import again."""
-    told = plain(step).get("skipped")
-    if isinstance(told, list):
-        return any(one.get("fingerprint") == fingerprint for one in told if isinstance(one, dict))
-    return told is True

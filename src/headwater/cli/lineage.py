@@ -108,7 +108,8 @@ def _last_job(answer: Any, node: Any) -> str | None:
 def _deliver(url: str | None) -> None:
     from headwater.client import emitter_from_environment
 
-    emitter = emitter_from_environment(url=server.address(url))
+    server.use_local()
+    emitter = emitter_from_environment(url=url)
     if not emitter.flush(timeout=30.0):
         typer.echo("some events still wait in the spool: `headwater doctor` says why", err=True)
     emitter.close()

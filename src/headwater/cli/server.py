@@ -20,7 +20,7 @@ def address(url: str | None) -> str:
     found = config.destination()
     if found.source == "default" and (running := local_address()):
         return running
-    return found.base or config.DEFAULT_URL
+    return next((each.base for each in found.each if each.base), config.DEFAULT_URL)
 
 
 def use_local() -> None:
@@ -43,7 +43,7 @@ def ask(url: str | None, path: str, **parameters: object) -> bytes:
     """The server's answer."""
     from headwater.client.ask import ask as client_ask
 
-    return client_ask(address(url), path, parameters, api_key=os.environ.get("HEADWATER_API_KEY"))
+    return client_ask(address(url), path, parameters, api_key=_key(url))
 
 
 def send(url: str | None, method: str, path: str, body: object = None, **parameters: object) -> bytes:
@@ -51,8 +51,17 @@ def send(url: str | None, method: str, path: str, body: object = None, **paramet
     from headwater.client.ask import ask as client_ask
 
     given = None if body is None else msgspec.json.encode(body)
+    return client_ask(address(url), path, parameters, api_key=_key(url), method=method, body=given)
+
+
+def _key(url: str | None) -> str | None:
+    """`HEADWATER_API_KEY`, else the key that stands with the address the environment names."""
+    from headwater.client import config
+
     key = os.environ.get("HEADWATER_API_KEY")
-    return client_ask(address(url), path, parameters, api_key=key, method=method, body=given)
+    if key or url:
+        return key
+    return next((each.api_key for each in config.destination().each if each.transport == "http"), None)
 
 
 def get(url: str | None, path: str, **parameters: object) -> Any:

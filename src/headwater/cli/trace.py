@@ -32,7 +32,7 @@ def trace(
     up: Annotated[bool, typer.Option("--up", help="Only what it was made of.")] = False,
     down: Annotated[bool, typer.Option("--down", help="Only what was made of it.")] = False,
     depth: Annotated[
-        str | None, typer.Option(metavar="N|all", help="Steps from item to run or run to item; else 64.")
+        str | None, typer.Option(metavar="N|all", help="Steps from item to run or run to item; else 50.")
     ] = None,
     max_nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Of more than these the nearest.")] = 2000,
     details: Annotated[

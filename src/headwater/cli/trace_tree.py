@@ -117,12 +117,17 @@ def _state_of_all(node: dict[str, Any]) -> str:
 
 
 def identity(one: Drawn) -> Iterator[Line]:
-    """Ids, the dataset, the fingerprint, whose import it overrides, what the step tells, who claims the id."""
+    """Ids, the dataset, the fingerprint, whose import it overrides, what the step tells, who claims the id. Nothing of what stands for several."""
     node = one.node
+    if one.count > 1:
+        return
     if one.kind == "RUN":
         yield f"run {node['run_id']}  {output.printable((node['job'] or '').removeprefix('job:'))}", "dim"
         for run in node["overrides"]:
             yield f"does again what run {output.printable(run)} did", "yellow"
+        for skipped in node["skipped"]:
+            by = f", which run {output.printable(skipped['run_id'])} had imported" if skipped["run_id"] else ""
+            yield f"skipped {output.printable(skipped['fingerprint'])}{by}", "dim"
         for field, value in node["details"].items():
             yield f"{output.printable(field)}: {_value(value)}", "cyan"
     else:
@@ -138,7 +143,7 @@ def identity(one: Drawn) -> Iterator[Line]:
 
 def claims(one: Drawn) -> Iterator[Line]:
     """That an id is not one thing's, and whose it is."""
-    if one.node["collided"]:
+    if one.node["collided"] and one.count == 1:
         yield "this id was given to more than one thing", "yellow"
         for claim in one.node["claimed_by"]:
             yield f"claimed by {output.printable(claim['job'].removeprefix('job:'))}, run {claim['run_id']}", "yellow"

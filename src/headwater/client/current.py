@@ -8,6 +8,8 @@ environment, for child processes: with two to choose from, the coarser truth is 
 import logging
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Protocol
@@ -26,6 +28,8 @@ class Open(Protocol):
     """A step as this module needs it."""
 
     enclosing: "Open | None"
+    as_parent: Parent
+    began: float
 
     @property
     def running(self) -> bool: ...
@@ -40,9 +44,12 @@ class _Process:
     """What the threads share. Replaced in a forked child: there the steps of its parent are only what the environment says."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler may open a step while its thread is in here
         self.main: list[Open] = []  # open in the main thread, in the order they began
         self.shown: Open | None = None
+        self.left: deque[tuple[float, float, Parent]] = deque(
+            maxlen=64
+        )  # from when to when a step was the process's, the last of them
         self.wrote: dict[str, str] = {}
         self.found: dict[str, str | None] = {}  # what stood in the environment before us
         self.changes = 0
@@ -125,6 +132,16 @@ def exactly() -> Open | None:
     return _CURRENT.get()
 
 
+def at(moment: float) -> Parent | None:
+    """The run of the process's step at a moment of the last while (POSIX seconds): for those who hear of things a little after they began."""
+    with _process.lock:
+        found = [(began, parent) for began, ended, parent in _process.left if began <= moment <= ended]
+        step = _process.step()
+        if step is not None and step.began <= moment:
+            found.append((step.began, step.as_parent))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
 def inherited() -> Parent | None:
     """The run that started this process, as the environment said before steps of ours wrote there."""
     with _process.lock:
@@ -146,6 +163,8 @@ def leave(step: Open) -> None:
         _CURRENT.set(step.enclosing)
     with _process.lock:
         if step in _process.main:
+            if _process.step() is step:
+                _process.left.append((step.began, time.time(), step.as_parent))
             _process.main.remove(step)
             _process.show()
 

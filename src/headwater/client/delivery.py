@@ -73,12 +73,17 @@ class Http:
 
     def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
         """Status, body, and the seconds of `Retry-After`."""
+        fresh = self._connection is None
+        if fresh:
+            try:
+                self._connection = self._connect()  # before anything is packed for a server that is not there
+            except (OSError, http.client.HTTPException) as error:
+                raise Unreachable(_why(error)) from error
         headers = dict(self._headers)
         if gzip:
             packer = zlib.compressobj(1, wbits=31)
             body = packer.compress(body) + packer.flush()
             headers["Content-Encoding"] = "gzip"
-        fresh = self._connection is None
         try:
             return self._exchange(suffix, body, headers)
         except (OSError, http.client.HTTPException) as error:

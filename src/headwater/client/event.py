@@ -51,12 +51,12 @@ Facets = Mapping[str, Facet]
 class _Clock:
     """The last tick handed out, so that ids of one process never go backwards."""
 
-    lock = threading.Lock()
+    lock = threading.RLock()  # a signal's handler may make an id while its thread is in here
     last = 0
 
 
 def _new_lock() -> None:
-    _Clock.lock = threading.Lock()  # another thread may have held it when this process was forked
+    _Clock.lock = threading.RLock()  # another thread may have held it when this process was forked
 
 
 if hasattr(os, "register_at_fork"):

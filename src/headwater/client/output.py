@@ -32,12 +32,12 @@ class _Nowhere:
 
 
 class _Process:
-    lock = threading.Lock()
+    lock = threading.RLock()  # a signal's handler may open a step while its thread is in here
     output: Output | None = None
 
 
 def _forked() -> None:
-    _Process.lock = threading.Lock()  # another thread may have held it; the emitter itself goes on in a child
+    _Process.lock = threading.RLock()  # another thread may have held it; the emitter itself goes on in a child
 
 
 if hasattr(os, "register_at_fork"):

@@ -92,7 +92,7 @@ class Step:
         self._complained: set[str] = set()
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._began, self._clock = time.time(), time.monotonic()
+        self.began, self._clock = time.time(), time.monotonic()
         if idle:
             return
         self._take(given)
@@ -198,7 +198,8 @@ class Step:
 
     def environment(self) -> dict[str, str]:
         """What a child process needs in its environment to have this step as its parent: `env={**os.environ, **step.environment()}`."""
-        return context.environment(self.as_parent) if self else {}
+        recorded = self and emitter().destination.transport != "none"
+        return context.environment(self.as_parent) if recorded else {}
 
     def once(self, source: Source, *, force: bool | None = None, unknown: str = "run") -> "AlreadyImported | None":
         """Whether this job has imported this content before (docs/howto/steps.md, "Import once").
@@ -226,7 +227,7 @@ class Step:
 
     def end(self, error: BaseException | None) -> None:
         """End it as a block that ended so: without an exception complete, stopped from outside aborted, else failed."""
-        if error is None or (isinstance(error, SystemExit) and error.code in {None, 0}):
+        if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
             self._end("COMPLETE")
         else:
             self._end("ABORT" if is_stop(error) else "FAIL", error)
@@ -317,7 +318,7 @@ class Step:
         if fingerprint:
             entry.wanted = True
             try:
-                entry.measure(since=self._began)
+                entry.measure(since=self.began)
             except Exception as error:  # noqa: BLE001 - it may be half written; at the end it is read again, and said
                 log.debug("%r is not fingerprinted yet: %s", self, line(error))
         self._told += 1
@@ -419,7 +420,7 @@ class Step:
 
     def _emit(self, kind: str, inputs: list[Entry], outputs: list[Entry]) -> None:
         # Not before the start, whatever the wall clock does; a step takes as long as it took.
-        at = self._began if kind == "START" else max(time.time(), self._began + time.monotonic() - self._clock)
+        at = self.began if kind == "START" else max(time.time(), self.began + time.monotonic() - self._clock)
         emitter().emit(self._account.event(kind, self.id, self.job, self.parent, inputs, outputs, at))
 
 

@@ -92,12 +92,11 @@ class Segment:
 
 
 class Batch:
-    """Records read from one segment, to be handed back to `Spool.done` once they are dealt with."""
+    """Records read from one or several segments, to be handed back to `Spool.done` once they are dealt with."""
 
-    def __init__(self, segment: Segment, records: list[bytes], end: int) -> None:
-        self.segment = segment
-        self.records = records
-        self.end = end
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self.parts: list[tuple[Segment, int]] = []  # each segment with where the reading ended
 
 
 class Spool:
@@ -152,38 +151,31 @@ class Spool:
         """The next undelivered records: our own first, then (if `backlog`) those claimed from the dead. None when there are none."""
         with self._lock:
             candidates = [*self._full, *([self._active] if self._active else []), *(self._claimed if backlog else ())]
-            segment = next((each for each in candidates if each.pending), None)
-            if segment is None:
-                return None
-            segment.reading = True
-            sent, size = segment.sent, segment.size
+            waiting = [(segment, segment.sent, segment.size) for segment in candidates if segment.pending]
+            for segment, _, _ in waiting:
+                segment.reading = True
+        batch, room = Batch(), _READ
         try:  # not under the lock: who appends must not wait for it
-            return self._read(segment, sent, size, records)
+            for segment, sent, size in waiting:
+                found, end = self._read(segment, sent, size, records - len(batch.records))
+                batch.records += found
+                batch.parts.append((segment, end))
+                room -= end - sent
+                if room <= 0 or len(batch.records) >= records:
+                    break
         finally:
-            segment.reading = False
+            for segment, _, _ in waiting:
+                segment.reading = False
+        return batch if batch.parts else None
 
     def done(self, batch: Batch) -> None:
         """Everything in the batch is delivered or kept elsewhere: it will not be taken again. A finished file is deleted or emptied."""
         with self._lock:
-            segment = batch.segment
-            if segment.dropped:
-                return
-            segment.note(batch.end)
-            if segment.sent < segment.size:
-                return
-            if segment is self._active and time.monotonic() - segment.born < _STALE_SECONDS:
-                os.ftruncate(segment.fd, HEADER_SIZE)
-                segment.size = HEADER_SIZE
-                segment.note(HEADER_SIZE)
-                return
-            self._unsynced.discard(segment)
-            segment.close(delete=True)
-            if segment is self._active:
-                self._active = None
-            else:
-                (self._full if segment in self._full else self._claimed).remove(segment)
+            for segment, end in batch.parts:
+                if not segment.dropped:
+                    self._advance(segment, end)
 
-    def claim(self, limit: int = 16) -> bool:
+    def claim(self, limit: int = 64) -> bool:
         """Take over up to `limit` segments of processes that are gone. True when there is something of theirs to send."""
         with self._lock:
             ours = {segment.path for segment in (*self._full, *self._claimed)}
@@ -229,6 +221,22 @@ class Spool:
             with contextlib.suppress(OSError):
                 os.close(segment.fd)
 
+    def _advance(self, segment: Segment, end: int) -> None:
+        segment.note(end)
+        if segment.sent < segment.size:
+            return
+        if segment is self._active and time.monotonic() - segment.born < _STALE_SECONDS:
+            os.ftruncate(segment.fd, HEADER_SIZE)
+            segment.size = HEADER_SIZE
+            segment.note(HEADER_SIZE)
+            return
+        self._unsynced.discard(segment)
+        segment.close(delete=True)
+        if segment is self._active:
+            self._active = None
+        else:
+            (self._full if segment in self._full else self._claimed).remove(segment)
+
     def _next(self) -> Segment:
         """A new segment to write to, within the cap."""
         if self._drop_newest and time.monotonic() < self._full_until:
@@ -261,12 +269,13 @@ class Spool:
             finally:
                 os.close(fd)
 
-    def _read(self, segment: Segment, sent: int, size: int, records: int) -> Batch:
+    def _read(self, segment: Segment, sent: int, size: int, records: int) -> tuple[list[bytes], int]:
+        """At most so many whole records, and where the reading ended."""
         data = os.pread(segment.fd, min(size - sent, _READ), sent)
         if b"\n" not in data:  # one record longer than a read, or a torn tail
             data = os.pread(segment.fd, size - sent, sent)
         if not data:  # cut short by somebody else: what is gone is gone
-            return Batch(segment, [], size)
+            return [], size
         found: list[bytes] = []
         at = 0
         while at < len(data) and len(found) < records:
@@ -282,7 +291,7 @@ class Spool:
             else:
                 self.torn += 1
             at = stop + 1
-        return Batch(segment, found, sent + at)
+        return found, sent + at
 
     def _make_room(self) -> bool:
         """Whether one more segment fits, after dropping the oldest if that is the policy. What other living processes hold is never dropped."""

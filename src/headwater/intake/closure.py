@@ -6,6 +6,7 @@ close a loop; whether they do is exact, whatever the distance. If they do, the e
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from headwater.graph import loops
 from headwater.graph.loops import Edge, Pair
@@ -13,17 +14,19 @@ from headwater.store import correlation as store
 from headwater.store.database import Connection
 
 
-async def keep(connection: Connection, told: Sequence[store.ToldEdge], *, bound: int = store.BOUND) -> None:
-    """Bring the closure up to date with edges that are new or were told earlier than before. No statement when there are none.
+async def keep(connection: Connection, edges: Sequence[tuple[Any, ...]], *, bound: int = store.BOUND) -> None:
+    """Write edges (parent, child, role, at, digest) and bring the closure up to date. No statement when there are none.
 
-    Holds a lock to the end of the transaction. An event's edges cost three statements, whatever their number, unless there is a loop.
+    Holds a lock to the end of the transaction. Edges cost four statements, whatever their number, unless there is a loop.
     """
+    if not edges:
+        return
+    told = await store.write(connection, edges)
     new = [_edge(one) for one in told if one.new and one.parent != one.child]
     # Where an edge that is not refused stands earlier than before, no loop is another; a refused one may have to be taken now.
     earlier = [_edge(one) for one in told if not one.new and one.refused and one.parent != one.child]
     if not new and not earlier:
         return
-    await store.lock(connection)
     layers = None if earlier else await _layers(connection, new, bound)
     if layers is None:
         new = await _decide(connection, new, earlier, bound)

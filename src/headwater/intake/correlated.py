@@ -178,4 +178,4 @@ class Correlation:
         )  # fmt: skip
 
     def _edge(self, parent: uuid.UUID, child: uuid.UUID, role: int) -> None:
-        self._add("upsert_correlation_edges", parent, child, role, self._at, self._digest)
+        self._add("new_correlation_edges", parent, child, role, self._at, self._digest)

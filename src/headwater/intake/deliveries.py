@@ -188,8 +188,11 @@ class Delivery:
         for error in results:
             if isinstance(error, Exception):
                 telemetry.say(telemetry.ListenerFailing(self.listener.name, repr(error)), error)
-        if self._destination and (self._sending is None or self._sending.done()):
-            self._destination.close()
+        if self._destination:
+            if self._sending:  # the socket is shut: that takes no time, unless it is somebody's Python
+                await ended(self._sending, self._destination, 1.0)
+            else:
+                self._destination.close()
 
     async def _run(self) -> None:
         while True:
@@ -255,6 +258,7 @@ class Delivery:
                 await self._save(0, [], f"no answer within {seconds:g} s")
                 destination.abort()
         if late:
+            destination.close()
             self._destination = None
         return self._sending.result()
 
@@ -292,6 +296,15 @@ class Delivery:
         """Twice as long each time, up to five minutes, and never quite when others come back."""
         longest = min(0.5 * 2.0 ** min(self._failures, 12), _LONGEST_PAUSE)
         return max(longest * random.uniform(0.5, 1.0), min(asked or 0.0, _LONGEST_PAUSE))  # noqa: S311
+
+
+async def ended(
+    sending: "asyncio.Future[destinations.Outcome]", destination: destinations.Destination, patience: float
+) -> bool:
+    """Wait so long for what was aborted; the destination is closed when it has ended, at whatever time. Whether it has."""
+    done, _ = await asyncio.wait({sending}, timeout=patience)
+    sending.add_done_callback(lambda _: destination.close())
+    return bool(done)
 
 
 async def in_thread(call: Callable[[], T]) -> T:

@@ -16,7 +16,7 @@ import msgspec
 from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
 from headwater.intake import destinations
 from headwater.intake.audit import Change
-from headwater.intake.deliveries import in_thread, settled
+from headwater.intake.deliveries import ended, in_thread, settled
 from headwater.intake.listener_filter import Filter
 from headwater.store import audit as audit_store
 from headwater.store import listeners as store
@@ -140,12 +140,11 @@ async def ping(database: Database, name: str, *, by: Change, seconds: float = 10
     except HeadwaterError as error:
         return Tried(name, False, error.message, round(time.monotonic() - began, 3))
     sending = asyncio.ensure_future(in_thread(lambda: destination.send([destinations.ping()])))
-    done, _ = await asyncio.wait({sending}, timeout=seconds)
+    done = await ended(sending, destination, seconds)
     destination.abort()
     took = round(time.monotonic() - began, 3)
     if not done:
         return Tried(name, False, f"no answer within {seconds:g} s", took)
-    destination.close()
     outcome = sending.result()
     said = outcome.failure or next((reason for _, reason in outcome.refused), "taken")
     return Tried(name, said == "taken", said, took)

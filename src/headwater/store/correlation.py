@@ -7,7 +7,7 @@ Longer ways are found exactly by jumping from what is at the bound. That an item
 import datetime as dt
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,8 +15,9 @@ from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 
-# Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input.
-BOUND = 64
+# Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input. What a chain costs grows with
+# it, and what is beyond is found as fast (docs/explanation/correlation.md has the measurement).
+BOUND = 50
 # More steps than any way has.
 _ALL = 1_000_000_000
 
@@ -118,9 +119,18 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 # -- upkeep: in the transaction that brought the edges, after everything else --
 
 
-async def lock(connection: Connection) -> None:
-    """Wait for whoever looks after the closure now, and keep the next one waiting until this transaction ends."""
-    await sqlfile.load("correlation")["lock"].many(connection)
+_COLUMNS = ("parent_id", "child_id", "role", "at", "digest")
+
+
+async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> list[ToldEdge]:
+    """Write edges (parent, child, role, at, digest); those that are new or stand earlier than before.
+
+    First waits for whoever looks after the closure now, and keeps the next one waiting until this transaction ends.
+    """
+    queries = sqlfile.load("correlation")
+    await queries["lock"].many(connection)
+    cursor = await queries["upsert_edges"].send_columns(connection, _COLUMNS, edges)
+    return [ToldEdge(*row) for row in await cursor.fetchall()]
 
 
 async def bridges(

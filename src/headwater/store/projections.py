@@ -8,7 +8,6 @@ import msgspec
 from psycopg import AsyncPipeline
 
 from headwater.store import sqlfile
-from headwater.store.correlation import ToldEdge
 from headwater.store.database import Connection, sent
 
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -42,7 +41,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_correlation_items": (
         "id", "kind", "dataset_id", "run_id", "job_id", "external_version", "bytes", "at", "digest",
     ),
-    "upsert_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
+    "new_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
     "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
 }  # fmt: skip
 
@@ -107,14 +106,14 @@ class Written(msgspec.Struct):
 
     `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
 
-    `correlated`: edges of correlation that are new or were told earlier than before: the closure has to follow (`intake.closure`).
+    `correlated`: edges of correlation that are not written yet: they are new, or told earlier than before (`intake.closure` takes them).
     """
 
     created: set[uuid.UUID]
     changed: set[uuid.UUID]
     hidden: set[uuid.UUID]
     hidden_namespaces: set[str]
-    correlated: list[ToldEdge] = []
+    correlated: list[tuple[Any, ...]] = []
 
 
 async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
@@ -153,8 +152,8 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     if "upsert_owner_facets" in told:
         changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
     spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
-    edges = await told["upsert_correlation_edges"].fetchall() if "upsert_correlation_edges" in told else ()
-    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]}, [ToldEdge(*row) for row in edges])
+    edges = await told["new_correlation_edges"].fetchall() if "new_correlation_edges" in told else []
+    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]}, edges)
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:

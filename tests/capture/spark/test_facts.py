@@ -129,6 +129,20 @@ def test_attaching_again_is_the_same_attachment(spark: Any, attachment: Any) -> 
     assert attach(spark.newSession()) is attachment
 
 
+def test_the_end_of_a_program_tells_all_and_waits_for_no_server(
+    spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told is in the spool. Delivering it has a bound of its own at exit; a server that is down must not add to it."""
+    waited: list[float] = []
+    monkeypatch.setattr(kept, "flush", lambda timeout: waited.append(timeout))
+    before = len(kept.events)
+    spark.read.parquet(str(land / "people")).write.parquet(str(tmp_path / "out"))
+    monkeypatch.setattr(attachment._application, "end", lambda: None)
+    attachment._finish()
+    assert [event["eventType"] for event in kept.events[before:]] == ["START", "COMPLETE"]
+    assert waited == []
+
+
 def test_spark_connect_is_said_once_and_left_alone(caplog: pytest.LogCaptureFixture) -> None:
     class Connected:
         pass

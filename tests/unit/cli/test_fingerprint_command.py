@@ -46,7 +46,7 @@ def test_the_quick_road_is_taken_without_options_only():
         assert not plain_fingerprints(given)
     script = (
         "import sys\nfrom headwater.cli import main\ntry: main()\nexcept SystemExit as end: assert not end.code\n"
-        "print(sorted({'typer', 'msgspec', 'rich', 'zipfile', 'logging'} & set(sys.modules)))"
+        "print(sorted({'typer', 'msgspec', 'rich', 'zipfile', 'logging', 'dataclasses'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "fingerprint", __file__], capture_output=True, check=True, text=True

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import headwater
 from collector import Collector, running
-from stepping import Told
+from stepping import Told, telling
 
 
 @pytest.fixture
@@ -25,12 +24,7 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Told]:
+def told(tmp_path: Path) -> Iterator[Told]:
     """What the steps of the test and of its child processes tell."""
-    path = tmp_path / "told.ndjson"
-    monkeypatch.setenv("HEADWATER_TRANSPORT", "file")
-    monkeypatch.setenv("HEADWATER_EVENTS_FILE", str(path))
-    monkeypatch.setenv("HEADWATER_SPOOL", str(tmp_path / "spool"))
-    headwater.use(None)
-    yield Told(path)
-    headwater.use(None)
+    with telling(tmp_path) as told:
+        yield told

@@ -212,3 +212,38 @@ if child:
         assert done.stderr == ""
         for each in (collector, other):
             assert names(each.wait_for(3)) == ["before", "child", "parent"]
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_record_keeps_whole_ones(collector: Collector, tmp_path: Path) -> None:
+    """A write that is cut short is taken back; what the disk has no room for goes from memory."""
+    text = """
+import resource, sys
+from headwater.client import emitter_from_environment, event
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+out = emitter_from_environment()
+for number in range(20):
+    out.emit(event.run("OTHER", run_id=event.run_id(), job=("tests", f"job-{number}")))
+out.close()
+print(out.stats().dropped, out.stats().pending)
+"""
+
+    def run(url: str) -> tuple[int, int, str]:
+        env = {"HEADWATER_URL": url, "HEADWATER_SPOOL": str(tmp_path / "spool")}
+        done = subprocess.run(
+            [sys.executable, "-c", text], env=os.environ | env, capture_output=True, text=True, timeout=30, check=True
+        )
+        dropped, pending = map(int, done.stdout.split())
+        return dropped, pending, done.stderr
+
+    dropped, pending, said = run("http://127.0.0.1:1")
+    assert dropped > 10
+    assert dropped + pending == 20
+    assert "does not take events" in said
+    assert "are lost" in said
+    heir = emitter(collector.url, tmp_path)
+    assert heir.flush(5)
+    assert (len(collector.events), heir.stats().torn) == (pending, 0)
+    heir.close()
+    collector.events.clear()
+    dropped, pending, _ = run(collector.url)
+    assert (dropped, pending, len(collector.events)) == (0, 0, 20)

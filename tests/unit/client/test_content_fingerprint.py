@@ -238,6 +238,12 @@ def test_damaged_zips_are_said(tmp_path):
 def test_what_cannot_be_read_is_said(tmp_path):
     with pytest.raises(NotFound, match="no file"):
         fingerprint(tmp_path / "missing.csv")
+    for name in (b"missing", b"missing/below", b"", b"a\0b"):
+        with pytest.raises(NotFound):
+            fingerprint(os.fsencode(tmp_path) + b"/" + name if name else name)
+    kept(tmp_path, b"x")
+    with pytest.raises(NotFound):
+        fingerprint(tmp_path / "data" / "below")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "broken").symlink_to("nowhere")
     with pytest.raises(UnreadableContent, match="broken cannot be read"):
@@ -374,6 +380,16 @@ def test_an_object_that_changes_meanwhile_is_said(memory):
     memory.pipe("/lake/a.csv", ROWS)
     with pytest.raises(ContentChanged):
         fingerprint("memory://lake/a.csv", progress=lambda done, total: memory.pipe("/lake/a.csv", ROWS + b"more"))
+
+
+def test_what_a_store_raises_is_said(memory, monkeypatch):
+    from fsspec.implementations.memory import MemoryFile
+
+    memory.pipe("/lake/a.csv", ROWS)
+    for error in (OSError("connection reset"), RuntimeError("no credentials")):
+        monkeypatch.setattr(MemoryFile, "read", lambda *_, error=error: (_ for _ in ()).throw(error))
+        with pytest.raises(UnreadableContent, match=str(error)):
+            fingerprint("memory://lake/a.csv")
 
 
 # -- the thread

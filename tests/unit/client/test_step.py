@@ -5,6 +5,7 @@ import dataclasses
 import datetime as dt
 import json
 import logging
+import os
 import threading
 import time
 from pathlib import Path
@@ -52,6 +53,7 @@ def test_an_exception_fails_the_step_and_goes_on(told: Told) -> None:
         (KeyboardInterrupt(), "ABORT"),
         (SystemExit(1), "ABORT"),
         (SystemExit("no"), "ABORT"),
+        (SystemExit([1]), "ABORT"),
         (SystemExit(0), "COMPLETE"),
         (SystemExit(None), "COMPLETE"),
         (asyncio.CancelledError(), "ABORT"),
@@ -440,7 +442,31 @@ def test_disabled_is_nothing_told(told: Told, monkeypatch: pytest.MonkeyPatch) -
     headwater.use(None)
     with headwater.step("split") as step:
         step.output("/x")
+        assert "OPENLINEAGE_CONTEXT" not in os.environ, "a run that nobody is told of is nobody's parent"
     assert told.events == []
+
+
+def test_a_signal_may_come_at_any_moment(told: Told) -> None:
+    """Its handler opens a step of its own, whatever the program was doing in ours."""
+    done = program(
+        """
+        import signal, time, headwater
+        seen = []
+        def handle(*_):
+            with headwater.step("handler"):
+                seen.append(1)
+        handle()
+        signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            with headwater.step("work") as step:
+                step.output("/x")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert len(seen) > 20
+        """,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_warnings_go_to_one_logger(told: Told, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -271,3 +272,20 @@ def test_the_official_client_joins_the_run(told: Told) -> None:
     assert (given["job"]["namespace"], given["job"]["name"]) == (ours["job"]["namespace"], ours["job"]["name"])
     assert given["root"]["run"]["runId"] == outer.id
     assert json.dumps(told.events)
+
+
+def test_which_step_it_was_a_moment_ago(told: Told) -> None:
+    """For those who hear of things late, as Spark's listeners do."""
+    before = time.time()
+    with headwater.step("outer") as outer:
+        at_first = time.time()
+        with headwater.step("inner") as inner:
+            inside = time.time()
+        after = time.time()
+        assert [current.at(moment) for moment in (before, at_first, inside, after)] == [
+            None, outer.as_parent, inner.as_parent, outer.as_parent,
+        ]  # fmt: skip
+    with headwater.step("next"):
+        assert current.at(inside) == inner.as_parent
+        assert current.at(after) == outer.as_parent
+    assert current.at(time.time()) is None

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pickle
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,29 @@ def test_a_file_of_before_that_is_replaced_has_its_new_content(
         path.write_bytes(b"new")
     assert version(told.last()["outputs"][0]) == fingerprint(b"new")
     assert read == [b"new"], "the old content is not read for nothing"
+
+
+def test_a_file_that_is_rewritten_at_once_has_its_last_content(told: Told, tmp_path: Path) -> None:
+    """As long as before, and within one tick of the clock: nothing that `stat` says has changed."""
+    path = tmp_path / "x"
+    with headwater.step("write") as step:
+        now = time.time_ns()
+        for content in (b"first", b"other"):
+            path.write_bytes(content)
+            os.utime(path, ns=(now, now))
+            step.output(path, fingerprint=content == b"first")
+    assert version(told.last()["outputs"][0]) == fingerprint(b"other")
+
+
+def test_a_large_file_is_not_read_twice(told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import headwater.client.fingerprint as module
+
+    real, read = module.fingerprint, []
+    monkeypatch.setattr(module, "fingerprint", lambda place: (time.sleep(0.1), read.append(place), real(place))[2])
+    with headwater.step("write") as step:
+        (tmp_path / "x").write_bytes(b"content")
+        step.output(tmp_path / "x", fingerprint=True)
+    assert len(read) == 1
 
 
 def test_a_file_that_is_moved_away_keeps_what_is_known(told: Told, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whose children the query runs are: the run that started this process, or the Spark application itself.
+"""Whose children the query runs are: the step they ran in, else the run that started this process, else the Spark application itself.
 
 With a parent in the environment (`headwater run`, Airflow) there is no run of our own. Without one the application is a run: START when
 attached, COMPLETE or FAIL at the end.
@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.capture.spark import emission
 from headwater.capture.spark.emission import Emitter
-from headwater.client import context, event
+from headwater.client import context, current, event
 
 
 class Application:
@@ -18,7 +18,7 @@ class Application:
     def __init__(self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any]) -> None:
         self.emitter = emitter
         self.version = version
-        given = context.parent()
+        given = current.inherited()  # a step this is attached in comes and goes
         self.own_run = given is None
         self.owner = given or context.own(event.run_id(), (namespace, name))
         self._ended = False
@@ -27,14 +27,21 @@ class Application:
             facets = {**emission.engine(version), **emission.spark(**details)}
             self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"))
 
-    def read_by_driver(self, inputs: list[dict[str, Any]], entries: list[dict[str, Any]]) -> None:
+    def owner_at(self, milliseconds: int) -> context.Parent:
+        """Whose child a query is that began then. Spark tells of it in another thread and a little later, in whole milliseconds."""
+        return current.at((milliseconds + 1) / 1000) or self.owner
+
+    def read_by_driver(
+        self, inputs: list[dict[str, Any]], entries: list[dict[str, Any]], owner: context.Parent
+    ) -> None:
         """Columns came to the driver: they feed the owner. Said once for each set of columns."""
-        digest = repr(entries)
+        digest = f"{owner.run_id} {entries!r}"
         if digest in self._reported:
             return
         if len(self._reported) < 10_000:
             self._reported.add(digest)
-        self._emit("RUNNING", inputs=inputs, job_facets=emission.lineage(entries))
+        facets = emission.lineage(entries)
+        self.emitter.emit(event.run("RUNNING", run_id=owner.run_id, job=owner.job, inputs=inputs, job_facets=facets))
 
     def end(self) -> None:
         """The application is over. FAIL when the program died of an exception (Python sets `sys.last_type` then)."""

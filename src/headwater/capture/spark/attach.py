@@ -45,6 +45,13 @@ class Attachment:
         timeout = self._config.patience if timeout is None else timeout
         if not self.active or self._inbox is None or os.getpid() != self._pid:
             return True
+        told = self._told(timeout)
+        return bool(self.emitter.flush(timeout)) and told if self.emitter is not None else told
+
+    def _told(self, timeout: float) -> bool:
+        """Wait until all that Spark did so far is with the emitter, whose spool keeps it: no server is waited for."""
+        if not self.active or self._inbox is None or os.getpid() != self._pid:
+            return True
         told = True
         with contextlib.suppress(Exception):
             # The context may be stopped: then Spark has handed over everything.
@@ -56,7 +63,7 @@ class Attachment:
             told = self._wait(reached, timeout) or not self._listening()
         except Exception:  # noqa: BLE001 - the JVM is gone
             told = False
-        return bool(self.emitter.flush(timeout)) and told if self.emitter is not None else told
+        return told
 
     def _wait(self, reached: threading.Event, timeout: float) -> bool:
         for _ in range(max(1, int(timeout * 20))):
@@ -71,8 +78,8 @@ class Attachment:
         return self._thread is not None and self._thread.is_alive()
 
     def detach(self) -> None:
-        """Stop listening. What was captured is told first."""
-        self.flush()
+        """Stop listening. What was captured is told first; delivering it is the emitter's, and is not waited for."""
+        self._told(self._config.patience)
         if self.active and self._inbox is not None:
             self.active = False
             with contextlib.suppress(Exception):
@@ -126,11 +133,9 @@ class Attachment:
         """The interpreter ends, with or without `spark.stop()`."""
         if os.getpid() != self._pid or self._application is None:
             return
-        self.flush()
+        self._told(self._config.patience)
+        # Delivering is the emitter's: it has an end of its own, with a bound that a server that is down does not stretch.
         self._application.end()
-        if self.emitter is not None:
-            with contextlib.suppress(Exception):
-                self.emitter.flush(self._config.patience)
 
 
 def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:

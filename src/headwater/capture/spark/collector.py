@@ -21,6 +21,7 @@ from headwater.capture.spark.datasets import Catalog, Leaves
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.statistics import Metrics
 from headwater.client import event
+from headwater.client.context import Parent
 from headwater.model import names
 
 log = logging.getLogger("headwater")
@@ -61,6 +62,7 @@ class Execution(msgspec.Struct):
     analysis: Analysis | None = None
     metrics: Metrics | None = None
     sql: str = ""
+    parent: Parent | None = None  # the step it ran in
 
 
 class Collector:
@@ -124,6 +126,8 @@ class Collector:
                 # Inside a micro-batch: a query of the user's own function, or a part of one that is still running.
                 inside = (e.id for e in self.live.values() if e.stream == root_id and e.id != root_id and e.owner < 0)
                 execution.owner = next(inside, -1)
+        if execution.stream < 0:  # a stream outlives the step that began it
+            execution.parent = self.application.owner_at(execution.started)
         self.live[number] = execution
         while len(self.live) > _MOST_LIVE:
             self.live.popitem(last=False)
@@ -155,7 +159,7 @@ class Collector:
             if named in _CUTS:
                 self._remember(execution.analysis)
             else:
-                self._read(execution.analysis)
+                self._read(execution, execution.analysis)
 
     def _internal(self, execution: Execution) -> bool:
         """Spark's own queries, as for the schema of a CSV file: they run under the name of the reader's method."""
@@ -254,7 +258,7 @@ class Collector:
             return
         outputs = emission.output(write, found, metrics, self.config.largest_lineage)
         inputs = emission.inputs(found.inputs, found.leaves, metrics) if found else []
-        owner = self.application.owner
+        owner = execution.parent or self.application.owner
         stream = write.streaming
         run_facets = {
             **emission.parent_facets(owner, self.application.version),
@@ -276,11 +280,11 @@ class Collector:
             )
         )
 
-    def _read(self, found: Analysis) -> None:
+    def _read(self, execution: Execution, found: Analysis) -> None:
         if not found.inputs:
             return
         inputs = emission.inputs(found.inputs, found.leaves, None)
-        self.application.read_by_driver(inputs, emission.driver_read(found))
+        self.application.read_by_driver(inputs, emission.driver_read(found), execution.parent or self.application.owner)
 
     def _say(self, text: str) -> None:
         """One log line for each kind of trouble."""

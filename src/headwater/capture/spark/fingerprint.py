@@ -39,11 +39,7 @@ def rows_fingerprint(df: DataFrame, columns: Sequence[str] | None = None) -> Fin
     if df.isStreaming:
         raise InvalidQuestion("a stream has no last row: fingerprint what foreachBatch is given")
     chosen = _chosen(df, columns)
-    fields = chosen.schema.fields
-    # Names may be doubled and have dots in them; positions are neither.
-    numbered = chosen.toDF(*(f"c{position}" for position in range(len(fields))))
-    columns_said = [(F.col(f"c{position}"), field.dataType) for position, field in enumerate(fields)]
-    hashes = numbered.select(*(_hash(columns_said, seed).alias(f"h{lane}") for lane, seed in enumerate(_SEEDS)))
+    fields, hashes = chosen.schema.fields, row_hashes(chosen)
     # The highest part takes what is left of the 64 bits.
     sums = [
         F.sum(F.shiftrightunsigned(f"h{lane}", shift).bitwiseAND(_PART)).alias(f"s{lane}_{shift}")
@@ -60,6 +56,16 @@ def rows_fingerprint(df: DataFrame, columns: Sequence[str] | None = None) -> Fin
         name, kind = field.name.encode("utf-8", "surrogatepass"), field.dataType.simpleString().encode()
         state.update(b"%d %d " % (len(name), len(kind)) + name + kind)
     return Fingerprint(ROWS + state.hexdigest(), None, None, "rows", members=row["n"])
+
+
+def row_hashes(df: DataFrame) -> DataFrame:
+    """Two columns, `h0` and `h1`: 64 bits each of every row, from its values and their places alone. Lazy; no job is run."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # Names may be doubled and have dots in them; positions are neither.
+    numbered = df.toDF(*(f"c{position}" for position in range(len(df.columns))))
+    values = [(F.col(f"c{position}"), field.dataType) for position, field in enumerate(df.schema.fields)]
+    return numbered.select(*(_hash(values, seed).alias(f"h{lane}") for lane, seed in enumerate(_SEEDS)))
 
 
 def _chosen(df: DataFrame, columns: Sequence[str] | None) -> DataFrame:

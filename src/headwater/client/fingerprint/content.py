@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headwater.client.fingerprint import plain, streams, zstd
 from headwater.client.fingerprint.hashing import digest
 from headwater.client.fingerprint.result import CONTENT, Fingerprint
+from headwater.errors import UnreadableContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +45,14 @@ def fingerprint_of(
     source: Source, *, raw: bool = False, progress: Callable[[int], object] | None = None
 ) -> Fingerprint:
     """The fingerprint of an open file. `progress` gets the stored bytes read so far, some twenty times a second."""
+    try:
+        return _fingerprint_of(source, raw, progress)
+    except OSError as error:
+        said = error.strerror or f"{type(error).__name__}: {error}"
+        raise UnreadableContent(f"{source.name} cannot be read to its end: {said}", path=source.name) from error
+
+
+def _fingerprint_of(source: Source, raw: bool, progress: Callable[[int], object] | None) -> Fingerprint:
     head = b"" if raw else source.reader.read(_HEAD)
     kind = "raw" if raw else kind_of(head)
     if kind == "zip":

@@ -12,7 +12,7 @@ from headwater.client.fingerprint.content import fingerprint_of
 from headwater.client.fingerprint.manifest import Entry, digest_of, left_out, trace_folder
 from headwater.client.fingerprint.result import FOLDER, Fingerprint
 from headwater.client.fingerprint.source import LocalSource, RemoteSource, Source, file_system
-from headwater.errors import ContentChanged, NotFound, UnreadableContent
+from headwater.errors import ContentChanged, HeadwaterError, NotFound, UnreadableContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,12 +43,18 @@ def of_path(path: str | bytes, raw: bool, progress: Progress | None) -> Fingerpr
 
 def of_url(url: str, raw: bool, progress: Progress | None, storage: dict[str, Any] | None) -> Fingerprint:
     """Of an object, or of all objects under a prefix."""
-    system, path = file_system(url, storage)
     try:
-        is_file = system.isfile(path)
-        found = {} if is_file else system.find(path, detail=True)
-    except (OSError, ValueError) as error:
-        raise UnreadableContent(f"{url} cannot be read: {error}", path=url) from None
+        return _of_url(url, raw, progress, storage)
+    except HeadwaterError:
+        raise
+    except Exception as error:  # every store has errors of its own: no credentials, no bucket, no network
+        raise UnreadableContent(f"{url} cannot be read: {type(error).__name__}: {error}", path=url) from error
+
+
+def _of_url(url: str, raw: bool, progress: Progress | None, storage: dict[str, Any] | None) -> Fingerprint:
+    system, path = file_system(url, storage)
+    is_file = system.isfile(path)
+    found = {} if is_file else system.find(path, detail=True)
     if is_file:
         with RemoteSource(system, path, url) as source:
             return _one(source, raw, progress)
@@ -126,8 +132,11 @@ def _many(
                 done[0] += stored - before
             before = stored
 
-        with opened(file) as source:
-            found = fingerprint_of(source, raw=raw, progress=say)
+        try:
+            with opened(file) as source:
+                found = fingerprint_of(source, raw=raw, progress=say)
+        except NotFound as error:
+            raise ContentChanged(f"{error.message}; it was there a moment ago", **error.detail) from None
         return Entry(file, found.text), found
 
     entries, content, stored, ignored = [], 0, 0, 0

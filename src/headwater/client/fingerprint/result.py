@@ -1,14 +1,13 @@
 """What a fingerprint is: a text that is equal when contents are equal, and how much was read for it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CONTENT = "xxh3-128:"
 FOLDER = "xxh3-128-dir:"
 ROWS = "xxh3-128-rows:"
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):  # dataclasses take as long to import as 50 MB to hash
     """`text` is what is compared and stored; the rest says what it is of.
 
     `bytes`: of the content, after decompression; None for rows. `stored_bytes`: as they lie on the disk or in the store; None for rows.

@@ -68,7 +68,7 @@ class LocalSource(Source):
         self._path = path
         try:
             reader = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by the context; bytes are no Path
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a zero byte is a ValueError
             raise NotFound(f"there is no file {name}", path=name) from None
         except OSError as error:
             raise UnreadableContent(f"{name} cannot be read: {error.strerror}", path=name) from None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.client.fingerprint.parts import part
 
@@ -19,17 +16,16 @@ _READ = 1 << 20
 _FIRST = 4 << 10  # a member is first fed so little: what it leaves over is copied, and files of tiny members have many
 
 
-@dataclass(slots=True)
 class Tally:
     """How far a reading has come, for progress and for the result."""
 
-    stored: int = 0
-    members: int = 0
-    ignored: int = 0
+    __slots__ = ("ignored", "members", "stored")
+
+    def __init__(self) -> None:
+        self.stored = self.members = self.ignored = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """How members of one kind are told and undone."""
 
     kind: str
@@ -48,10 +44,14 @@ def _gzip() -> Format:
 
 
 def _bz2() -> Format:
+    import bz2
+
     return Format("bz2", b"BZh", bz2.BZ2Decompressor, (OSError, EOFError, ValueError), 0, True)
 
 
 def _xz() -> Format:
+    import lzma
+
     return Format(
         "xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError, EOFError), 4, False
     )

@@ -46,16 +46,28 @@ create index correlation_paths_down on correlation_paths (ancestor_id, depth, de
 
 -- Add edges to the closure, a layer at a time: `ends` says at which place of the arrays each layer ends, and no edge of a layer continues
 -- another of the same or a later one. What an edge adds is what is above its parent times what is below its child; whoever is above the child
--- already, by no more steps, brings nothing new below it, and likewise for what is below the parent.
+-- already, by no more steps, brings nothing new below it, and likewise for what is below the parent. A child that is in no path yet, as a new
+-- run's nodes are, can meet no row that is there: nothing has to be looked for.
 create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns void language plpgsql as $$
 declare
   first int := 1;
   last int;
+  fresh boolean[] := array(
+    select not exists (select from correlation_paths p where p.descendant_id = c.id) and not exists (select from correlation_paths p where p.ancestor_id = c.id)
+    from unnest(children) with ordinality c (id, place) order by c.place);
 begin
   foreach last in array ends loop
+    insert into correlation_paths (ancestor_id, descendant_id, depth)
+    select a.id, e.child_id, min(a.depth + e.weight)
+    from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)
+    cross join lateral (
+      select e.parent_id as id, 0::smallint as depth
+      union all select p.ancestor_id, p.depth from correlation_paths p where p.descendant_id = e.parent_id) a
+    where e.fresh and a.depth + e.weight <= bound
+    group by 1, 2 order by 2, 1;
     insert into correlation_paths as t (ancestor_id, descendant_id, depth)
     select a.id, d.id, min(a.depth + e.weight + d.depth)
-    from unnest(parents[first:last], children[first:last], weights[first:last]) as e (parent_id, child_id, weight)
+    from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)
     cross join lateral (
       select e.parent_id as id, 0::smallint as depth
       union all
@@ -68,7 +80,7 @@ begin
       select p.descendant_id, p.depth from correlation_paths p
       where p.ancestor_id = e.child_id and not exists (
         select from correlation_paths o where o.descendant_id = p.descendant_id and o.ancestor_id = e.parent_id and o.depth <= p.depth + e.weight)) d
-    where a.depth + e.weight + d.depth <= bound
+    where not e.fresh and a.depth + e.weight + d.depth <= bound
     group by 1, 2 order by 2, 1
     on conflict (descendant_id, ancestor_id) do update set depth = excluded.depth where excluded.depth < t.depth;
     first := last + 1;

@@ -57,14 +57,24 @@ select id, min(depth) from (
 where depth <= %(depth)s group by 1 order by 2, 1 limit %(limit)s
 
 -- name: edges_among :many
--- Edges between these nodes, refused ones too.
-select parent_id, child_id, weight, role, refused from correlation_edges
-where parent_id = any(%(ids)b::uuid[]) and child_id = any(%(ids)b::uuid[]) order by parent_id, child_id
+-- Edges between these nodes, refused ones too. Joined: in a plan that is kept a list is searched from its beginning for every row.
+select e.parent_id, e.child_id, e.weight, e.role, e.refused from unnest(%(ids)b::uuid[]) as p (id)
+join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c (id) on c.id = e.child_id order by 1, 2
 
 -- name: lock :exec
 -- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
 -- edge between two large graphs adds is large, and to be told to come again would help nobody.
 select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
+
+-- name: upsert_edges :many
+-- Edges by the earliest event that says so, written under the lock only; those that are new or became earlier. A node that is its own parent is
+-- refused at once.
+insert into correlation_edges as t (parent_id, child_id, weight, role, at, digest, refused)
+select distinct on (parent_id, child_id) parent_id, child_id, case role when 3 then 0 else 1 end, role, at, digest, parent_id = child_id
+from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
+order by parent_id, child_id, at, digest
+on conflict (parent_id, child_id) do update set at = excluded.at, digest = excluded.digest where (excluded.at, excluded.digest) < (t.at, t.digest)
+returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0
 
 -- name: bridges :many
 -- Which of these children reach which of these parents in the closure as it is, however far: (child, parent).
@@ -85,7 +95,7 @@ select extend_correlation(%(parents)b::uuid[], %(children)b::uuid[], %(weights)b
 
 -- name: tangle :many
 -- Edges between whatever is below any of these children and above any of these parents, refused ones too: every loop through an edge from one of the
--- parents to one of the children is among them, whole. Locked, and as they are once nobody else writes them.
+-- parents to one of the children is among them, whole.
 with recursive down (id) as (
   select unnest(%(children)b::uuid[])
   union select e.child_id from down d join correlation_edges e on e.parent_id = d.id
@@ -97,7 +107,7 @@ with recursive down (id) as (
 )
 select e.parent_id, e.child_id, e.weight, e.role, e.at, e.digest, e.refused from correlation_edges e
 where e.parent_id in (select id from both_ways) and e.child_id in (select id from both_ways)
-order by e.parent_id, e.child_id for update of e
+order by e.parent_id, e.child_id
 
 -- name: decide :exec
 -- Which edges are refused now.
@@ -142,7 +152,7 @@ select count(distinct id) from (
   select ancestor_id as id from correlation_paths where %(up)s and descendant_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
   union all
   select descendant_id from correlation_paths where %(down)s and ancestor_id = any(%(ids)b::uuid[]) and depth <= %(depth)s) found
-where id <> all(%(ids)b::uuid[])
+where not exists (select from unnest(%(ids)b::uuid[]) as k (known) where known = id)
 
 -- name: just_beyond :one
 -- How many nodes that are not known here stand directly above the one and below the other; edges that were refused lead nowhere.
@@ -150,7 +160,7 @@ select count(distinct id) from (
   select parent_id as id from correlation_edges where child_id = any(%(upper)b::uuid[]) and not refused
   union all
   select child_id from correlation_edges where parent_id = any(%(lower)b::uuid[]) and not refused) found
-where id <> all(%(known)b::uuid[])
+where not exists (select from unnest(%(known)b::uuid[]) as k (known) where known = id)
 
 -- name: writers :many
 -- Who says these items are what they wrote: (item, run, job).

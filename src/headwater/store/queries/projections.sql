@@ -271,11 +271,11 @@ where (excluded.run_id is null, excluded.dataset_id is null, excluded.at, exclud
    or not t.collided and (excluded.collided or t.run_id is not null and excluded.run_id is not null
        and (t.dataset_id, t.run_id, t.job_id) is distinct from (excluded.dataset_id, excluded.run_id, excluded.job_id))
 
--- name: upsert_correlation_edges :many
--- Edges of correlation, by the earliest event that says so; those that are new or became earlier. A node that is its own parent is refused at once.
-insert into correlation_edges as t (parent_id, child_id, weight, role, at, digest, refused)
-select distinct on (parent_id, child_id) parent_id, child_id, case role when 3 then 0 else 1 end, role, at, digest, parent_id = child_id
-from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
-order by parent_id, child_id, at, digest
-on conflict (parent_id, child_id) do update set at = excluded.at, digest = excluded.digest where (excluded.at, excluded.digest) < (t.at, t.digest)
-returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0
+-- name: new_correlation_edges :many
+-- Those of these edges of correlation that were never told, or not as early. They are written by whoever looks after the closure.
+select u.* from (
+  select distinct on (parent_id, child_id) parent_id, child_id, role, at, digest
+  from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
+  order by parent_id, child_id, at, digest) u
+where not exists (
+  select from correlation_edges t where t.parent_id = u.parent_id and t.child_id = u.child_id and (t.at, t.digest) <= (u.at, u.digest))
