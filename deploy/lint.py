@@ -92,18 +92,23 @@ def refused_by_kubernetes(resource: Any) -> list[str]:
 
 
 def compose() -> list[str]:
-    """Problems of the Compose file, with its variables filled in."""
-    text = (HERE / "compose.yaml").read_text(encoding="utf-8")
-    filled = re.sub(
-        r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}", lambda match: match[2] if match[2] is not None else "filled", text
-    )
-    try:
-        read = PyCompose.from_yaml(filled)
-        read.validate()
-    except ValueError as error:
-        return [f"compose.yaml: {error}"]
-    sys.stdout.write("compose specification: compose.yaml\n")
-    return []
+    """Problems of the Compose files, with their variables filled in; one that adds to another is read with it."""
+    found = []
+    whole: dict[str, Any] = {}
+    for name in ("compose.yaml", "compose.rabbitmq.yaml"):
+        text = (HERE / name).read_text(encoding="utf-8")
+        filled = re.sub(
+            r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}", lambda match: match[2] if match[2] is not None else "filled", text
+        )
+        for part, told in yaml.safe_load(filled).items():
+            whole[part] = {**whole.get(part, {}), **told} if isinstance(told, dict) else told
+        try:
+            PyCompose.from_yaml(yaml.safe_dump(whole)).validate()
+        except ValueError as error:
+            found.append(f"{name}: {error}")
+        else:
+            sys.stdout.write(f"compose specification: {name}\n")
+    return found
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tests.receiver import Receiver, receiving
 
 from headwater import telemetry
 from headwater.answer import listeners as answers
-from headwater.errors import InvalidEvent
+from headwater.errors import DatabaseUnavailable, InvalidEvent
 from headwater.intake import deliveries, destinations
 from headwater.intake import listeners as writes
 from headwater.intake.accept import Intake
@@ -560,6 +560,31 @@ def test_only_the_last_refusals_are_kept(database: Database, receiver: Receiver,
             told = await drained(database)
         assert told.refused == 7
         assert len((await answers.listener(database, "one")).refusals) == 3
+
+    run(work())
+
+
+def test_what_became_of_a_delivery_outlives_the_database_being_away(
+    database: Database, receiver: Receiver, run: Any, monkeypatch: Any
+) -> None:
+    intake, progress, away = Intake(database), store.progress, [1]
+
+    async def sometimes(*given: Any, **more: Any) -> bool:
+        if away:
+            away.pop()
+            raise DatabaseUnavailable("restarting")
+        return await progress(*given, **more)
+
+    monkeypatch.setattr(store, "progress", sometimes)
+
+    async def work() -> None:
+        receiver.answer = lambda _path, _body: (400, b"no")
+        await add(database, "marquez", receiver.url)
+        await intake.one(event(1))
+        async with delivering(database):
+            told = await drained(database)
+        assert (told.refused, len(receiver.requests), away) == (1, 1, [])
+        assert len((await answers.listener(database, "one")).refusals) == 1
 
     run(work())
 

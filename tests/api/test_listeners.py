@@ -2,6 +2,7 @@
 
 import base64
 import json
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,9 +76,9 @@ def test_the_life_of_a_listener(served: Any, receiver: Receiver) -> None:
 
 
 def test_every_change_is_in_the_audit_log_once(served: Any) -> None:
-    server = served(**KEYS)
+    server, name = served(**KEYS), f"audited-{uuid.uuid4()}"  # the log outlives tests
     url = "http://127.0.0.1:9/x?token=hidden"
-    server.post(LISTENERS, ADMIN, json={"name": "one", "kind": "webhook", "url": url, "paused": True})
+    server.post(LISTENERS, ADMIN, json={"name": name, "kind": "webhook", "url": url, "paused": True})
     for what, body in (
         ("pause", None),
         ("resume", None),
@@ -85,10 +86,10 @@ def test_every_change_is_in_the_audit_log_once(served: Any) -> None:
         ("secret", {}),
         ("test", None),
     ):
-        server.post(f"{LISTENERS}/one/{what}", ADMIN, json=body)
-    server.ask("DELETE", f"{LISTENERS}/one", ADMIN)
-    server.post(f"{LISTENERS}/one/pause", ADMIN)
-    entries = server.get("/api/v2/admin/audit", ADMIN, params={"target": "one"}).json()["entries"]
+        server.post(f"{LISTENERS}/{name}/{what}", ADMIN, json=body)
+    server.ask("DELETE", f"{LISTENERS}/{name}", ADMIN)
+    server.post(f"{LISTENERS}/{name}/pause", ADMIN)
+    entries = server.get("/api/v2/admin/audit", ADMIN, params={"target": name}).json()["entries"]
     assert [(one["action"], one["status"]) for one in reversed(entries)] == [
         ("add_listener", 201), ("pause_listener", 200), ("resume_listener", 200), ("replay_listener", 400), ("rotate_listener", 200),
         ("test_listener", 200), ("remove_listener", 200), ("pause_listener", 404),

@@ -110,7 +110,7 @@ def test_a_later_migration_is_written_into_its_table(monkeypatch: pytest.MonkeyP
     assert "warnings" not in text
 
 
-def test_each_number_is_given_once() -> None:
+def test_numbers_have_no_gaps() -> None:
     names = [name for name, _ in migrate.files()]
-    assert len({name[:4] for name in names}) == len(names)
+    assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
     assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,8 @@ def _group() -> None:
 def _queues(url: str | None, name: str | None, command: str) -> Queues:
     need("server", f"`headwater dead-letters {command}`")
     need("amqp", f"`headwater dead-letters {command}`")
+    for library in ("aio_pika", "aiormq"):  # what they log is said once more by the error
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     return chosen(amqp_settings(), url, None, name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -68,6 +69,8 @@ def receive(
         wait_seconds=(settings.wait_ms if wait_ms is None else wait_ms) / 1000,
     )
     telemetry.set_up()
+    for library in ("aio_pika", "aiormq"):  # a line for each attempt; ours say the same once, and when the next one is
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     queues = chosen(settings, url, queue, dead_letters)
     stop_metrics = _metrics(metrics_host, metrics_port)
     try:

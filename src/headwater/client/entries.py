@@ -135,6 +135,12 @@ class Entries:
             entry.said = False
             self._fresh.append(entry)
 
+    def taken_up(self, item: Item) -> None:
+        """What was only looked at is imported after all."""
+        for entry in self._of.get(item.dataset, ()):
+            if entry.bare and entry.item.fingerprint == item.fingerprint:
+                entry.bare = False
+
     def unmeasured(self) -> list[Entry]:
         return [entry for entry in self._fresh if entry.wanted]
 

@@ -246,8 +246,9 @@ class Step:
         with self._lock:
             self._account.forced = self.forced or forced
             self._account.overrides.extend(run for run in runs if run not in self._account.overrides)
-            entry = self._inputs.add(item)
-            self._inputs.again(entry)
+            self._inputs.taken_up(item)
+            self._account.skipped = [one for one in self._account.skipped if one["fingerprint"] != item.fingerprint]
+            self._inputs.again(self._inputs.add(item))
             self._imports[line.fingerprint] = line
 
     def skipped(self, item: Item, run_id: str) -> None:

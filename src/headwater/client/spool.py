@@ -128,7 +128,8 @@ class Spool:
         self._drop_newest = full == "drop-newest"
         self._full_until = 0.0
         self._said_full = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may come here while its thread holds it
+        self._writing = False
         self._active: Segment | None = None
         self._full: list[Segment] = []  # written by us, complete
         self._claimed: list[Segment] = []  # left by processes that are gone
@@ -151,19 +152,28 @@ class Spool:
         """As `append`, of an event that is in a batch still: what cannot be put back is not lost, and not counted as lost."""
         line = b"%08x %b\n" % (crc32(record), record)
         with self._lock:
-            segment = self._active
-            if segment is None or (segment.size + len(line) > self._segment_bytes and segment.size > HEADER_SIZE):
-                segment = self._next()
-            written = os.pwrite(segment.fd, line, segment.size)
-            if written != len(line):
-                os.ftruncate(segment.fd, segment.size)
-                raise OSError(f"only {written} of {len(line)} bytes were written to {segment.path}")
-            segment.size += written
-            if self._always:
-                to_disk(segment.fd)
-            elif self._flusher:
-                self._unsynced.add(segment)
-                self._flusher.wake()
+            if self._writing:
+                raise BlockingIOError("a signal's handler spoke in the middle of a write to the spool")
+            self._writing = True
+            try:
+                self._append(line)
+            finally:
+                self._writing = False
+
+    def _append(self, line: bytes) -> None:
+        segment = self._active
+        if segment is None or (segment.size + len(line) > self._segment_bytes and segment.size > HEADER_SIZE):
+            segment = self._next()
+        written = os.pwrite(segment.fd, line, segment.size)
+        if written != len(line):
+            os.ftruncate(segment.fd, segment.size)
+            raise OSError(f"only {written} of {len(line)} bytes were written to {segment.path}")
+        segment.size += written
+        if self._always:
+            to_disk(segment.fd)
+        elif self._flusher:
+            self._unsynced.add(segment)
+            self._flusher.wake()
 
     def take(self, records: int, *, backlog: bool) -> Batch | None:
         """The next undelivered records: our own first, then (if `backlog`) those claimed from the dead. None when there are none."""

@@ -170,7 +170,7 @@ class Delivery:
         self._deliverer = deliverer
         self._database, self._pace = deliverer.database, deliverer.pace
         self._place, self._replay = listener.place, listener.replay
-        self._filter = Filter.read(listener.filter)
+        self._filter = Filter()
         self._failures = listener.failures
         self._destination: destinations.Destination | None = None
         self._sending: asyncio.Future[destinations.Outcome] | None = None
@@ -195,6 +195,7 @@ class Delivery:
                 self._destination.close()
 
     async def _run(self) -> None:
+        self._filter = Filter.read(self.listener.filter)
         while True:
             try:
                 events = await self._read()
@@ -271,17 +272,23 @@ class Delivery:
     async def _save(
         self, delivered: int, refused: Sequence[tuple[Logged, str]], error: str | None, *, gone: bool = False
     ) -> bool:
-        async with self._database.transaction() as connection:
-            return await store.progress(
-                connection,
-                self.listener,
-                self._place,
-                self._replay,
-                delivered=delivered,
-                refused=refused,
-                error=error,
-                gone=gone,
-            )
+        while True:
+            try:
+                async with self._database.transaction() as connection:
+                    return await store.progress(
+                        connection,
+                        self.listener,
+                        self._place,
+                        self._replay,
+                        delivered=delivered,
+                        refused=refused,
+                        error=error,
+                        gone=gone,
+                    )
+            except (
+                DatabaseUnavailable
+            ):  # what became of a delivery is not forgotten; `again_and_again` says what is wrong
+                await asyncio.sleep(1.0)
 
     def _measure(self, delivered: int, refused: int, outcome: destinations.Outcome) -> None:
         name = self.listener.name

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from headwater.intake.column_sets import ColumnSet, column_set
-from headwater.intake.correlated import STEP, Correlation
+from headwater.intake.correlated import STEP, Correlation, tells
 from headwater.intake.understood import Told, Understood, is_deleted
 from headwater.model import facets as known
 from headwater.model import version
@@ -157,9 +157,10 @@ class _Projection:
         if event.inputs or event.outputs or explicit:
             self.add("upsert_reports", job, event.run_id, False, self.at)
         correlation = Correlation(self.add, self.not_understood, event.run_id, job, self.at, self.digest)
+        told = tells(event)
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
-                self.run_dataset(job, event.run_id, direction, report, correlation)
+                self.run_dataset(job, event.run_id, direction, report, correlation if told else None)
         self.explicit_lineage(job, event.run_id, by_event=False)
         if STEP in event.run_facets:
             for cause in correlation.caused(bytes(event.run_facets[STEP])):
@@ -169,12 +170,13 @@ class _Projection:
     # -- parts --
 
     def run_dataset(
-        self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport, correlation: Correlation
+        self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport, correlation: Correlation | None
     ) -> None:
         dataset, part = self.dataset(report.name)
         declared = DECLARED in report.facets
         said = self.dataset_facets(dataset, report.facets)
-        correlation.dataset(direction, dataset, said.external_version, report.here)
+        if correlation is not None:
+            correlation.dataset(direction, dataset, part, said.external_version, report.here)
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":

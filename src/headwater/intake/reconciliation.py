@@ -18,6 +18,7 @@ from headwater.intake.amqp import Queues
 from headwater.intake.amqp_receiver import Accept
 from headwater.intake.careful import ID_COLLISION
 from headwater.intake.dead_letters import Chosen, Held, Pile, chunks, look, tried
+from headwater.intake.trial import REDELIVERED
 from headwater.model import version
 from headwater.model.event import read
 from headwater.store import audit as audit_store
@@ -142,7 +143,7 @@ class Reconciliation:
         """What would be tried: the database is not asked, so what it would refuse counts as replayed."""
         if renamed:
             return "resolved", ""
-        if held.encoding is None and held.body.lstrip()[:1] != b"[":
+        if held.letter.code != REDELIVERED and held.encoding is None and held.body.lstrip()[:1] != b"[":
             try:
                 read(held.body)
             except InvalidEvent as error:

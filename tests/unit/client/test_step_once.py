@@ -128,6 +128,22 @@ def test_a_killed_step_is_not_imported(told: Told, file: Path) -> None:
     assert load(file) is None
 
 
+@pytest.mark.parametrize("by_item", [False, True])
+def test_what_was_skipped_and_is_then_forced_is_an_import(told: Told, file: Path, by_item: bool) -> None:
+    with headwater.step("download") as download:
+        item = download.output(file, fingerprint=True)
+    source = item if by_item else file
+    with headwater.step("load") as first:
+        first.once(source)
+    with headwater.step("load") as second:
+        assert second.once(source) is not None
+        assert second.once(source, force=True) is None
+    (one,) = told.last()["inputs"]
+    assert item_of(one)["fingerprint"] == item.fingerprint
+    assert item_of(one).get("id") == (item.id if by_item else None)
+    assert said(told.last()) == {"forced": True, "overrides": [first.id]}
+
+
 def test_force_goes_on_and_is_recorded(told: Told, file: Path) -> None:
     with headwater.step("load") as first:
         first.once(file)
