@@ -5,6 +5,7 @@ import json
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,9 @@ def main() -> None:
                 json.dumps(play(seed, given.seconds, pause=given.pause, say=lambda text: print(text, flush=True))),
                 flush=True,
             )
-        except AssertionError as error:
+        except Exception:  # noqa: BLE001 - the next round is another world
             bad += 1
-            print(error, flush=True)
+            print(traceback.format_exc(), flush=True)
     print(f"{given.rounds - bad} of {given.rounds} rounds held", flush=True)
     sys.exit(1 if bad else 0)
 

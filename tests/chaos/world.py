@@ -313,11 +313,15 @@ class World:
                 time.sleep(1)
 
     def _start_broker(self, *, stopped: bool) -> None:
-        if stopped and self.broker._node is not None:
-            os.killpg(self.broker._node.pid, signal.SIGCONT)
-        elif self.broker._node is None or not self.broker.answers():
-            self.broker.stop()
-            self.broker.begin()
+        node = self.broker._node
+        if stopped and node is not None:
+            os.killpg(node.pid, signal.SIGCONT)
+            return
+        if node is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                node.wait(20)  # it was told to end; one that was told while it came up may not
+        self.broker.kill()
+        self.broker.begin()
 
     def heal(self) -> None:
         """All is well again: every way open, every process there."""
@@ -331,8 +335,11 @@ class World:
         if self.broker._node is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.broker._node.pid, signal.SIGCONT)
-        self._start_broker(stopped=False)
-        self.broker.ready()
+        try:
+            self.broker.ready()
+        except AssertionError:
+            self.broker.kill()
+            self.broker.start()
         for one in self.processes.values():
             if not one.name.startswith("producer"):
                 one.start()
