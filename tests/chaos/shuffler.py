@@ -59,7 +59,7 @@ class Shuffler:
         self.draw.shuffle(copies)
         for one in copies:
             await self.publish(channel, one.body, one.content_encoding)
-        if self.draw.random() < 0.05:
+        if self.draw.random() < 0.3:
             text = f'{{"no event": "{uuid.uuid4()}"}}'
             os.write(self.rubbish, f"? {text}\n".encode())
             await self.publish(channel, text.encode(), None)
