@@ -54,7 +54,7 @@ class Shuffler:
     async def give(
         self, channel: aio_pika.abc.AbstractChannel, taken: list[aio_pika.abc.AbstractIncomingMessage]
     ) -> None:
-        copies = [*taken, *self.draw.choices(taken, k=max(1, len(taken) // 4))]
+        copies = [*taken, *self.draw.choices(taken, k=len(taken) // 8 + (self.draw.random() < 0.2))]
         copies += self.draw.sample(self.old, min(2, len(self.old)))
         self.draw.shuffle(copies)
         for one in copies:

@@ -192,22 +192,22 @@ class World:
             self.processes[f"producer{number}"] = Process(self, f"producer{number}", lambda n=number: self._producer(n))
 
     def spools(self) -> list[dict[str, str]]:
-        """The settings of each kind of producer; the last two share one spool."""
+        """The settings of each producer: over HTTP, AMQP, both, and AMQP out of the spool of the other."""
         http = f"http://127.0.0.1:{self.proxies['http'].port}"
         amqp = f"amqp://guest:guest@127.0.0.1:{self.proxies['amqp'].port}/?queue={IN}"
         small = {} if self.tiny else {"HEADWATER_SPOOL_MAX_BYTES": "400k", "HEADWATER_SPOOL_FULL": "drop-newest"}
+        broker = {
+            "HEADWATER_URL": amqp,
+            "HEADWATER_SPOOL": str(self.folder / "spool-amqp"),
+            "HEADWATER_SPOOL_MAX_BYTES": "1m",
+            "HEADWATER_SPOOL_FULL": "drop-newest",
+        }
         both = {"HEADWATER_URL": f"{http},{amqp}", "HEADWATER_SPOOL": str(self.folder / "spool-both")}
         return [
             {"HEADWATER_URL": http, "HEADWATER_SPOOL": str(self.disk), **small},
-            {
-                "HEADWATER_URL": amqp,
-                "HEADWATER_SPOOL": str(self.folder / "spool-amqp"),
-                "HEADWATER_SPOOL_MAX_BYTES": "1m",
-                "HEADWATER_SPOOL_FULL": "drop-newest",
-                "HEADWATER_SPOOL_FSYNC": "interval",
-            },
+            {**broker, "HEADWATER_SPOOL_FSYNC": "interval"},
             {**both, "HEADWATER_SPOOL_FSYNC": "always"},
-            both,
+            broker,
         ]
 
     def begin(self) -> None:
