@@ -11,6 +11,14 @@ _WORKERS = ("server", "postgres", "drain", "shuffler", *(f"receiver{n}" for n in
 _PRODUCERS = tuple(f"producer{n}" for n in range(PRODUCERS))
 
 
+# Who works with whom in hand: killed while that one gives no answer, with whatever was begun and not answered.
+STRANDED = {
+    "db": tuple(f"receiver{n}" for n in range(RECEIVERS)),
+    "postgres": ("server", *(f"receiver{n}" for n in range(RECEIVERS))),
+    "broker": ("shuffler", *_PRODUCERS[1:]),
+}
+
+
 class Fault(NamedTuple):
     """`at` and `hold` are seconds of the round: when it begins, and how long it lasts until it is mended."""
 
@@ -42,6 +50,8 @@ def families() -> list[list[tuple[str, str]]]:
         [("cut", one) for one in PROXIES],
         [("delay", one) for one in PROXIES],
         [("blackhole", one) for one in PROXIES],
+        [("strand", "db"), ("strand", "postgres")],
+        [("strand", "broker")],
         [("fill", "disk")],
         [("kill", EVERYTHING)],
     ]

@@ -54,23 +54,16 @@ class Records:
 def judge(world: World, say: Callable[[str], None]) -> tuple[list[str], dict[str, Any]]:
     """Ends the producers, empties every spool and queue, and compares. The doubts, and what was seen."""
     doubts: list[str] = []
-    for name, one in world.processes.items():
-        if name.startswith("producer") and not one.ask_to_end(60):
-            doubts.append(f"{name} did not end within 60 s")
-        if name.startswith(("producer", "drain")):
-            one.end()
-    for number, settings in enumerate(world.spools()):
+    doubts += _ended(world, "producer")
+    world.processes["drain"].end()
+    for settings in {each["HEADWATER_SPOOL"]: each for each in world.spools()}.values():
         done = world.run("-m", "headwater", "spool", "drain", "--timeout", "120", "--json", **settings, ok=(0, 1))
         for row in done["destinations"]:
             if row["left"] or row["held"] or row["rejected"]:
-                doubts.append(f"spool {number} is not drained: {row}")
+                doubts.append(f"a spool is not drained: {row}")
     world.processes["shuffler"].end()
     world.run(*world.between, str(world.seed), "until-empty")
-    for name, one in world.processes.items():
-        if name.startswith("receiver"):
-            if not one.ask_to_end(60):
-                doubts.append(f"{name} did not end within 60 s of SIGTERM")
-            one.end()
+    doubts += _ended(world, "receiver")
     world.run("-m", "headwater", "receive", "--until-empty", "--json")
     reconciled = world.run("-m", "headwater", "dead-letters", "reconcile", "--json", ok=(0, 1))
     waiting, letters = asyncio.run(_left(world.broker.url))
@@ -99,6 +92,17 @@ def judge(world: World, say: Callable[[str], None]) -> tuple[list[str], dict[str
         "letters": len(letters), "reconciled": reconciled["outcomes"], **found,
     }  # fmt: skip
     return doubts, seen
+
+
+def _ended(world: World, kind: str) -> list[str]:
+    """All of them told to end at once; who did not within a minute."""
+    found = [one for name, one in world.processes.items() if name.startswith(kind)]
+    for one in found:
+        one.ask_to_end()
+    slow = [one.name for one in found if not one.ended(60)]
+    for one in found:
+        one.end()
+    return [f"{name} did not end within 60 s of SIGTERM" for name in slow]
 
 
 async def _left(url: str) -> tuple[dict[str, int], list[str]]:

@@ -17,8 +17,8 @@ import aio_pika
 import psutil
 
 from headwater.intake.amqp import LETTER_ARGUMENTS, QUEUE_ARGUMENTS
-from headwater.store.embedded import EmbeddedPostgres, _forget_the_dead
-from tests.chaos.faults import EVERYTHING, PRODUCERS, RECEIVERS, Fault
+from tests.chaos.faults import EVERYTHING, PRODUCERS, RECEIVERS, STRANDED, Fault
+from tests.chaos.parts import Command, Postgres, Process
 from tests.chaos.proxy import Proxy
 from tests.fixtures.processes import free_port
 from tests.fixtures.rabbitmq import SETTLED, Broker, own_broker
@@ -26,123 +26,6 @@ from tests.fixtures.rabbitmq import SETTLED, Broker, own_broker
 HERE = Path(__file__).parent
 IN, EVENTS, LETTERS = "chaos.in", "headwater.events", "headwater.dead-letters"
 _SMALL_DISK = 3 << 20
-
-
-class Process:
-    """A program that is started again and again; in a session of its own, so that what it leaves can be found."""
-
-    def __init__(self, world: "World", name: str, command: Callable[[], tuple[list[str], dict[str, str]]]) -> None:
-        self.world, self.name, self._command = world, name, command
-        self.process: subprocess.Popen[bytes] | None = None
-        self.starts = 0
-
-    @property
-    def alive(self) -> bool:
-        return self.process is not None and self.process.poll() is None
-
-    def start(self) -> None:
-        if self.alive:
-            return
-        self.end()  # what its workers still hold
-        self.starts += 1
-        words, env = self._command()
-        with (self.world.folder / f"{self.name}.log").open("ab") as sink:
-            self.process = subprocess.Popen(
-                [sys.executable, *words],
-                env={**self.world.env, **env},
-                stdout=sink,
-                stderr=sink,
-                start_new_session=True,
-            )
-
-    def family(self) -> list[psutil.Process]:
-        if not self.alive:
-            return []
-        assert self.process is not None
-        with contextlib.suppress(psutil.Error):
-            one = psutil.Process(self.process.pid)
-            return [one, *one.children(recursive=True)]
-        return []
-
-    def signal(self, number: int, *, whole: bool = True) -> None:
-        for one in self.family()[: None if whole else 1]:
-            with contextlib.suppress(psutil.Error):
-                one.send_signal(number)
-
-    def kill(self) -> None:
-        """With -9, and only itself: what it started lives on, as it would."""
-        self.signal(signal.SIGKILL, whole=False)
-        if self.process is not None:
-            self.process.wait()
-
-    def ask_to_end(self, seconds: float = 30.0) -> bool:
-        """As a service manager does. Whether it ended by itself."""
-        if not self.alive:
-            return True
-        assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def end(self) -> None:
-        """All of it, now."""
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            self.process = None
-
-
-class Postgres:
-    """The embedded one, killed and started over the same folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.embedded = EmbeddedPostgres(folder)
-        self.url = self.embedded.url
-        self.socket = next(path for path in _sockets(self.url))
-
-    def family(self) -> list[psutil.Process]:
-        with contextlib.suppress(psutil.Error, OSError, ValueError):
-            one = psutil.Process(int((self.folder / "postmaster.pid").read_text().split("\n", 1)[0]))
-            if one.name().startswith("postgres"):
-                return [one, *one.children()]
-        return []
-
-    def signal(self, number: int) -> None:
-        for one in self.family():
-            with contextlib.suppress(psutil.Error):
-                one.send_signal(number)
-
-    def kill(self) -> None:
-        family = self.family()
-        self.signal(signal.SIGKILL)
-        psutil.wait_procs(family, timeout=10)
-
-    def kill_one(self, draw: random.Random) -> None:
-        """A process of its own dies: the postmaster ends all connections and recovers."""
-        with contextlib.suppress(psutil.Error):
-            if children := self.family()[1:]:
-                draw.choice(children).kill()
-
-    def start(self) -> None:
-        if not self.family():
-            _forget_the_dead(self.folder, self.folder.parent / "run")
-            self.embedded._server.ensure_postgres_running()
-
-    def close(self) -> None:
-        self.signal(signal.SIGCONT)
-        self.start()
-        self.embedded.stop()
-
-
-def _sockets(url: str) -> Iterator[str]:
-    from urllib.parse import parse_qs, urlsplit
-
-    yield parse_qs(urlsplit(url).query)["host"][0] + "/.s.PGSQL.5432"
 
 
 class World:
@@ -181,15 +64,18 @@ class World:
         between = [str(HERE / "shuffler.py"), broker.url, IN, EVENTS, str(self.rubbish)]
         self.between = between
         self.processes = {
-            "server": Process(self, "server", lambda: (["-m", "headwater", "serve"], serving)),
-            "shuffler": Process(self, "shuffler", lambda: ([*between, f"{seed} {time.monotonic()}"], {})),
-            "drain": Process(self, "drain", self._drain),
+            "server": self._process("server", lambda: (["-m", "headwater", "serve"], serving)),
+            "shuffler": self._process("shuffler", lambda: ([*between, f"{seed} {time.monotonic()}"], {})),
+            "drain": self._process("drain", self._drain),
         }
         for number in range(RECEIVERS):
             words = ["-m", "headwater", "receive", "--prefetch", str(10 + 40 * number), "--batch", "40"]
-            self.processes[f"receiver{number}"] = Process(self, f"receiver{number}", lambda w=words: (w, through))
+            self.processes[f"receiver{number}"] = self._process(f"receiver{number}", lambda w=words: (w, through))
         for number in range(PRODUCERS):
-            self.processes[f"producer{number}"] = Process(self, f"producer{number}", lambda n=number: self._producer(n))
+            self.processes[f"producer{number}"] = self._process(f"producer{number}", lambda n=number: self._producer(n))
+
+    def _process(self, name: str, command: Command) -> Process:
+        return Process(name, self.folder, self.env, command)
 
     def spools(self) -> list[dict[str, str]]:
         """The settings of each producer: over HTTP, AMQP, both, and AMQP out of the spool of the other."""
@@ -228,7 +114,12 @@ class World:
 
     def strike(self, fault: Fault) -> None:
         kind, target = fault.kind, fault.target
-        if target in self.proxies:
+        if kind == "strand":
+            if target in self.proxies:
+                self.proxies[target].become("blackhole")
+            else:
+                self._strike_service("stop", target)
+        elif target in self.proxies:
             self.proxies[target].become(kind)  # type: ignore[arg-type]
         elif kind == "fill":
             if self.tiny:
@@ -250,10 +141,8 @@ class World:
             self.processes[target].kill()
         elif kind == "stop":
             self.processes[target].signal(signal.SIGSTOP)
-        elif self.processes[target].process is not None:
-            process = self.processes[target].process
-            assert process is not None
-            process.send_signal(signal.SIGTERM)
+        else:
+            self.processes[target].ask_to_end()
 
     def _strike_service(self, kind: str, target: str) -> None:
         if kind == "stop" and target == "postgres":
@@ -269,6 +158,13 @@ class World:
 
     def mend(self, fault: Fault) -> None:
         kind, target = fault.kind, fault.target
+        if kind == "strand":
+            for name in STRANDED[target]:
+                self.processes[name].kill()
+            self.mend(fault._replace(kind="stop"))
+            for name in STRANDED[target]:
+                self.processes[name].start()
+            return
         if target in self.proxies:
             self.proxies[target].become("open")
         elif kind == "fill":
@@ -291,7 +187,7 @@ class World:
             self.processes[target].signal(signal.SIGCONT)
         else:
             one = self.processes[{"worker": "server"}.get(target, target)]
-            if kind == "restart" and not one.ask_to_end(30):
+            if kind == "restart" and not one.ended(30):
                 self.say(f"         {one.name} did not end in 30 s")
             one.start()
 
