@@ -73,7 +73,7 @@ async def send(database: Database, *told: Any) -> None:
 
 async def rows(database: Database, query: str) -> list[Any]:
     async with database.connection() as connection:
-        return await (await connection.execute(query)).fetchall()  # type: ignore[arg-type]
+        return await (await connection.execute(query)).fetchall()
 
 
 async def now(database: Database) -> dt.datetime:

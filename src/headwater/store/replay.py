@@ -19,6 +19,15 @@ from headwater.store.projections import TABLES
 
 _rules = msgspec.json.Decoder(tuple[Rule, ...])
 LOGS = ("events", "warnings", "changes")
+# What the queries of these names read, in their order.
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("event_time", "digest", "kind", "event_type", "run_id", "producer", "received_at", "body", "arrived"),
+    "warnings": ("event_time", "digest", "position", "producer", "code", "place", "message"),
+    "changes": ("id", "at", "author", "action", "target", "body", "node", "other"),
+}
+# What a database is a replay of, and whether its tables are made. Only replays have this table, so no migration makes it.
+_MARK = """create table replayed (until timestamptz not null, seal bigint not null, copied_at timestamptz not null default clock_timestamp(),
+  projected_at timestamptz)"""
 _LAST = dt.datetime(2051, 1, 1, tzinfo=dt.UTC)
 
 # Where rules were found: the audit log says what held then; it says there were none yet; or it does not say, and today's are taken.
@@ -87,7 +96,10 @@ async def held(connection: Connection) -> Held:
     if "migrations" not in tables:
         return Held(strange=min(tables)) if tables else Held()
     logged = await extent(connection, _LAST) if {"events", "changes"} <= tables else Extent(0, 0, 0)
-    mark = await queries["marked"].maybe(connection) if "replayed" in tables else None
+    mark = None
+    if "replayed" in tables:
+        cursor = await connection.execute("select until, seal, projected_at is not null from replayed")
+        mark = await cursor.fetchone()
     return Held(None, logged.events, logged.changes, *(mark or ()))
 
 
@@ -107,11 +119,11 @@ async def copy(
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Stream one log, a block at a time, whatever its size; how many rows. `progress` is told about how many so far."""
-    queries = sqlfile.load("replay")
+    wanted = sqlfile.load("replay")[what].sql
     async with source.cursor() as reading, target.cursor() as writing:
         async with (
-            reading.copy(queries[f"read_{what}"].sql, {"until": until}) as out,
-            writing.copy(queries[f"write_{what}"].sql) as into,
+            reading.copy(f"copy ({wanted}) to stdout (format binary)", {"until": until}) as out,
+            writing.copy(f"copy {what} ({', '.join(_COLUMNS[what])}) from stdin (format binary)") as into,
         ):
             blocks = 0
             async for block in out:
@@ -127,12 +139,13 @@ async def settle(connection: Connection, until: dt.datetime, seal: int, dropped_
     queries = sqlfile.load("replay")
     await queries["number_on"].many(connection)
     await queries["dropped"].exec(connection, before=dropped_before)
-    await queries["make_mark"].exec(connection)
-    await queries["mark"].exec(connection, until=until, seal=seal)
+    await connection.execute(_MARK)
+    await connection.execute("insert into replayed (until, seal) values (%s, %s)", (until, seal))
 
 
 async def mark_projected(connection: Connection) -> None:
-    await sqlfile.load("replay")["mark_projected"].exec(connection)
+    """Its tables are made."""
+    await connection.execute("update replayed set projected_at = clock_timestamp()")
 
 
 async def places(connection: Connection) -> dict[str, tuple[int, int]]:

@@ -32,30 +32,20 @@ order by at desc, id desc limit 1
 select exists (select from audit where action = 'set_identity' and at > %(until)s and coalesce(status, 200) < 300 and not detail ? 'dry_run')
    and not exists (select from retention where kind = 'audit' and deleted > 0)
 
--- name: read_events :exec
+-- name: events :many
 -- The log, as it had arrived by a time.
-copy (select event_time, digest, kind, event_type, run_id, producer, received_at, body, arrived from events where received_at <= %(until)s) to stdout (format binary)
+select event_time, digest, kind, event_type, run_id, producer, received_at, body, arrived
+from events where received_at <= %(until)s
 
--- name: write_events :exec
--- The same, into an empty log.
-copy events (event_time, digest, kind, event_type, run_id, producer, received_at, body, arrived) from stdin (format binary)
-
--- name: read_warnings :exec
+-- name: warnings :many
 -- What was odd about these events.
-copy (select w.event_time, w.digest, w.position, w.producer, w.code, w.place, w.message from warnings w
-      join events e on e.event_time = w.event_time and e.digest = w.digest where e.received_at <= %(until)s) to stdout (format binary)
+select w.event_time, w.digest, w.position, w.producer, w.code, w.place, w.message
+from warnings w join events e on e.event_time = w.event_time and e.digest = w.digest where e.received_at <= %(until)s
 
--- name: write_warnings :exec
--- The same.
-copy warnings (event_time, digest, position, producer, code, place, message) from stdin (format binary)
-
--- name: read_changes :exec
+-- name: changes :many
 -- What people had said by a time.
-copy (select id, at, author, action, target, body, node, other from changes where at <= %(until)s) to stdout (format binary)
-
--- name: write_changes :exec
--- The same.
-copy changes (id, at, author, action, target, body, node, other) from stdin (format binary)
+select id, at, author, action, target, body, node, other
+from changes where at <= %(until)s
 
 -- name: number_on :exec
 -- Arrivals are numbered on from what was copied.
@@ -64,24 +54,3 @@ select setval('arrivals', greatest((select max(arrived) from events), 1))
 -- name: dropped :exec
 -- The log has the same holes as the one it was copied from.
 update server_state set log_dropped_before = %(before)s
-
--- name: make_mark :exec
--- What a database is a replay of. Only replays have this table, so no migration makes it.
-create table if not exists replayed (
-  until        timestamptz not null,
-  seal         bigint      not null,
-  copied_at    timestamptz not null default clock_timestamp(),
-  projected_at timestamptz
-)
-
--- name: mark :exec
--- The logs are whole.
-insert into replayed (until, seal) values (%(until)s, %(seal)s)
-
--- name: marked :maybe
--- What this database is a replay of, and whether its tables are made.
-select until, seal, projected_at is not null from replayed
-
--- name: mark_projected :exec
--- The tables are made.
-update replayed set projected_at = coalesce(projected_at, clock_timestamp())
