@@ -18,7 +18,7 @@ def test_a_time_series_comes_from_a_file_and_goes_into_a_forecast(client: Any) -
     assert answer["roots"] == [ITEM.format(11)]
     assert answer["hidden"] == {"count": 0, "reason": None}
     assert depths(answer) == {
-        ("DSO Timeseries=", -4), ("SFTP Download", -3), ("meters_202101.csv.gz", -2), ("meters_202101.csv.gz=", -2),
+        ("DSO Timeseries=", -4), ("SFTP Download", -3), ("meters_202101.csv.gz", -2),
         ("Split", -1),
         ("TS01", 0), ("TS01=", 0),
         ("Delivery point sum", 1), ("delivery point", 2), ("delivery point=", 2),
@@ -48,7 +48,7 @@ def test_one_request_has_event_details_and_lineage(client: Any) -> None:
         "id": "", "kind": "RUN", "depth": 0, "process": "Split", "job": "job:smart-meter:Split", "run_id": RUN.format(2),
         "version": "1.4.0", "forced": False, "overrides": [], "skipped": [], "state": "COMPLETED",
         "event_time": "2021-02-01T06:01:42Z", "started_at": "2021-02-01T06:01:00Z", "ended_at": "2021-02-01T06:01:42Z", "duration_ms": 42000,
-        "dataset": None, "fingerprint": None, "bytes": None, "collided": False, "claimed_by": [],
+        "dataset": None, "part": None, "fingerprint": None, "bytes": None, "collided": False, "claimed_by": [],
         "details": {"rows": 1488000, "columns": ["timestamp", "kWh"], "by": {"key": "meter"}},
     }  # fmt: skip
     series = node(answer, "TS03")
@@ -67,8 +67,8 @@ def test_a_file_is_found_by_its_content(client: Any) -> None:
     answer = ask(client, fingerprint.replace("xxh3-128:", "xxh3-128:").upper().replace("XXH3", "xxh3"))
     # The provider's file and the downloaded one are one content.
     assert answer["matched"] == "FINGERPRINT"
-    assert {named(answer)[root] for root in answer["roots"]} == {"Weather provider=", "weather.json="}
-    assert answer["notes"] == ["the content lies in 2 datasets; all are roots"]
+    assert {named(answer)[root] for root in answer["roots"]} == {"Weather provider=", "weather.json=", "weather.json"}
+    assert answer["notes"] == ["the content lies in 2 places; all are roots"]
     assert "energy.forecasts" in named(answer).values()
     assert "SFTP Download" not in named(answer).values()
 
@@ -200,7 +200,8 @@ def test_runs_that_failed_and_that_have_not_ended(client: Any) -> None:
 def test_one_content_that_came_three_times(client: Any) -> None:
     told = tell(client, "duplicates")
     answer = ask(client, content(told, "/a/readings.csv"))
-    assert len(answer["roots"]) == 2
+    # Three downloads are three items, of two places.
+    assert len(answer["roots"]) == 5
     up = [one for one in answer["nodes"] if one["kind"] == "RUN" and one["depth"] < 0]
     down = [one for one in answer["nodes"] if one["kind"] == "RUN" and one["depth"] > 0]
     assert [one["process"] for one in up] == ["download"] * 3

@@ -58,7 +58,8 @@ class Skipped(msgspec.Struct):
 class CorrelationNode(msgspec.Struct, kw_only=True):
     """`depth` is negative upstream. `version`, `forced`, `overrides`, `skipped`, `details`: of the step, as its latest event says.
 
-    `collided`: several runs or several datasets claim the id; `claimed_by` are the runs that say they wrote it.
+    `part`: of the dataset, where the name that was told says more than the dataset's (`day=2026-01-01`). `collided`: several runs or several
+    datasets claim the id; `claimed_by` are the runs that say they wrote it.
     """
 
     id: str
@@ -77,6 +78,7 @@ class CorrelationNode(msgspec.Struct, kw_only=True):
     ended_at: dt.datetime | None = None
     duration_ms: int | None = None
     dataset: str | None = None
+    part: dict[str, str] | None = None
     fingerprint: str | None = None
     bytes: int | None = None
     collided: bool = False
@@ -168,9 +170,10 @@ async def _roots(connection: Connection, question: Question) -> _Roots:
                 fingerprint=fingerprint,
             )
         rows.sort(key=lambda row: (row.at, row.id), reverse=True)
-        notes = [f"the content lies in {len(rows)} datasets; all are roots"] if len(rows) > 1 else []
+        places = len({(row.dataset_id, row.part) for row in rows})
+        notes = [f"the content lies in {places} places; all are roots"] if places > 1 else []
         if len(rows) > _MOST_ROOTS:
-            notes = [f"the content lies in {len(rows)} datasets; the newest {_MOST_ROOTS} are roots"]
+            notes = [f"the content was met {len(rows)} times in {places} places; the newest {_MOST_ROOTS} are roots"]
         return _Roots("FINGERPRINT", rows[:_MOST_ROOTS], notes)
     if text.startswith("dataset:"):
         newest = await store.newest_of_dataset(connection, (await node_row(connection, text)).id)
@@ -266,7 +269,7 @@ async def _answer(
             claimed_by=[RunRef(str(run), named[job].node_id) for run, job in writers.get(row.id, ())],
         )  # fmt: skip
         if row.dataset_id and (dataset := named.get(canonical.get(row.dataset_id, row.dataset_id))):
-            made.dataset = dataset.node_id
+            made.dataset, made.part = dataset.node_id, _part(row.part)
         if key := _key(row):
             made.run_id = str(key[0])
             _run(made, named.get(key[1]), known.get(key), told.get(key))
@@ -292,6 +295,14 @@ async def _hidden(connection: Connection, question: Question, depth: int | None,
     lower = [id_ for id_, at in reached.depths.items() if at >= 0] if question.direction != "ancestors" else []
     beyond = await store.just_beyond(connection, upper, lower, reached.depths)
     return HiddenNodes(beyond, f"depth={depth} reached" if beyond else None)
+
+
+def _part(text: str | None) -> dict[str, str] | None:
+    """Which part of its dataset; None for the whole, and for a text too long to have been kept whole."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, str]) if text else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _key(row: store.Node) -> RunKey | None:

@@ -61,14 +61,15 @@ def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
 
 
 def label(node: Mapping[str, Any]) -> str:
-    """What people call it: the process of a run; the last part of a dataset's name; else its fingerprint or id."""
+    """What people call it: the process of a run; the last part of a dataset's name, and which part of it; else its fingerprint or id."""
     if node["kind"] == "RUN":
         return str(node["process"] or node["run_id"] or node["id"])
     dataset = node["dataset"]
     if dataset:
         # `dataset:{namespace}:{name}`; a namespace may hold colons, the last part of a name seldom does.
         found = short(str(dataset).partition(":")[2])
-        return found.rsplit(":", 1)[-1] or found
+        part = "/".join(f"{key}={value}" for key, value in (node.get("part") or {}).items())
+        return "/".join(filter(None, (found.rsplit(":", 1)[-1] or found, part)))
     return str(node["fingerprint"] or node["id"])
 
 

@@ -8,7 +8,7 @@ what content a dataset is. An event without them is not correlated: its versions
 
 import datetime as dt
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -95,6 +95,7 @@ class Correlation:
     ) -> None:
         self._add, self._warn, self._run, self._job, self._at, self._digest = add, warn, run, job, at, digest
         self._node: uuid.UUID | None = None
+        self._part: str | None = None
 
     def caused(self, body: bytes) -> list[Parent]:
         """The run's parents as its facet tells them."""
@@ -112,17 +113,22 @@ class Correlation:
                 self._edge(self._run_node(one.run, job), self._me(), CAUSED)
         return found
 
-    def dataset(self, direction: str, dataset: uuid.UUID, external: str, here: Facets) -> None:
-        """An input (`in`) or output of the run. `external` is what its `version` facet says, or empty."""
+    def dataset(self, direction: str, dataset: uuid.UUID, part: Mapping[str, str], external: str, here: Facets) -> None:
+        """An input (`in`) or output of the run. `external` is what its `version` facet says, or empty; `part` was folded out of its name.
+
+        An item that was read by its id is what was read: that others are the same content is no step of this run.
+        """
         item = self._read(here[ITEM], direction) if ITEM in here else None
         told = (item.fingerprint if item is not None else None) or external
         if item is None and not told:
             return
+        self._part = bounded(msgspec.json.encode(part, order="deterministic").decode()) if part else None
+        if direction == "in" and item is not None and item.id is not None:
+            self._claim(item.id, dataset)
+            self._edge(item.id, self._me(), READ)
+            return
         content = self._content(dataset, bounded(clean(told)), item.bytes if item else None) if told else None
         if direction == "in":
-            if item is not None and item.id is not None:
-                self._claim(item.id, dataset)
-                self._edge(item.id, self._me(), READ)
             if content is not None:
                 self._edge(content, self._me(), READ)
         elif item is not None and item.id is not None:
@@ -186,7 +192,8 @@ class Correlation:
         size: int | None = None,
     ) -> None:
         self._add(
-            "upsert_correlation_items", node, kind, dataset, run, job, external, size, self._at, self._digest
+            "upsert_correlation_items", node, kind, dataset, run, job, external, self._part if dataset else None, size,
+            self._at, self._digest,
         )  # fmt: skip
 
     def _edge(self, parent: uuid.UUID, child: uuid.UUID, role: int) -> None:

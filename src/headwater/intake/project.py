@@ -176,7 +176,7 @@ class _Projection:
         declared = DECLARED in report.facets
         said = self.dataset_facets(dataset, report.facets)
         if correlation is not None:
-            correlation.dataset(direction, dataset, said.external_version, report.here)
+            correlation.dataset(direction, dataset, part, said.external_version, report.here)
         self.report_dataset(job, run, dataset, direction, declared=declared, by_event=False)
         self.parts(job, run, dataset, direction, part, report.here)
         if direction == "out":

@@ -25,7 +25,8 @@ Direction = Literal["ancestors", "descendants"]
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A run, an item or a content. `run_id` and `job_id` of an item are its writer's; `dataset_id` is the id of the name as it was told.
+    """A run, an item or a content. `run_id` and `job_id` of an item are its writer's; `dataset_id` is the id of the name as it was told,
+    `part` (JSON) what was folded out of it.
 
     `collided`: two writers say the item is theirs, or one says it is two contents.
     """
@@ -36,6 +37,7 @@ class Node(msgspec.Struct, frozen=True):
     run_id: uuid.UUID | None
     job_id: uuid.UUID | None
     external_version: str | None
+    part: str | None
     bytes: int | None
     at: dt.datetime
     collided: bool
@@ -76,7 +78,7 @@ async def of_run(connection: Connection, run: uuid.UUID) -> list[uuid.UUID]:
 
 
 async def of_version(connection: Connection, version: str) -> list[uuid.UUID]:
-    """Contents with this version or fingerprint, of whatever dataset."""
+    """Contents with this version or fingerprint, of whatever dataset, and the items that are such a content."""
     return [row[0] for row in await sqlfile.load("correlation")["of_version"].many(connection, version=version)]
 
 

@@ -39,7 +39,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
     "upsert_annotations": ("target", "kind", "key", "value", "deleted", "author", "at", "change_id", "owner", "field"),
     "upsert_correlation_items": (
-        "id", "kind", "dataset_id", "run_id", "job_id", "external_version", "bytes", "at", "digest",
+        "id", "kind", "dataset_id", "run_id", "job_id", "external_version", "part", "bytes", "at", "digest",
     ),
     "new_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
     "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),

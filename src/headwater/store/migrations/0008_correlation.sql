@@ -11,6 +11,7 @@ create table correlation_items (
   run_id           uuid,
   job_id           uuid,
   external_version text,
+  part             text,
   bytes            bigint,
   at               timestamptz not null,
   digest           bytea       not null,

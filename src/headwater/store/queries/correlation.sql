@@ -1,14 +1,14 @@
 -- name: nodes :many
 -- Nodes by their ids.
-select id, kind, dataset_id, run_id, job_id, external_version, bytes, at, collided from correlation_items where id = any(%(ids)b::uuid[]) order by id
+select id, kind, dataset_id, run_id, job_id, external_version, part, bytes, at, collided from correlation_items where id = any(%(ids)b::uuid[]) order by id
 
 -- name: of_run :many
 -- The nodes of a run, one for each job that had the run's id.
 select id from correlation_items where run_id = %(run)s and kind = 'RUN' order by id
 
 -- name: of_version :many
--- Contents with this version or fingerprint, of whatever dataset.
-select id from correlation_items where external_version = %(version)s and kind = 'CONTENT' order by id
+-- Contents with this version or fingerprint, of whatever dataset, and the items that are such a content: who reads those reads it, too.
+select id from correlation_items where external_version = %(version)s and kind <> 'RUN' order by id
 
 -- name: descendants :many
 -- Everything below one node by steps, the nearest first.

@@ -267,25 +267,25 @@ on conflict do nothing
 
 -- name: upsert_correlation_items :exec
 -- Nodes of correlation. Of an item its writer is believed before its readers, and the earliest word first; two that disagree are a collision.
-insert into correlation_items as t (id, kind, dataset_id, run_id, job_id, external_version, bytes, at, digest, collided)
+insert into correlation_items as t (id, kind, dataset_id, run_id, job_id, external_version, part, bytes, at, digest, collided)
 select id, (array_agg(kind order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        (array_agg(dataset_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        (array_agg(run_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        (array_agg(job_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
-       min(external_version collate "C"), max(bytes),
+       min(external_version collate "C"), (array_agg(part order by run_id is null, dataset_id is null, at, digest, dataset_id, part))[1], max(bytes),
        (array_agg(at order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        (array_agg(digest order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        count(distinct (dataset_id, run_id, job_id)) filter (where run_id is not null) > 1 or count(distinct external_version) > 1
-from unnest(%(id)b::uuid[], %(kind)b::text[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(bytes)b::int8[],
+from unnest(%(id)b::uuid[], %(kind)b::text[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(part)b::text[], %(bytes)b::int8[],
             %(at)b::timestamptz[], %(digest)b::bytea[])
-     as u (id, kind, dataset_id, run_id, job_id, external_version, bytes, at, digest)
+     as u (id, kind, dataset_id, run_id, job_id, external_version, part, bytes, at, digest)
 group by id order by id
 on conflict (id) do update set
-  (dataset_id, run_id, job_id, at, digest) = (
-    select e.dataset_id, e.run_id, e.job_id, e.at, e.digest
-    from (values (excluded.dataset_id, excluded.run_id, excluded.job_id, excluded.at, excluded.digest), (t.dataset_id, t.run_id, t.job_id, t.at, t.digest))
-         e (dataset_id, run_id, job_id, at, digest)
-    order by e.run_id is null, e.dataset_id is null, e.at, e.digest, e.dataset_id limit 1),
+  (dataset_id, run_id, job_id, part, at, digest) = (
+    select e.dataset_id, e.run_id, e.job_id, e.part, e.at, e.digest
+    from (values (excluded.dataset_id, excluded.run_id, excluded.job_id, excluded.part, excluded.at, excluded.digest),
+                 (t.dataset_id, t.run_id, t.job_id, t.part, t.at, t.digest)) e (dataset_id, run_id, job_id, part, at, digest)
+    order by e.run_id is null, e.dataset_id is null, e.at, e.digest, e.dataset_id, e.part limit 1),
   external_version = least(t.external_version collate "C", excluded.external_version collate "C"),
   bytes = greatest(t.bytes, excluded.bytes),
   collided = t.collided or excluded.collided or coalesce(t.external_version <> excluded.external_version, false)
