@@ -241,6 +241,7 @@ class Spool:
         for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
             with contextlib.suppress(OSError):
                 os.close(segment.fd)
+        self._active, self._full, self._claimed = None, [], []  # the numbers may be other files' from now on
 
     def _advance(self, segment: Segment, end: int) -> None:
         segment.note(end)
@@ -358,6 +359,8 @@ def segments(folder: Path) -> list[tuple[Path, int]]:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 with contextlib.suppress(OSError):
+                    if not entry.is_file():  # a pipe would be waited for when it is opened
+                        continue
                     found.append((folder / entry.name, entry.stat().st_size))
     return sorted(found)
 
