@@ -188,7 +188,7 @@ class Sender:
             return False
         outcome = self._send(batch.records) if batch.records else None
         if outcome:
-            self._settle(batch.records, outcome)
+            self._settle(batch.records, outcome, spooled=True)
         self._spool.done(batch)
         _some_again(outcome)
         return True
@@ -203,7 +203,7 @@ class Sender:
             raise
         finally:
             self._memory_bytes = sum(map(len, list(self.memory)))
-        self._settle(records, outcome)
+        self._settle(records, outcome, spooled=False)
         _some_again(outcome)
 
     def _send(self, records: list[bytes]) -> "Outcome":
@@ -213,21 +213,31 @@ class Sender:
         self._attempts += 1
         return self._transport.send(records)
 
-    def _settle(self, records: list[bytes], outcome: "Outcome") -> None:
+    def _settle(self, records: list[bytes], outcome: "Outcome", *, spooled: bool) -> None:
+        """Keep what was not taken. Raises Unreachable when the disk does not take it: what was `spooled` stays so, and the whole batch comes
+        again. In memory it could die with the process, and the host was told that it is kept.
+        """
         for index in outcome.again:
             try:
-                self._spool.append(records[index])
+                self._spool.put_back(records[index])
             except (OSError, Full) as error:
+                if spooled:
+                    raise _unkept(error) from error
                 self.remember(records[index], error)
         if outcome.refused:
+            path = self._spool.folder / REJECTED
+            try:
+                _write_rejected(path, [(records[index], reason) for index, reason in outcome.refused])
+            except OSError as error:
+                if spooled:
+                    raise _unkept(error) from error
+                log.warning("%s cannot be written, %d refused events are lost: %s", path, len(outcome.refused), error)
             self.rejected += len(outcome.refused)
             self.last_error = outcome.refused[0][1]
-            path = self._spool.folder / REJECTED
             log.warning(
                 "%d of %d events were refused for good and are in %s: %s",
                 len(outcome.refused), len(records), path, self.last_error,
             )  # fmt: skip
-            _write_rejected(path, [(records[index], reason) for index, reason in outcome.refused])
         self.delivered += len(records) - len(outcome.again) - len(outcome.refused)
 
     def _failed(self, error: Exception) -> None:
@@ -264,6 +274,12 @@ def _remote(destination: Destination) -> "Transport":
     return Http(destination.url, destination.api_key, batches=destination.batches)
 
 
+def _unkept(error: BaseException) -> Exception:
+    from headwater.client.transport import Unreachable
+
+    return Unreachable(f"not all of a batch was taken, and the spool does not take the rest: {error}")
+
+
 def _some_again(outcome: "Outcome | None") -> None:
     """Back off when not all of a batch was taken."""
     if outcome and outcome.again:
@@ -273,15 +289,18 @@ def _some_again(outcome: "Outcome | None") -> None:
 
 
 def _write_rejected(path: Path, refused: list[tuple[bytes, str]]) -> None:
-    """Append `{"reason", "refused_at", "event"}` lines. The file starts anew (the old one kept as `.1`) when it is large."""
+    """Append `{"reason", "refused_at", "event"}` lines, all or none (OSError). The file starts anew (the old one kept as `.1`) when it is large."""
     lines = [
         msgspec.json.encode({"reason": reason, "refused_at": time.time(), "event": msgspec.Raw(record)}) + b"\n"
         for record, reason in refused
     ]
-    try:
-        if path.exists() and path.stat().st_size > _REJECTED_BYTES:
-            path.replace(path.with_suffix(".ndjson.1"))
-        with path.open("ab", buffering=0) as file:
-            file.write(b"".join(lines))
-    except OSError as error:
-        log.warning("%s cannot be written, %d refused events are lost: %s", path, len(refused), error)
+    data = b"".join(lines)
+    if path.exists() and path.stat().st_size > _REJECTED_BYTES:
+        path.replace(path.with_suffix(".ndjson.1"))
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        written = file.write(data)
+        if written != len(data):
+            if os.fstat(file.fileno()).st_size == before + written:  # nobody else has written there since
+                file.truncate(before)
+            raise OSError(f"only {written} of {len(data)} bytes were written to {path}")

@@ -143,6 +143,15 @@ class Spool:
         """Keep one event (JSON without newlines). Raises OSError when the disk does not take it (nothing is half-kept then) and Full at the cap
         if new events are what is dropped (it is counted already).
         """
+        try:
+            self.put_back(record)
+        except Full:
+            with self._lock:
+                self.dropped += 1
+            raise
+
+    def put_back(self, record: bytes) -> None:
+        """As `append`, of an event that is in a batch still: what cannot be put back is not lost, and not counted as lost."""
         line = b"%08x %b\n" % (crc32(record), record)
         with self._lock:
             if self._writing:
@@ -267,11 +276,9 @@ class Spool:
                 raise OSError(why)
             self._no_segment = None
         if self._drop_newest and time.monotonic() < self._full_until:
-            self.dropped += 1
             raise Full(f"the spool {self.folder} is full")
         if not self._make_room():
             self._full_until = time.monotonic() + _FULL_SECONDS
-            self.dropped += 1
             if not self._said_full:
                 self._said_full = True
                 log.warning("the spool %s is full: new events are dropped until something is delivered", self.folder)

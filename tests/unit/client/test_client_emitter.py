@@ -1,5 +1,6 @@
 """Delivery: at once when the server is there, later when it is not, and never at the host's expense."""
 
+import errno
 import json
 import logging
 import os
@@ -126,6 +127,37 @@ def test_a_batch_reply_says_which_events_failed(collector: Collector, tmp_path: 
     stats = out.stats()
     assert (stats.delivered, stats.rejected, stats.pending) == (5, 1, 0)
     assert names(collector.requests[-1][2]) == ["job-3"]
+    out.close()
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_was_kept_on_a_disk_that_is_full_now_stays_there(
+    collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """The server takes half of a batch: the rest, or the refused, may be in no place that a kill -9 would empty."""
+    collector.answer = lambda _path, _events: (503, b"")
+    out = emitter(collector, tmp_path)
+    for number in range(4):
+        out.emit(make(number))
+    failing = True
+
+    def answer(_path: str, events: list[dict[str, Any]]) -> tuple[int, bytes]:
+        told = [{"index": index, "reason": "busy", "retriable": again} for index in range(len(events)) if failing]
+        return 200, json.dumps({"failed_events": told}).encode()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    collector.answer = answer
+    with monkeypatch.context() as disk:
+        disk.setattr("headwater.client.spool.Spool.put_back", full)
+        disk.setattr("headwater.client.sender._write_rejected", full)
+        assert not out.flush(1)
+        (route,) = out._routes
+        assert (list(route._sender.memory), route.spool.count(), out.stats().rejected) == ([], 4, 0)
+    failing = False
+    assert out.flush(10)
+    assert names(collector.requests[-1][2]) == [f"job-{n}" for n in range(4)]
     out.close()
 
 

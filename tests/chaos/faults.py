@@ -1,0 +1,86 @@
+"""What goes wrong, and when: drawn from a seed alone, so that a bad round can be played again."""
+
+import random
+from typing import NamedTuple
+
+PRODUCERS = 4
+RECEIVERS = 2
+EVERYTHING = "everything"
+PROXIES = ("http", "amqp", "db")
+_WORKERS = ("server", "postgres", "drain", "shuffler", *(f"receiver{n}" for n in range(RECEIVERS)))
+_PRODUCERS = tuple(f"producer{n}" for n in range(PRODUCERS))
+
+
+# Who works with whom in hand: killed while that one gives no answer, with whatever was begun and not answered.
+STRANDED = {
+    "db": tuple(f"receiver{n}" for n in range(RECEIVERS)),
+    "postgres": ("server", *(f"receiver{n}" for n in range(RECEIVERS))),
+    "broker": ("shuffler", *_PRODUCERS[1:]),
+}
+
+
+class Fault(NamedTuple):
+    """`at` and `hold` are seconds of the round: when it begins, and how long it lasts until it is mended."""
+
+    at: float
+    kind: str
+    target: str
+    hold: float
+
+    def __str__(self) -> str:
+        return f"{self.at:6.2f} s  {self.kind} {self.target} for {self.hold:.2f} s"
+
+
+def families() -> list[list[tuple[str, str]]]:
+    """Kinds of trouble; a round plays all of them before one comes again."""
+    return [
+        [("kill", one) for one in _PRODUCERS],
+        [("kill", one) for one in _PRODUCERS],
+        [("kill", f"receiver{n}") for n in range(RECEIVERS)],
+        [("kill", "server"), ("kill", "worker")],
+        [("kill", "postgres"), ("kill", "backend")],
+        [("kill", "broker")],
+        [("kill", "drain"), ("kill", "shuffler")],
+        [("stop", one) for one in (*_WORKERS, "broker")],
+        [("stop", one) for one in (*_PRODUCERS, *_WORKERS)],
+        [("restart", one) for one in _PRODUCERS],
+        [("restart", one) for one in (*_WORKERS, "broker")],
+        [("refuse", one) for one in PROXIES],
+        [("cut", one) for one in PROXIES],
+        [("cut", one) for one in PROXIES],
+        [("delay", one) for one in PROXIES],
+        [("blackhole", one) for one in PROXIES],
+        [("strand", "db"), ("strand", "postgres")],
+        [("strand", "broker")],
+        [("fill", "disk")],
+        [("kill", EVERYTHING)],
+    ]
+
+
+def plan(seed: int, seconds: float) -> list[Fault]:
+    """The faults of one round, in the order they begin. A target has one at a time, and all are mended when the round ends."""
+    draw = random.Random(f"faults {seed}")
+    found: list[Fault] = []
+    free: dict[str, float] = {}
+    waiting: list[list[tuple[str, str]]] = []
+    at = 0.5
+    longest = min(8.0, max(1.0, seconds / 5))
+    while True:
+        at += draw.uniform(0.1, 1.3)
+        hold = draw.uniform(0.3, longest)
+        if not waiting:
+            waiting = families()
+            draw.shuffle(waiting)
+        kind, target = draw.choice(waiting.pop())
+        thing = {"worker": "server", "backend": "postgres"}.get(target, target)
+        busy = free.get(thing, 0.0)
+        if thing == EVERYTHING:
+            at = max(at, *free.values(), 0.0)  # when nothing is broken
+        elif busy > at:
+            continue  # it is broken already
+        if at + hold > seconds:
+            return found
+        free[thing] = at + hold + 0.5
+        if thing == EVERYTHING:
+            free = dict.fromkeys((*_WORKERS, *_PRODUCERS, "broker"), at + hold + 0.5)
+        found.append(Fault(at, kind, target, hold))
