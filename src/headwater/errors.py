@@ -23,6 +23,7 @@
     ├── TooSlow                    too_slow             retryable: the body did not arrive in time
     ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
     ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
+    ├── ReplayRefused              replay_refused       a replay until a time that is none of the log's, or into a database that holds something else
     ├── LogIncomplete              log_incomplete       a rebuild that would lose what retention dropped from the log
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
@@ -140,6 +141,10 @@ class TimedOut(HeadwaterError):
 
 class RestoreRefused(HeadwaterError):
     code = "restore_refused"
+
+
+class ReplayRefused(HeadwaterError):
+    code = "replay_refused"
 
 
 class LogIncomplete(HeadwaterError):

@@ -37,7 +37,7 @@ def backup(
 
     from headwater.store import backup as store
 
-    with _database() as url:
+    with database_in_use() as url:
         store.dump(url, file, log_only=log_only)
     size = file.stat().st_size
     if json:
@@ -69,7 +69,7 @@ def restore(
         raise RestoreRefused(f"{file} is not a file")
     if process.read() is not None:
         raise RestoreRefused("the server is running: `headwater down` first, or it would write into what is replaced")
-    with _database() as url:
+    with database_in_use() as url:
         answer = asyncio.run(_restore(url, file))
     if json:
         output.raw(msgspec.json.encode(answer))
@@ -108,7 +108,7 @@ async def _restore(url: str, file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _database() -> Iterator[str]:
+def database_in_use() -> Iterator[str]:
     """The running server's database, else the one the settings name, else the embedded one, started for as long as this takes."""
     from headwater.settings import Settings
 

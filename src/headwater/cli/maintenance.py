@@ -68,6 +68,7 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
     from rich.progress import Progress
 
     from headwater.intake import rebuild as work
+    from headwater.settings import Settings
     from headwater.store.database import Database
     from headwater.store.migrate import migrate
 
@@ -81,6 +82,7 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
             events = await work.rebuild(
                 database,
                 lambda done, total: bar.update(task, completed=done, total=total),
+                live_runs=Settings().lineage.live_runs,
                 from_what_is_left=from_what_is_left,
             )
         answer: dict[str, Any] = {"events": events, "seconds": round(time.monotonic() - began, 2)}

@@ -17,6 +17,7 @@ from headwater.cli import (
     metadata,
     receipts,
     receive,
+    replay,
     runs,
     search,
     sql,
@@ -97,6 +98,7 @@ program.add_typer(spool, name="spool")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
+program.command("replay")(replay.replay)
 program.command("receive")(receive.receive)
 program.add_typer(dead_letters, name="dead-letters")
 program.command("doctor")(maintenance.doctor)

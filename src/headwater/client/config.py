@@ -51,7 +51,7 @@ def destination(
 ) -> Destination:
     """Settle where events go: the first address, with what else there is in `others`. Never raises; empty variables count as absent."""
     env = {key: value for key, value in (os.environ if environ is None else environ).items() if value.strip()}
-    folder = Path(spool or env.get("HEADWATER_SPOOL") or _home(env) / ".headwater" / "spool")
+    folder = _folder(spool or env.get("HEADWATER_SPOOL") or _home(env) / ".headwater" / "spool", env)
     plain = Destination(
         transport="spool",
         spool=folder,
@@ -154,6 +154,17 @@ def _choice(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
         return text
     log.warning("%s is %r, not one of %s: %s is used", name, text, ", ".join(known), known[0])
     return known[0]
+
+
+def _folder(given: str | os.PathLike[str], env: Mapping[str, str]) -> Path:
+    """Absolute, as a daemon changes its directory; `~` is the home also where no shell has looked at it (Compose, Kubernetes, systemd)."""
+    path = Path(given)
+    if path.parts[:1] == ("~",):
+        path = _home(env).joinpath(*path.parts[1:])
+    try:
+        return path.absolute()
+    except OSError:  # the working directory is gone
+        return path
 
 
 def _home(env: Mapping[str, str]) -> Path:

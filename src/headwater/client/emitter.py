@@ -124,9 +124,13 @@ class Emitter:
         _OPEN.add(self)
         self._routes = tuple(Route(each, self._segment_bytes) for each in self.destination.each)
 
-    def _after_fork(self) -> None:
+    def abandon(self) -> None:
+        """In a forked child: let go of the parent's files."""
         for route in self._routes:
             route.abandon()
+
+    def _after_fork(self) -> None:
+        self.abandon()
         self._emitted = self._lost = 0
         self._begin()
 
@@ -152,6 +156,18 @@ class Emitter:
         if not self._said:
             self._said = True
             log.warning("an event was dropped (further ones are only counted): %s: %s", type(error).__name__, error)
+
+
+def _forked() -> None:
+    """The parent's files are closed now and not when the child first speaks: a daemon closes every descriptor and opens files of its own,
+    and those would be closed then.
+    """
+    for emitter in _OPEN:
+        emitter.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 # Held here, not weakly: an emitter whose last name is gone still has events to deliver at exit.

@@ -57,6 +57,8 @@ class Entry(msgspec.Struct, eq=False):
         With `since` (a POSIX time) a local file is left for later when it is not there yet, or older and so perhaps about to be replaced.
         Raises what the fingerprint raises, and OSError.
         """
+        if self.item.location is None and self.item.namespace != "file" and "://" not in self.item.namespace:
+            raise ValueError(f"{self.item.dataset} is a name: only what is given as a path or URL can be read")
         place = self.item.place
         path = local_path(place)
         seen = None

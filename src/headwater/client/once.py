@@ -78,7 +78,8 @@ def _content(step: Importing, source: Any) -> Item:
     """The one item that is meant, with the fingerprint of its content."""
     found = step.sources(source)
     if len(found) != 1:
-        raise InvalidQuestion(f"{source!r} is {len(found)} things to read: ask for each of them")
+        many = f"is {len(found)} things to read: ask for each of them" if found else "is nothing that can be read"
+        raise InvalidQuestion(f"{source!r} {many}")
     item = found[0]
     if item.fingerprint is None:
         Entry(item).measure()

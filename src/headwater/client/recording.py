@@ -277,10 +277,8 @@ class Step:
         if isinstance(source, Parent):
             self._read_from(source)
             return []
-        if isinstance(source, Item):
-            return [msgspec.structs.replace(source)]
-        if isinstance(source, Mapping):
-            return [Item.from_json(source)]
+        if isinstance(source, Item | Mapping):
+            return [msgspec.structs.replace(source) if isinstance(source, Item) else Item.from_json(source)]
         name = str(source)
         if is_id(name):
             with self._lock:
@@ -365,9 +363,11 @@ class Step:
                 where[name] = value
 
     def _recording(self) -> bool:
-        if self.state in {"RUNNING", "IDLE"}:
-            return self.state == "RUNNING"
-        raise RuntimeError("the step has ended")
+        if self.state not in {"RUNNING", "IDLE"}:
+            raise RuntimeError("the step has ended")
+        if self.running and self._pid != os.getpid():
+            self.say("what a forked worker says", RuntimeError("open a step there, or return it to the parent"))
+        return self.running
 
     def say(self, what: str, error: BaseException) -> None:
         """One line for each kind of trouble of a step: a loop over a million files must not fill a log."""
@@ -385,8 +385,7 @@ class Step:
 
     def _end(self, state: str, error: BaseException | str | None = None) -> None:
         with self._lock:
-            # A forked child holds a copy of its parent's steps. They are not its to end.
-            if self.state != "RUNNING" or self._pid != os.getpid():
+            if self.state != "RUNNING" or self._pid != os.getpid():  # a forked child's copy is not its to end
                 return
             self.state = "ENDING"
         try:
@@ -415,9 +414,9 @@ class Step:
             self._outputs.all if every else self._outputs.unsaid(),
         )
         if state == "COMPLETE" and self._imports:
-            from headwater.client.imports import remember
+            from headwater.client.imports import keep
 
-            remember(list(self._imports.values()))
+            keep(list(self._imports.values()))
 
     def _emit(self, kind: str, inputs: list[Entry], outputs: list[Entry]) -> None:
         # Not before the start, whatever the wall clock does; a step takes as long as it took.
@@ -436,6 +435,8 @@ def _abort_open() -> None:
 
 
 def _forked() -> None:
+    for step in _OPEN:
+        step._lock = threading.RLock()  # another thread of the parent may have held it
     _OPEN.clear()
 
 

@@ -26,7 +26,7 @@ log = logging.getLogger("headwater")
 _BATCH = 500
 _SCAN_SECONDS = 5.0  # how often an idle sender looks for what dead processes left
 _FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
-_MEMORY_EVENTS = 1000  # kept when the disk refuses
+_MEMORY_EVENTS, _MEMORY_BYTES = 1000, 32 << 20  # kept when the disk refuses
 _REJECTED_BYTES = 10 << 20
 
 # A child forked while this thread imports would inherit half a module for good: a fork waits until the import is whole.
@@ -42,6 +42,7 @@ class Sender:
 
     def __init__(self, spool: Spool, destination: Destination) -> None:
         self.memory: deque[bytes] = deque()  # events the disk refused
+        self._memory_bytes = 0
         self.delivered = self.rejected = self.overflowed = self.failed_attempts = 0
         self.last_error: str | None = None
         self.said_outage = False
@@ -85,7 +86,11 @@ class Sender:
         with self._starting:
             if self._thread is None and not self._stopping:
                 thread = threading.Thread(target=self._run, name="headwater-sender", daemon=True)
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no more threads are given, or the interpreter ends
+                    self._failed(error)
+                    return
                 self._thread = thread
 
     def remember(self, record: bytes, error: Exception) -> None:
@@ -95,8 +100,9 @@ class Sender:
             self._said_disk = True
             log.warning("the spool %s does not take events, they are kept in memory: %s", self._spool.folder, error)
         self.memory.append(record)
-        if len(self.memory) > _MEMORY_EVENTS:
-            self.memory.popleft()
+        self._memory_bytes += len(record)
+        while len(self.memory) > _MEMORY_EVENTS or (self._memory_bytes > _MEMORY_BYTES and len(self.memory) > 1):
+            self._memory_bytes -= len(self.memory.popleft())
             self.overflowed += 1
 
     def wait(self, deadline: float, *, backlog: bool, patient: bool) -> bool:
@@ -195,6 +201,8 @@ class Sender:
         except Exception:
             self.memory.extendleft(reversed(records))
             raise
+        finally:
+            self._memory_bytes = sum(map(len, list(self.memory)))
         self._settle(records, outcome, spooled=False)
         _some_again(outcome)
 

@@ -10,6 +10,7 @@ Refuses: to deduplicate (a crash between delivery and note sends twice; intake i
 """
 
 import contextlib
+import errno
 import logging
 import os
 import threading
@@ -28,7 +29,7 @@ _READ = 512 * 1024
 _STALE_SECONDS = (
     60.0  # an emptied segment older than this is replaced: a segment's name says when its oldest event came
 )
-_FULL_SECONDS = 0.5  # how often a full spool looks whether there is room again
+_FULL_SECONDS = 0.5  # how often a full spool, or one on a disk that is, looks whether there is room again
 
 
 class Full(Exception):
@@ -71,18 +72,18 @@ class Segment:
             except FileExistsError:
                 continue
             try:
-                held = _hold(fd)
-                if held and os.pwrite(fd, _HEADER % HEADER_SIZE, 0) != HEADER_SIZE:
-                    raise OSError(f"{path} could not be begun")
+                if not _hold(fd):
+                    os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
+                    continue
+                if os.pwrite(fd, _HEADER % HEADER_SIZE, 0) != HEADER_SIZE:
+                    raise OSError(errno.ENOSPC, "not even the header of a segment fits", str(path))
             except (
                 BaseException
-            ):  # a full disk still makes names: every event would leave a file, and a descriptor in the host
+            ):  # a full disk takes a name and no content: neither the file nor its descriptor may be left
                 path.unlink(missing_ok=True)
                 os.close(fd)
                 raise
-            if held:
-                return cls(path, fd, HEADER_SIZE, HEADER_SIZE)
-            os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
+            return cls(path, fd, HEADER_SIZE, HEADER_SIZE)
 
     @classmethod
     def claim(cls, path: Path) -> "Segment | None":
@@ -128,6 +129,7 @@ class Spool:
         self._drop_newest = full == "drop-newest"
         self._full_until = 0.0
         self._said_full = False
+        self._no_segment: tuple[float, str] | None = None  # until when none is tried, and why
         self._lock = threading.RLock()  # a signal's handler may come here while its thread holds it
         self._writing = False
         self._active: Segment | None = None
@@ -248,6 +250,7 @@ class Spool:
         for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
             with contextlib.suppress(OSError):
                 os.close(segment.fd)
+        self._active, self._full, self._claimed = None, [], []  # the numbers may be other files' from now on
 
     def _advance(self, segment: Segment, end: int) -> None:
         segment.note(end)
@@ -267,6 +270,11 @@ class Spool:
 
     def _next(self) -> Segment:
         """A new segment to write to, within the cap."""
+        if self._no_segment:
+            until, why = self._no_segment
+            if time.monotonic() < until:  # what costs a look at the folder is not done for every event
+                raise OSError(why)
+            self._no_segment = None
         if self._drop_newest and time.monotonic() < self._full_until:
             raise Full(f"the spool {self.folder} is full")
         if not self._make_room():
@@ -279,7 +287,11 @@ class Spool:
         if self._active:
             self._full.append(self._active)
             self._active = None  # a failure below must not leave the full one active
-        self._active = Segment.create(self.folder)
+        try:
+            self._active = Segment.create(self.folder)
+        except (OSError, ImportError) as error:
+            self._no_segment = time.monotonic() + _FULL_SECONDS, str(error)
+            raise
         if self._always or self._flusher:
             keep_name(self.folder)
         return self._active
@@ -354,6 +366,8 @@ def segments(folder: Path) -> list[tuple[Path, int]]:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 with contextlib.suppress(OSError):
+                    if not entry.is_file():  # a pipe would be waited for when it is opened
+                        continue
                     found.append((folder / entry.name, entry.stat().st_size))
     return sorted(found)
 

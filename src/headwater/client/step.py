@@ -216,8 +216,16 @@ def _idle() -> Step:
 def _given(name: Any, told: Mapping[str, Any]) -> Given:
     given = dict(told)
     inputs = given.pop("inputs", ())
-    one = isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable)
+    one = isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable) or _is_dataset(inputs)
     return Given(name=name, inputs=(inputs,) if one else tuple(inputs), **given)
+
+
+def _is_dataset(inputs: object) -> bool:
+    """Whether `inputs=("postgres://db:5432", "meter.public.readings")` is one dataset and not two paths: a server alone is no place to read."""
+    if not (isinstance(inputs, tuple) and len(inputs) == 2 and all(isinstance(part, str) for part in inputs)):
+        return False
+    _, scheme, server = inputs[0].partition("://")
+    return bool(scheme and server) and "/" not in server and "://" not in inputs[1]
 
 
 def _begun(given: Given) -> Step:

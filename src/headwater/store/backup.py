@@ -85,9 +85,9 @@ def load(url: str, source: Path) -> None:
 
 
 def _drops() -> str:
-    """Statements that drop whatever our migrations make, and nothing else."""
+    """Statements that drop whatever our migrations and a replay make, and nothing else."""
     made = dict.fromkeys(match.groups() for _, sql in files() for match in _MADE.finditer(sql))
-    made["table", "migrations"] = None
+    made["table", "migrations"] = made["table", "replayed"] = None
     drops = "; ".join(f"drop {kind} if exists {name} cascade" for kind, name in made)
     return f"set client_min_messages = warning; {drops}"
 

@@ -196,3 +196,9 @@ def test_settings_of_the_spool(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     found = destination(env | {"HOME": str(tmp_path)})
     assert (found.fsync, found.full, found.cap_bytes) == ("never", "drop-oldest", 256 << 20)
     assert len(caplog.records) == 3
+
+
+def test_a_spools_folder_is_absolute_and_knows_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert destination({"HEADWATER_SPOOL": "spool", "HOME": "/h"}).spool == tmp_path / "spool"
+    assert destination({"HEADWATER_SPOOL": "~/spool", "HOME": "/h"}).spool == Path("/h/spool")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,66 @@ def test_a_forked_child_goes_on_by_itself(collector: Collector, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(names(collector.wait_for(4))) == ["after", "before", "child", "parent"]
     assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_daemon_that_closes_everything_keeps_the_files_it_opens(collector: Collector, tmp_path: Path) -> None:
+    """A forked child that closed all descriptors has the parent's numbers for files of its own: none of them is ours to close."""
+    done = script(
+        """
+        import os, sys
+        from headwater.client import emitter_from_environment, event
+        out = emitter_from_environment()
+        def say(name):
+            out.emit(event.run("OTHER", run_id=event.run_id(), job=("tests", name)))
+        say("before")
+        child = os.fork()
+        if child == 0:
+            os.closerange(3, 64)
+            files = [open(os.path.join(os.environ["FILES"], str(number)), "w") for number in range(10)]
+            say("daemon")
+            for file in files:
+                file.write("theirs")
+                file.close()
+        else:
+            sys.exit(os.waitpid(child, 0)[1])
+        """,
+        tmp_path,
+        collector.url,
+        FILES=str(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [(tmp_path / str(number)).read_text() for number in range(10)] == ["theirs"] * 10
+    assert sorted(names(collector.wait_for(2))) == ["before", "daemon"]
+
+
+def test_a_process_that_gets_no_more_threads_keeps_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = emitter_from_environment(url="http://127.0.0.1:1", spool=tmp_path / "spool")
+    with monkeypatch.context() as limited:
+        limited.setattr(threading.Thread, "start", _no_thread)
+        out.emit(make())
+        stats = out.stats()
+    assert (stats.dropped, stats.pending) == (0, 1)
+    assert [record.getMessage() for record in caplog.records] == [
+        "lineage events do not reach http://127.0.0.1:1/api/v1/lineage (can't start new thread);"
+        f" they are kept in {tmp_path / 'spool'} and sent later"
+    ]
+    out.close()
+
+
+def _no_thread(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_memory_is_bounded_in_bytes_too(tmp_path: Path) -> None:
+    (tmp_path / "spool").write_text("")
+    out = emitter_from_environment(url="http://127.0.0.1:1", spool=tmp_path / "spool")
+    for number in range(60):
+        out.emit({**make(number), "large": "x" * (1 << 20)})
+    out.close()
+    assert 60 - 33 <= out.stats().dropped <= 60
+    assert len(out._routes[0]._sender.memory) <= 33
 
 
 def test_the_end_of_a_script_delivers_what_is_left(collector: Collector, tmp_path: Path) -> None:

@@ -289,3 +289,34 @@ def test_which_step_it_was_a_moment_ago(told: Told) -> None:
         assert current.at(inside) == inner.as_parent
         assert current.at(after) == outer.as_parent
     assert current.at(time.time()) is None
+
+
+def test_what_a_forked_worker_says_to_its_parents_step_is_said_to_be_lost(told: Told) -> None:
+    """And another thread that holds the step's lock while the process forks does not stop the worker for good."""
+    done = program(
+        """
+        import os, sys, threading, headwater
+        with headwater.step("outer") as step:
+            held, go = threading.Event(), threading.Event()
+            def hold():
+                with step._lock:
+                    held.set()
+                    go.wait(20)
+            thread = threading.Thread(target=hold)
+            thread.start()
+            held.wait(20)
+            child = os.fork()
+            if child == 0:
+                step.output("/data/a")
+                step.output("/data/b")
+                os._exit(0)
+            status = os.waitpid(child, 0)[1]
+            go.set()
+            thread.join()
+        sys.exit(status)
+        """
+    )
+    assert done.returncode == 0
+    (line,) = done.stderr.strip().splitlines()
+    assert "what a forked worker says is left out of the lineage" in line
+    assert told.last("outer")["outputs"] == []

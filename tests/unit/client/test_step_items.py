@@ -249,3 +249,24 @@ def test_a_dataset_has_facets_of_its_own_and_of_the_run(told: Told) -> None:
     assert set(entry["facets"]) == {"schema", "more"}
     assert set(entry["outputFacets"]) == {"outputStatistics", "mine", "headwater_item"}
     assert all("_schemaURL" in facet for facet in (*entry["facets"].values(), *entry["outputFacets"].values()))
+
+
+def test_one_dataset_by_its_name_is_one_input(told: Told) -> None:
+    name = ("postgres://db:5432", "meter.public.readings")
+    with headwater.step("load", inputs=name) as step:
+        assert [item.dataset for item in step.inputs] == [name]
+    with headwater.step("load", inputs=("s3://raw/a", "s3://raw/b")) as step:
+        assert [item.dataset for item in step.inputs] == [("s3://raw", "a"), ("s3://raw", "b")]
+
+
+def test_a_datasets_name_is_not_a_file_that_is_called_so(
+    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A wrong fingerprint would be a wrong link."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "readings").write_text("not the table")
+    with headwater.step("load") as step:
+        item = step.input(("warehouse", "readings"), fingerprint=True)
+        assert item is not None
+        assert item.fingerprint is None
+    assert "only what is given as a path or URL can be read" in caplog.text

@@ -313,6 +313,7 @@ def test_a_ledger_that_cannot_be_written_is_a_line(
     assert told.types == ["START", "COMPLETE"]
     assert 1 <= len(caplog.records) <= 2
     assert all(record.levelno == logging.WARNING for record in caplog.records)
+    assert "what was imported is not in the ledger" in caplog.records[-1].getMessage()
 
 
 def test_the_line_of_an_import(told: Told, file: Path) -> None:

@@ -24,14 +24,17 @@ where d.id in (select unnest(%(ids)b::uuid[]) union all select canonical_id from
 order by d.id for no key update
 
 -- name: upsert_datasets :many
--- Datasets spoken of; the ids of those never heard of before, and of those that were hidden.
+-- Datasets spoken of; the ids of those never heard of before, of those this changed, and of those that are hidden.
+with told as (
 insert into datasets as t (id, namespace, name, first_seen, last_seen)
 select id, min(namespace), min(name), min(at), max(at)
 from unnest(%(id)b::uuid[], %(namespace)b::text[], %(name)b::text[], %(at)b::timestamptz[]) as u (id, namespace, name, at)
 group by id order by id
 on conflict (id) do update set first_seen = least(t.first_seen, excluded.first_seen), last_seen = greatest(t.last_seen, excluded.last_seen)
-where excluded.first_seen < t.first_seen or excluded.last_seen > t.last_seen or t.hidden
-returning id, xmax = 0, hidden
+where excluded.first_seen < t.first_seen or excluded.last_seen > t.last_seen
+returning id, xmax = 0 as created, hidden)
+select id, created, hidden from told
+union select id, false, true from datasets where id = any(%(id)b::uuid[]) and hidden
 
 -- name: upsert_dataset_links :many
 -- Other names of datasets; the ids on both sides of links never told before.
@@ -43,7 +46,8 @@ on conflict (dataset_id, alias_id, kind) do update set first_at = excluded.first
 returning dataset_id, alias_id
 
 -- name: upsert_jobs :many
--- Jobs spoken of; a parent is told by the latest event that has one.
+-- Jobs spoken of; a parent is told by the latest event that has one. The same ids as of datasets.
+with told as (
 insert into jobs as t (id, namespace, name, first_seen, last_seen, declared_at, explicit_at, parent_id, parent_at, parent_digest)
 select id, min(namespace), min(name), min(at), max(at), max(declared_at), max(explicit_at),
        (array_agg(parent_id order by at desc, digest desc) filter (where parent_id is not null))[1],
@@ -62,14 +66,21 @@ on conflict (id) do update set
     select e.parent_id, e.parent_at, e.parent_digest
     from (values (excluded.parent_id, excluded.parent_at, excluded.parent_digest), (t.parent_id, t.parent_at, t.parent_digest)) e (parent_id, parent_at, parent_digest)
     order by e.parent_at desc nulls last, e.parent_digest desc nulls last limit 1)
-returning id, xmax = 0, hidden
+where excluded.first_seen < t.first_seen or excluded.last_seen > t.last_seen
+   or greatest(t.declared_at, excluded.declared_at) is distinct from t.declared_at
+   or greatest(t.explicit_at, excluded.explicit_at) is distinct from t.explicit_at
+   or excluded.parent_at is not null and (t.parent_at is null or (excluded.parent_at, excluded.parent_digest) > (t.parent_at, t.parent_digest))
+returning id, xmax = 0 as created, hidden)
+select id, created, hidden from told
+union select id, false, true from jobs where id = any(%(id)b::uuid[]) and hidden
 
 -- name: upsert_namespaces :many
--- Namespaces spoken of; those that were hidden.
+-- Namespaces spoken of; those that are hidden.
+with told as (
 insert into namespaces as t (name, first_seen)
 select name, min(at) from unnest(%(name)b::text[], %(at)b::timestamptz[]) as u (name, at) group by name order by name
-on conflict (name) do update set first_seen = least(t.first_seen, excluded.first_seen) where excluded.first_seen < t.first_seen or t.hidden
-returning name, hidden
+on conflict (name) do update set first_seen = least(t.first_seen, excluded.first_seen) where excluded.first_seen < t.first_seen)
+select name, hidden from namespaces where name = any(%(name)b::text[]) and hidden
 
 -- name: upsert_sources :exec
 -- Data sources spoken of.
@@ -106,6 +117,12 @@ on conflict (run_id, job_id) do update set
     from (values (excluded.parent_run_id, excluded.parent_job_id, excluded.parent_at, excluded.parent_digest),
                  (t.parent_run_id, t.parent_job_id, t.parent_at, t.parent_digest)) e (run_id, job_id, at, digest)
     order by e.at desc nulls last, e.digest desc nulls last limit 1)
+where excluded.first_event_at < t.first_event_at or excluded.last_event_at > t.last_event_at or excluded.state > t.state
+   or (least(t.external_id, excluded.external_id), least(t.started_at, excluded.started_at), greatest(t.ended_at, excluded.ended_at),
+       least(t.nominal_start, excluded.nominal_start), greatest(t.nominal_end, excluded.nominal_end),
+       least(t.user_name, excluded.user_name), greatest(t.statement, excluded.statement))
+      is distinct from (t.external_id, t.started_at, t.ended_at, t.nominal_start, t.nominal_end, t.user_name, t.statement)
+   or excluded.parent_at is not null and (t.parent_at is null or (excluded.parent_at, excluded.parent_digest) > (t.parent_at, t.parent_digest))
 returning run_id, xmax = 0
 
 -- name: upsert_reports :exec
@@ -125,6 +142,7 @@ from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(dataset_id)b::uuid[], %
 group by job_id, report_id, dataset_id, direction order by job_id, report_id, dataset_id, direction
 on conflict (job_id, report_id, dataset_id, direction) do update set
   declared = t.declared and excluded.declared, first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
+where excluded.first_at < t.first_at or excluded.last_at > t.last_at or t.declared and not excluded.declared
 
 -- name: upsert_report_subsets :exec
 -- Parts of datasets that a report read or wrote.
@@ -144,6 +162,8 @@ from unnest(%(dataset_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %
 group by dataset_id, job_id, direction order by dataset_id, job_id, direction
 on conflict (dataset_id, job_id, direction) do update set first_at = least(t.first_at, excluded.first_at),
   last_at = greatest(t.last_at, excluded.last_at), declared_at = greatest(t.declared_at, excluded.declared_at), declared = t.declared and excluded.declared
+where excluded.first_at < t.first_at or greatest(t.last_at, excluded.last_at) is distinct from t.last_at
+   or greatest(t.declared_at, excluded.declared_at) is distinct from t.declared_at or t.declared and not excluded.declared
 
 -- name: upsert_dataset_versions :exec
 -- What runs left behind; the schema is the latest told, counts only grow within a run.
@@ -165,6 +185,11 @@ on conflict (id) do update set declared = t.declared and excluded.declared,
     select e.id, e.at, e.digest
     from (values (excluded.schema_id, excluded.schema_at, excluded.schema_digest), (t.schema_id, t.schema_at, t.schema_digest)) e (id, at, digest)
     order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
+where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.declared and not excluded.declared
+   or (greatest(t.lifecycle, excluded.lifecycle), greatest(t.rows, excluded.rows), greatest(t.bytes, excluded.bytes), greatest(t.files, excluded.files))
+      is distinct from (t.lifecycle, t.rows, t.bytes, t.files)
+   or excluded.schema_at is not null
+      and (t.schema_at is null or (excluded.schema_at, excluded.schema_digest, excluded.schema_id) > (t.schema_at, t.schema_digest, t.schema_id))
 
 -- name: upsert_owner_facets :many
 -- Which sets were told of which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
@@ -177,6 +202,7 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
   (last_at, last_digest) = (
     select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
     order by e.at desc, e.digest desc limit 1)
+where excluded.first_at < t.first_at or (excluded.last_at, excluded.last_digest) > (t.last_at, t.last_digest)
 returning owner, exists (
   select 1 from facet_sets mine
   where mine.id = t.set_id and mine.name in ('documentation', 'ownership', 'schema', 'sql', 'tags') and (t.xmax = 0 or exists (
