@@ -62,25 +62,81 @@ def decided(edges: Collection[Edge], since: Edge) -> dict[Pair, bool]:
     Whatever is before `since`, the first edge that is new or in another place than before, is as it says it is: nothing before it changed.
     """
     ordered = sorted(edges, key=lambda edge: edge.place)
-    below: dict[uuid.UUID, list[uuid.UUID]] = {}
-    found: dict[Pair, bool] = {}
-    for edge in ordered:
-        refused = edge.refused if edge.place < since.place else _reaches(below, edge.child, edge.parent)
-        found[edge.parent, edge.child] = refused
-        if not refused:
-            below.setdefault(edge.parent, []).append(edge.child)
-    return found
+    start = since.place
+    believed = {(edge.parent, edge.child) for edge in ordered if edge.refused and edge.place < start}
+    order = _Order([pair for edge in ordered if (pair := (edge.parent, edge.child)) not in believed])
+    return {
+        (pair := (edge.parent, edge.child)): pair in believed or not order.take(edge.parent, edge.child)
+        for edge in ordered
+    }
 
 
-def _reaches(below: dict[uuid.UUID, list[uuid.UUID]], start: uuid.UUID, end: uuid.UUID) -> bool:
-    """Whether there is a way from one node to the other, none being a way from a node to itself."""
-    seen, ready = {start}, [start]
-    while ready:
-        node = ready.pop()
-        if node == end:
-            return True
-        for child in below.get(node, ()):
-            if child not in seen:
-                seen.add(child)
-                ready.append(child)
-    return False
+class _Order:
+    """Nodes numbered so that every edge taken leads to a higher number (Pearce and Kelly, 2006).
+
+    An edge that leads upwards already costs nothing; another costs a look at what has a number between its ends, not at the whole graph.
+    """
+
+    def __init__(self, edges: Sequence[Pair]) -> None:
+        """None of these edges is taken yet; the first numbers are such that few of them will lead downwards."""
+        self._below: dict[uuid.UUID, list[uuid.UUID]] = {}
+        self._above: dict[uuid.UUID, list[uuid.UUID]] = {}
+        onward: dict[uuid.UUID, list[uuid.UUID]] = {}
+        for parent, child in edges:
+            onward.setdefault(parent, []).append(child)
+        left: list[uuid.UUID] = []  # nodes as a walk in depth leaves them: what is below a node before it
+        seen: set[uuid.UUID] = set()
+        for root, first in onward.items():
+            if root in seen:
+                continue
+            seen.add(root)
+            way = [(root, iter(first))]
+            while way:
+                node, children = way[-1]
+                for child in children:
+                    if child not in seen:
+                        seen.add(child)
+                        way.append((child, iter(onward.get(child, ()))))
+                        break
+                else:
+                    left.append(node)
+                    way.pop()
+        self._number = {node: number for number, node in enumerate(reversed(left))}
+
+    def take(self, parent: uuid.UUID, child: uuid.UUID) -> bool:
+        """Add the edge; False, and nothing changes, when it closes a loop."""
+        number = self._number
+        low, high = number[child], number[parent]
+        if low <= high:
+            up = self._between(self._above, parent, low, high, child)
+            if child in up:
+                return False
+            down = self._between(self._below, child, low, high)
+            moved = [*sorted(up, key=number.__getitem__), *sorted(down, key=number.__getitem__)]
+            number.update(zip(moved, sorted(number[node] for node in moved), strict=True))
+        self._below.setdefault(parent, []).append(child)
+        self._above.setdefault(child, []).append(parent)
+        return True
+
+    def _between(
+        self,
+        onward: dict[uuid.UUID, list[uuid.UUID]],
+        start: uuid.UUID,
+        low: int,
+        high: int,
+        end: uuid.UUID | None = None,
+    ) -> set[uuid.UUID]:
+        """What is reached from a node over nodes with numbers from `low` to `high`, until `end` is reached.
+
+        In depth first: where a loop is closed again and again, the first way is as good as any.
+        """
+        seen, way = {start}, [iter(onward.get(start, ()))]
+        while way and end not in seen:
+            for node in way[-1]:
+                if node not in seen and low <= self._number[node] <= high:
+                    seen.add(node)
+                    way.append(iter(onward.get(node, ())))
+                    break
+            else:
+                way.pop()
+        return seen

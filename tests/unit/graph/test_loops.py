@@ -2,7 +2,12 @@
 
 import datetime as dt
 import itertools
+import time
 import uuid
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.graph.loops import Edge, decided, layered
 
@@ -38,3 +43,39 @@ def test_what_is_before_the_first_that_changed_is_believed() -> None:
     edges = [edge(A, B, 1, refused=True), edge(B, A, 2)]
     assert decided(edges, edges[1]) == {(A, B): True, (B, A): False}
     assert decided(edges, edges[0]) == {(A, B): False, (B, A): True}
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30, unique=True), st.integers(0, 29))
+def test_every_edge_is_decided_as_a_walk_over_those_before_it_says(pairs: list[tuple[int, int]], first: int) -> None:
+    nodes = [uuid.UUID(int=number) for number in range(8)]
+    edges = [edge(nodes[parent], nodes[child], second) for second, (parent, child) in enumerate(pairs)]
+    below: dict[uuid.UUID, set[uuid.UUID]] = {node: {node} for node in nodes}
+    walked = {}
+    for one in edges:
+        walked[one.parent, one.child] = refused = one.parent in below[one.child]
+        if not refused:
+            for node in nodes:
+                if one.parent in below[node]:
+                    below[node] |= below[one.child]
+    said = [msgspec.structs.replace(one, refused=walked[one.parent, one.child]) for one in edges]
+    for since in said[first : first + 1]:
+        assert decided(said, since) == walked
+    if edges:
+        assert decided(edges, edges[0]) == walked
+
+
+def test_a_content_that_comes_back_again_and_again_is_decided_in_time() -> None:
+    # A state that is written as A, B, …, A again, ten thousand times: every round closes a loop.
+    states = [uuid.UUID(int=number) for number in range(50)]
+    edges = []
+    for turn in range(10_000):
+        run = uuid.UUID(int=1000 + turn)
+        at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=turn)
+        edges += [
+            Edge(states[turn % 50], run, 1, 1, at, b""),
+            Edge(run, states[(turn + 1) % 50], 1, 2, at, b""),
+        ]
+    began = time.process_time()
+    refused = [pair for pair, is_refused in decided(edges, edges[0]).items() if is_refused]
+    assert [child for _, child in refused] == [states[0]] * 200
+    assert time.process_time() - began < 5
