@@ -12,20 +12,32 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import aio_pika
 import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
-from aio_pika.exceptions import AMQPError, ChannelInvalidStateError, ChannelNotFoundEntity
+from aio_pika.exceptions import (
+    AMQPError,
+    AuthenticationError,
+    ChannelInvalidStateError,
+    ChannelNotFoundEntity,
+    ProbableAuthenticationError,
+)
+from aiormq.exceptions import InvalidFrameError
 
 from headwater import telemetry
-from headwater.errors import BrokerUnavailable
+from headwater.errors import BrokerUnavailable, InvalidSettings
 from headwater.model import version
 
 # The one place that says what these queues are; `exchange` is the default one, which routes by the queue's name.
 QUEUE_ARGUMENTS: dict[str, Any] = {"x-queue-type": "quorum"}
 # Looking at a letter puts it back, and that counts as a delivery: RabbitMQ 4 would drop it after twenty looks.
 LETTER_ARGUMENTS: dict[str, Any] = {**QUEUE_ARGUMENTS, "x-delivery-limit": 2**31 - 1}
+
+# Letters under way at once. Each has its time to be confirmed, and of the 100,000 bad events of one message most would not be in time: the message
+# would come again for ever.
+_UNCONFIRMED = 250
 
 # What the library raises when the broker is gone, going, or slow.
 LOST = (AMQPError, ChannelInvalidStateError, OSError, TimeoutError)
@@ -65,18 +77,41 @@ def letter_id(code: str, body: bytes) -> uuid.UUID:
 
 @asynccontextmanager
 async def connected(queues: Queues, name: str) -> AsyncIterator[AbstractConnection]:
-    """A connection that `name` is shown for in RabbitMQ's lists; closed at the end. Raises BrokerUnavailable when there is none.
+    """A connection that `name` is shown for in RabbitMQ's lists; closed at the end. Raises BrokerUnavailable when there is none, and
+    InvalidSettings for what is no address of a broker.
 
     Nothing reconnects by itself: what was delivered on a lost connection comes again, so whoever consumes must begin anew.
     """
+    _address(queues.url)
     try:
         connection = await aio_pika.connect(queues.url, timeout=10, client_properties={"connection_name": name})
+    except (AuthenticationError, ProbableAuthenticationError) as error:
+        raise BrokerUnavailable(f"RabbitMQ refuses the user or the password: {words(error)}") from error
+    except InvalidFrameError as error:  # it says so, and the library does not read what it says
+        raise BrokerUnavailable(
+            "RabbitMQ closed the connection: is the virtual host there, and may the user use it? amqp://host:5672/ is the one called `/`, "
+            "amqp://host:5672/name the one called `name`"
+        ) from error
     except LOST as error:
         raise BrokerUnavailable(f"RabbitMQ does not answer: {words(error)}") from error
     try:
         yield connection
     finally:
         await _closed(connection)
+
+
+def _address(url: str) -> None:
+    """Raises InvalidSettings, without the address, which holds a password."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"amqp", "amqps"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidSettings(
+            "HEADWATER_AMQP__URL, or --url, is no address of a broker; one is amqp://user:password@host:5672/vhost, or amqps://…",
+            variables=["HEADWATER_AMQP__URL"],
+        )
 
 
 async def _closed(connection: AbstractConnection) -> None:
@@ -118,9 +153,13 @@ async def bury(channel: AbstractChannel, queue: str, bad: Sequence[Bad]) -> None
     """Write letters; each is confirmed when this returns. Raises BrokerUnavailable when one is not."""
     now = dt.datetime.now(dt.UTC)
     try:
-        await asyncio.gather(
-            *(channel.default_exchange.publish(_letter(one, now), queue, mandatory=True, timeout=30) for one in bad)
-        )
+        for first in range(0, len(bad), _UNCONFIRMED):
+            await asyncio.gather(
+                *(
+                    channel.default_exchange.publish(_letter(one, now), queue, mandatory=True, timeout=30)
+                    for one in bad[first : first + _UNCONFIRMED]
+                )
+            )
     except LOST as error:
         raise BrokerUnavailable(f"the dead letters were not confirmed: {words(error)}") from error
     counts: dict[str, int] = {}
