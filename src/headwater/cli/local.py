@@ -11,6 +11,7 @@ from headwater.cli.extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from headwater.settings import Settings
 
@@ -59,18 +60,36 @@ def up(
             )
         url = f"http://{settings.server.host}:{listen}"
         while not _answers(url):
-            if child.poll() is not None or time.monotonic() - began > wait:
+            late = time.monotonic() - began > wait
+            if late and child.poll() is None and _rebuilding(log):
+                raise ServerUnavailable(
+                    f"Headwater is not up yet: it makes its tables again from the event log, as this version needs it, and goes on with that. "
+                    f"`headwater up` again when {log} says ServerReady, or at once with a longer --wait; `headwater rebuild` is not needed"
+                )
+            if late or child.poll() is not None:
                 child.terminate()
                 tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
                 raise ServerUnavailable(f"Headwater did not start; the end of {log}:\n{tail}")
             time.sleep(0.05)
     else:
         url = running.url
+        while _rebuilding(process.home() / "server.log") and process.alive(running.pid) and not _answers(url):
+            if time.monotonic() - began > wait:
+                raise ServerUnavailable(
+                    f"Headwater still makes its tables again from the event log; then it serves {url}"
+                )
+            time.sleep(0.05)
     if json:
         output.raw(server.ask(url, "/api/v2/status"))
         return
     word = "is up already" if running else f"is up ({time.monotonic() - began:.1f} s)"
     output.line(f"Headwater {word}: {url}")
+
+
+def _rebuilding(log: Path) -> bool:
+    """Whether the last start makes the tables again: ended before it is through, it would begin anew the next time."""
+    told = log.read_bytes() if log.exists() else b""
+    return told.rfind(b"RebuildStarted") > told.rfind(b"ServerReady")
 
 
 def _free(host: str, port: int) -> None:
