@@ -19,7 +19,7 @@ def test_a_seed_says_all_there_is_to_a_round() -> None:
 
 def test_no_event_that_was_spooled_is_lost_or_doubled_and_no_step_waits() -> None:
     told: list[str] = []
-    seen = play(11, 16, say=told.append)
+    seen = play(104, 14, say=told.append)
     assert seen["waited"] == 0
     assert seen["told"] > 100, told
     assert seen["edges"]["taken"] > 100
