@@ -131,7 +131,7 @@ def test_what_came_from_what_stays_whatever_its_age(database: Database, run: Any
     """A result of today goes back to files of any time; the log that tells it may be gone."""
     told = []
     for ago in range(100, 0, -1):
-        before, after = (dataset("/out", version={"datasetVersion": f"{day}"}) for day in (ago + 1, ago))
+        before, after = (dataset("/out", version={"datasetVersion": f"xxh3-128:{day:032x}"}) for day in (ago + 1, ago))
         told.append(run_event("COMPLETE", ago, "daily", [before], [after], at=day(ago)))
     send(database, run, told)
     tables = ("correlation_items", "correlation_edges", "correlation_paths")

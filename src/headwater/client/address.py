@@ -54,6 +54,10 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "default"
     others: tuple["Destination", ...] = ()
 
+    def __repr__(self) -> str:
+        """Without key and credentials: hosts log what they are given."""
+        return f"Destination({', '.join(one.shown for one in self.each)} by {self.source}, spool {self.spool})"
+
     @property
     def each(self) -> tuple["Destination", ...]:
         """This one and the others."""

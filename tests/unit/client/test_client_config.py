@@ -202,3 +202,12 @@ def test_a_spools_folder_is_absolute_and_knows_the_home(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert destination({"HEADWATER_SPOOL": "spool", "HOME": "/h"}).spool == tmp_path / "spool"
     assert destination({"HEADWATER_SPOOL": "~/spool", "HOME": "/h"}).spool == Path("/h/spool")
+
+
+def test_what_a_host_logs_of_a_destination_has_no_secret(tmp_path: Path) -> None:
+    told = destination(
+        {"HEADWATER_URL": "http://h:5000,amqp://user:pw-secret@b/v", "HEADWATER_API_KEY": "key-secret"}, spool=tmp_path
+    )
+    assert (told.api_key, told.others[0].credentials) == ("key-secret", "user:pw-secret")
+    assert "secret" not in repr(told) + str(told) + repr(told.others)
+    assert "h:5000" in repr(told)
