@@ -49,12 +49,19 @@ create index correlation_paths_down on correlation_paths (ancestor_id, depth, de
 -- another of the same or a later one. What an edge adds is what is above its parent times what is below its child; whoever is above the child
 -- already, by no more steps, brings nothing new below it, and likewise for what is below the parent. A child that is in no path yet, as a new
 -- run's nodes are, can meet no row that is there: nothing has to be looked for.
-create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns void language plpgsql as $$
+--
+-- Plans are kept and made when the tables are small, as when they are made again from the log: each side of an edge is one range of an index
+-- that is read once, whatever a plan thinks of sizes, and nothing is read by its whole. Returns how many pairs were tried.
+create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns bigint
+language plpgsql set enable_seqscan = off as $$
 declare
   first int := 1;
   last int;
+  tried bigint := 0;
+  more bigint;
   fresh boolean[] := array(
-    select not exists (select from correlation_paths p where p.descendant_id = c.id) and not exists (select from correlation_paths p where p.ancestor_id = c.id)
+    select (select 1 from correlation_paths p where p.descendant_id = c.id limit 1) is null
+       and (select 1 from correlation_paths p where p.ancestor_id = c.id limit 1) is null
     from unnest(children) with ordinality c (id, place) order by c.place);
 begin
   foreach last in array ends loop
@@ -66,26 +73,41 @@ begin
       union all select p.ancestor_id, p.depth from correlation_paths p where p.descendant_id = e.parent_id) a
     where e.fresh and a.depth + e.weight <= bound
     group by 1, 2 order by 2, 1;
-    insert into correlation_paths as t (ancestor_id, descendant_id, depth)
-    select a.id, d.id, min(a.depth + e.weight + d.depth)
-    from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)
-    cross join lateral (
-      select e.parent_id as id, 0::smallint as depth
-      union all
-      select p.ancestor_id, p.depth from correlation_paths p
-      where p.descendant_id = e.parent_id and not exists (
-        select from correlation_paths o where o.descendant_id = e.child_id and o.ancestor_id = p.ancestor_id and o.depth <= p.depth + e.weight)) a
-    cross join lateral (
-      select e.child_id as id, 0::smallint as depth
-      union all
-      select p.descendant_id, p.depth from correlation_paths p
-      where p.ancestor_id = e.child_id and not exists (
-        select from correlation_paths o where o.descendant_id = p.descendant_id and o.ancestor_id = e.parent_id and o.depth <= p.depth + e.weight)) d
-    where not e.fresh and a.depth + e.weight + d.depth <= bound
-    group by 1, 2 order by 2, 1
-    on conflict (descendant_id, ancestor_id) do update set depth = excluded.depth where excluded.depth < t.depth;
+    get diagnostics more = row_count;
+    tried := tried + more;
+    if false = any (fresh[first:last]) then
+      with pair as materialized (
+        select x.id as ancestor_id, y.id as descendant_id, min(x.depth + y.depth) as depth
+        from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)
+        cross join lateral (
+          select array_agg(id) as ids, array_agg(depth) as depths from (
+            select id, min(depth) filter (where new) as depth from (
+              select e.parent_id as id, e.weight as depth, true as new
+              union all select p.ancestor_id, p.depth + e.weight, true from correlation_paths p where p.descendant_id = e.parent_id
+              union all select p.ancestor_id, p.depth, false from correlation_paths p where p.descendant_id = e.child_id) told
+            group by id having min(depth) filter (where new) < coalesce(min(depth) filter (where not new), bound + 1)) better) a
+        cross join lateral (
+          select array_agg(id) as ids, array_agg(depth) as depths from (
+            select id, min(depth) filter (where new) - e.weight as depth from (
+              select e.child_id as id, e.weight as depth, true as new
+              union all select p.descendant_id, p.depth + e.weight, true from correlation_paths p where p.ancestor_id = e.child_id
+              union all select p.descendant_id, p.depth, false from correlation_paths p where p.ancestor_id = e.parent_id) told
+            group by id having min(depth) filter (where new) < coalesce(min(depth) filter (where not new), bound + 1)) better) d
+        cross join lateral unnest(a.ids, a.depths) as x (id, depth)
+        cross join lateral unnest(d.ids, d.depths) as y (id, depth)
+        where not e.fresh and x.depth + y.depth <= bound
+        group by 1, 2
+      ), written as (
+        insert into correlation_paths as t (ancestor_id, descendant_id, depth)
+        select ancestor_id, descendant_id, depth from pair order by descendant_id, ancestor_id
+        on conflict (descendant_id, ancestor_id) do update set depth = excluded.depth where excluded.depth < t.depth
+      )
+      select count(*) into more from pair;
+      tried := tried + more;
+    end if;
     first := last + 1;
   end loop;
+  return tried;
 end
 $$;
 
