@@ -25,7 +25,7 @@ from headwater.errors import BrokerUnavailable, DatabaseUnavailable, HeadwaterEr
 from headwater.intake import amqp, messages
 from headwater.intake.accept import Accepted
 from headwater.intake.amqp_inbox import Inbox
-from headwater.intake.portions import Portion, Taken, portions
+from headwater.intake.amqp_portions import Portion, Taken, portions
 
 _BATCH_BYTES = 8 * 1024 * 1024
 # While one batch waits for PostgreSQL, the next is read and projected.
@@ -89,10 +89,15 @@ class Receiver:
         backoff = amqp.Backoff()
         while not self._stopped.is_set():
             try:
-                async with amqp.connected(self._queues, "headwater receive") as connection:
+                # An alarm of the broker stops all of a connection that publishes, acknowledgements too: letters have their own.
+                async with (
+                    amqp.connected(self._queues, "headwater receive") as connection,
+                    amqp.connected(self._queues, "headwater receive, dead letters") as publishing,
+                ):
                     channel, queue = await amqp.opened(connection, self._queues, self._limits.prefetch)
                     watch = await connection.channel()
-                    if await self._consume(channel, queue, watch, backoff, until_empty):
+                    letters = await publishing.channel(publisher_confirms=True)
+                    if await self._consume(channel, queue, watch, letters, backoff, until_empty):
                         break
             except (BrokerUnavailable, Lost, *amqp.LOST) as error:
                 if until_empty and isinstance(error, BrokerUnavailable):
@@ -106,6 +111,7 @@ class Receiver:
         channel: AbstractChannel,
         queue: AbstractQueue,
         watch: AbstractChannel,
+        letters: AbstractChannel,
         backoff: amqp.Backoff,
         until_empty: bool,
     ) -> bool:
@@ -122,6 +128,7 @@ class Receiver:
                 inbox.wake()  # there is room again, or nothing more can be acknowledged
 
         channel.close_callbacks.add(ended)
+        letters.close_callbacks.add(ended)
         watch.close_callbacks.add(ended)  # a queue that was deleted under us closes this one only
         settling: deque[asyncio.Task[None]] = deque()
         beside = [
@@ -141,7 +148,7 @@ class Receiver:
                         await self._ended(settling.popleft())
                         backoff.reset()
                     before = settling[-1] if settling else None
-                    settling.append(asyncio.create_task(self._settle(channel, inbox, batch, closed, before)))
+                    settling.append(asyncio.create_task(self._settle(letters, inbox, batch, closed, before)))
                     settling[-1].add_done_callback(through)
                     continue
                 while settling and (self._stopped.is_set() or settling[0].done()):
@@ -153,6 +160,7 @@ class Receiver:
         finally:
             channel.close_callbacks.discard(ended)
             watch.close_callbacks.discard(ended)
+            letters.close_callbacks.discard(ended)
             for task in (*beside, *settling):
                 task.cancel()
             await asyncio.gather(*beside, *settling, return_exceptions=True)
@@ -229,7 +237,7 @@ class Receiver:
 
     async def _settle(
         self,
-        channel: AbstractChannel,
+        letters: AbstractChannel,
         inbox: Inbox,
         batch: list[Taken],
         closed: asyncio.Event,
@@ -249,7 +257,7 @@ class Receiver:
             for portion in portions(batch, self._limits.events, _BATCH_BYTES):
                 if self._stopped.is_set():
                     break
-                await self._committed(channel, portion, closed, counts)
+                await self._committed(letters, portion, closed, counts)
                 counts.messages, committed = portion.done, committed + len(portion.events)
                 if time.monotonic() - told >= _TELL_SECONDS:
                     told = time.monotonic()
@@ -278,7 +286,7 @@ class Receiver:
             raise Lost("told to stop: the rest of the batch comes again")
 
     async def _committed(
-        self, channel: AbstractChannel, portion: Portion, closed: asyncio.Event, counts: Totals
+        self, letters: AbstractChannel, portion: Portion, closed: asyncio.Event, counts: Totals
     ) -> None:
         """One transaction, and the letters of what it cannot keep; both are counted. Raises Lost."""
         bad = list(portion.bad)
@@ -291,7 +299,7 @@ class Receiver:
             counts.duplicate += sum(receipt.duplicate for receipt in answer.receipts)
             counts.accepted += sum(not receipt.duplicate for receipt in answer.receipts)
         if bad:
-            await amqp.bury(channel, self._queues.dead_letters, bad)
+            await amqp.bury(letters, self._queues.dead_letters, bad)
             counts.dead_lettered += len(bad)
 
     async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, accept: Accept) -> Accepted:
