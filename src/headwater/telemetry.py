@@ -100,6 +100,15 @@ class ReceiverReady(LogEvent, frozen=True):
     prefetch: int
 
 
+class BatchGoesOn(LogEvent, frozen=True):
+    """Messages with many events are being taken: so many of them are committed, some of which became dead letters. Said every minute."""
+
+    committed: int
+    events: int
+    dead_lettered: int
+    seconds: int
+
+
 class BrokerAway(LogEvent, frozen=True):
     """RabbitMQ is not there; it is asked again in so many seconds."""
 

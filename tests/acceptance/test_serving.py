@@ -1,17 +1,36 @@
 """The server as a process: who it lets in, slow clients, the end, several processes, below a path."""
 
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from tests.events import encoded, run_event
+from tests.fixtures.processes import free_port
 
+import headwater
+from headwater.cli.process import alive
+
+# Python runs `sitecustomize` at its start: here one with which preparing never ends.
+SLOW = """\
+import asyncio
+import headwater.intake.rebuild as rebuild
+
+async def needed(_):
+    print("preparing", flush=True)
+    await asyncio.sleep(600)
+
+rebuild.needed = needed
+"""
 EVENT = encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"]))
 
 
@@ -164,3 +183,27 @@ def test_below_a_path_everything_works(serve: Any) -> None:
     described = json.loads(server.get("/lineage/schema/openapi.json")[1])
     assert described["servers"] == [{"url": "/lineage"}]
     assert server.get("/lineageapi/v2/status")[1] == server.get("/")[1]
+
+
+def test_told_to_stop_while_it_prepares_it_takes_its_database_along(tmp_path: Path) -> None:
+    """A migration or a rebuild may take long; the embedded PostgreSQL does not outlive the server that began it."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW)
+    home = tmp_path / "home"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OTEL_"))}
+    path = f"{tmp_path}:{Path(headwater.__file__).parents[1]}"
+    env = {**kept, "HEADWATER_HOME": str(home), "HEADWATER_SERVER__PORT": str(free_port()), "PYTHONPATH": path}
+    server = subprocess.Popen([sys.executable, "-m", "headwater", "serve"], env=env, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"preparing\n"
+    postgres = int((home / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
+    try:
+        server.terminate()
+        assert server.wait(timeout=30) == 128 + signal.SIGTERM
+        assert not (home / "postgres" / "postmaster.pid").exists()
+        assert not alive(postgres)
+        assert not (home / "server.json").exists()
+    finally:
+        server.kill()
+        server.stdout.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(postgres, signal.SIGINT)

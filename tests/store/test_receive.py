@@ -16,7 +16,7 @@ from tests.store.test_writers import hot
 
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
-from headwater.intake import amqp_receiver
+from headwater.intake import amqp_portions
 from headwater.intake.accept import Accepted, Intake
 from headwater.intake.amqp import Backoff, Queues
 from headwater.intake.amqp_receiver import Limits, Receiver, Totals
@@ -202,7 +202,7 @@ def test_a_message_that_was_unlucky_often_is_tried_apart_and_accepted(
         await publish(queues, encoded(run_event("COMPLETE", 1, "job")), encoded(run_event("COMPLETE", 2, "job")))
         async with await aio_pika.connect(queues.url) as connection:
             queue = await (await connection.channel()).get_queue(queues.events)
-            for _ in range(amqp_receiver.SUSPECT + 1):
+            for _ in range(amqp_portions.SUSPECT + 1):
                 for message in [await queue.get() for _ in range(2)]:
                     await message.nack(requeue=True)
         tried: list[int] = []

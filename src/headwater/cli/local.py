@@ -194,13 +194,26 @@ def serve() -> None:
     if settings.database.url:
         _serve(settings, settings.database.url, serve_api)
         return
+    import signal
+
     from headwater.store.embedded import EmbeddedPostgres
 
+    # The server takes over when it listens; until then SIGTERM would end this process and leave the database running.
+    signal.signal(signal.SIGTERM, _leave)
     postgres = EmbeddedPostgres(home / "postgres")
     try:
         _serve(settings, postgres.url, serve_api)
     finally:
         postgres.stop()
+
+
+def _leave(signum: int, _frame: object) -> None:
+    """End as one who was told to, by way of every `finally`; told again, no `finally` is broken off."""
+    import signal
+    import sys
+
+    signal.signal(signum, signal.SIG_IGN)
+    sys.exit(128 + signum)
 
 
 def _serve(settings: Settings, database_url: str, serve_api: Callable[[Settings], None]) -> None:

@@ -16,6 +16,7 @@ from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent,
 from headwater.intake import closure, manual
 from headwater.intake.batcher import Batcher
 from headwater.intake.project import Changes, Projector
+from headwater.intake.singling import singled_out
 from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
 from headwater.model.identity import Identity
@@ -118,18 +119,20 @@ class Intake:
         return Accepted(receipts, refused)
 
     async def _standing_alone(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> list[Receipt]:
-        """Write them; where the database refuses, look for the one it refuses by halves, and keep its neighbours."""
-        try:
-            return await self._write([item for _, item in items])
-        except DatabaseRefused as error:
-            if len(items) == 1:
-                telemetry.say(telemetry.EventRefused(items[0][1].digest.hex(), error.message))
-                words = "the database refused this event; the server's log says more"
-                refused.append(Refused(items[0][0], words, DatabaseRefused.code))
-                return []
-            half = len(items) // 2
-            first = await self._standing_alone(items[:half], refused)
-            return first + await self._standing_alone(items[half:], refused)
+        """Write them; where the database refuses, look for the ones it refuses, and keep their neighbours."""
+        receipts: list[Receipt] = []
+
+        async def attempt(run: Sequence[tuple[int, Item]]) -> None:
+            receipts.extend(await self._write([item for _, item in run]))
+
+        def alone(place: int, error: Exception) -> None:
+            index, item = items[place]
+            telemetry.say(telemetry.EventRefused(item.digest.hex(), str(error)))
+            words = "the database refused this event; the server's log says more"
+            refused.append(Refused(index, words, DatabaseRefused.code))
+
+        await singled_out(items, attempt, DatabaseRefused, alone)
+        return receipts
 
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
         """Append and project, all or nothing; one receipt for each item, in order."""

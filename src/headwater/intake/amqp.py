@@ -9,7 +9,7 @@ import asyncio
 import datetime as dt
 import random
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +38,7 @@ LETTER_ARGUMENTS: dict[str, Any] = {**QUEUE_ARGUMENTS, "x-delivery-limit": 2**31
 # Letters under way at once. Each has its time to be confirmed, and of the 100,000 bad events of one message most would not be in time: the message
 # would come again for ever.
 _UNCONFIRMED = 250
+_UNCONFIRMED_BYTES = 16 * 1024 * 1024
 
 # What the library raises when the broker is gone, going, or slow.
 LOST = (AMQPError, ChannelInvalidStateError, OSError, TimeoutError)
@@ -153,11 +154,11 @@ async def bury(channel: AbstractChannel, queue: str, bad: Sequence[Bad]) -> None
     """Write letters; each is confirmed when this returns. Raises BrokerUnavailable when one is not."""
     now = dt.datetime.now(dt.UTC)
     try:
-        for first in range(0, len(bad), _UNCONFIRMED):
+        for some in _at_once(bad):
             await asyncio.gather(
                 *(
                     channel.default_exchange.publish(_letter(one, now), queue, mandatory=True, timeout=30)
-                    for one in bad[first : first + _UNCONFIRMED]
+                    for one in some
                 )
             )
     except LOST as error:
@@ -168,6 +169,17 @@ async def bury(channel: AbstractChannel, queue: str, bad: Sequence[Bad]) -> None
         telemetry.say(telemetry.EventDeadLettered(one.code, one.reason, one.origin))
     for code, events in counts.items():
         telemetry.measure(telemetry.DeadLettered(code, events))
+
+
+def _at_once(bad: Sequence[Bad]) -> Iterator[list[Bad]]:
+    some: list[Bad] = []
+    for one in bad:
+        if len(some) == _UNCONFIRMED or (some and sum(len(b.body) for b in some) + len(one.body) > _UNCONFIRMED_BYTES):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
 
 
 def _letter(bad: Bad, at: dt.datetime) -> aio_pika.Message:

@@ -6,6 +6,7 @@ from headwater import telemetry
 from headwater.errors import HeadwaterError
 from headwater.intake.accept import Accepted, Intake, Refused
 from headwater.intake.claims import collisions
+from headwater.intake.singling import singled_out
 from headwater.store.database import Database
 
 # Codes that are no error class: nobody raises them.
@@ -31,20 +32,26 @@ class Careful:
         return Accepted(answer.receipts, sorted([*refused.values(), *moved], key=lambda one: one.index))
 
     async def _apart(self, bodies: Sequence[bytes]) -> Accepted:
-        """An event that makes the code fail is found by halves, so that it stops nobody else."""
-        if not bodies:
-            return Accepted([], [])
-        try:
-            return await self._intake.each(bodies)
-        except HeadwaterError:
-            raise
-        except Exception as error:  # noqa: BLE001 - logged with its traceback; the event goes to the dead letters
-            if len(bodies) == 1:
-                told = f"{type(error).__name__}: {error}"
-                telemetry.say(telemetry.EventRefused("", told), error)
-                return Accepted([], [Refused(0, told, UNEXPECTED)])
-        half = len(bodies) // 2
-        return joined(await self._apart(bodies[:half]), await self._apart(bodies[half:]), half)
+        """An event that makes the code fail is singled out, so that it stops nobody else."""
+        answer = Accepted([], [])
+        done = 0
+
+        async def attempt(run: Sequence[bytes]) -> None:
+            nonlocal done
+            told = await self._intake.each(run)
+            answer.receipts.extend(told.receipts)
+            answer.refused.extend(Refused(one.index + done, one.reason, one.code) for one in told.refused)
+            done += len(run)
+
+        def alone(place: int, error: Exception) -> None:
+            nonlocal done
+            told = f"{type(error).__name__}: {error}"
+            telemetry.say(telemetry.EventRefused("", told), error)  # with its traceback
+            answer.refused.append(Refused(place, told, UNEXPECTED))
+            done += 1
+
+        await singled_out(bodies, attempt, Exception, alone, never=(HeadwaterError,))
+        return answer
 
 
 def joined(left: Accepted, right: Accepted, half: int) -> Accepted:
