@@ -11,8 +11,9 @@ import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.queues import batch, letters, logged, publish, received
 
+from headwater.errors import DatabaseRefused
 from headwater.intake import amqp_receiver
-from headwater.intake.accept import Accepted
+from headwater.intake.accept import Accepted, Intake
 from headwater.intake.amqp import Queues
 from headwater.intake.amqp_inbox import Inbox
 from headwater.intake.amqp_receiver import Limits, Receiver, Totals
@@ -185,3 +186,25 @@ def test_letters_do_not_share_a_connection_with_acknowledgements(
     run(scene())
     assert len(consumed) == len(published) == 1
     assert consumed[0] is not published[0]
+
+
+def test_many_that_the_database_refuses_cost_an_attempt_each(
+    database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Intake._write
+    sizes: list[int] = []
+
+    async def refusing(self: Intake, items: Sequence[Any]) -> Any:
+        sizes.append(len(items))
+        if any(b"refuse" in item.body for item in items):
+            raise DatabaseRefused("PostgreSQL refused")
+        return await write(self, items)
+
+    monkeypatch.setattr(Intake, "_write", refusing)
+    bad = [run_event("COMPLETE", n, "refuse") for n in range(2000)]
+    answer = run(Careful(database)([encoded(event) for event in [*some(4), *bad, *some(3, 3000)]]))
+    assert len(answer.receipts) == 7
+    assert [(one.index, one.code) for one in answer.refused] == [(n, "database_refused") for n in range(4, 2004)]
+    assert len(sizes) < 2050
+    assert sum(sizes) < 8000
+    assert run(logged(database)) == 7
