@@ -16,8 +16,8 @@ MOST_EVENTS = 1_000_000
 _CHUNK = 1024 * 1024
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
-# Strings whole, so that what looks like structure in them is none.
-_structure = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+# Strings whole, so that what looks like structure in them is none; one that does not end reaches to the end, and is not looked at again.
+_structure = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
 
 def split(body: bytes, encoding: str | None, most: int = MOST_BYTES) -> tuple[list[bytes], bool]:
