@@ -138,7 +138,8 @@ async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> lis
 async def bridges(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID], *, bound: int = BOUND
 ) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """(child, parent) where the closure leads from the one to the other, however far; one statement."""
+    """(from, to) where the closure leads from the one to the other, such that the children lead to the parents they reach, however far,
+    by one of these or several; one statement."""
     rows = await sqlfile.load("correlation")["bridges"].many(
         connection, children=sorted(children), parents=sorted(parents), bound=bound
     )
