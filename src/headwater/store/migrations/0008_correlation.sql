@@ -50,9 +50,9 @@ create index correlation_paths_down on correlation_paths (ancestor_id, depth, de
 -- already, by no more steps, brings nothing new below it, and likewise for what is below the parent. A child that is in no path yet, as a new
 -- run's nodes are, can meet no row that is there: nothing has to be looked for.
 --
--- Plans are kept and made when the tables are small, as when they are made again from the log: each side of an edge is one range of an index
--- that is read once, whatever a plan thinks of sizes, and nothing is read by its whole. (To a plan made for no rows each index is as good as the
--- other: what is ordered as one of them is read from that one.) Returns how many pairs were tried.
+-- Each side of an edge is one range of an index, read once. Plans are kept, and one that was made while the table was empty takes either index
+-- for as good and reads the wrong one by its whole, for every edge. A rebuild is one transaction, which no autovacuum comes to help: so what has
+-- grown fourfold since it was last looked at is looked at again, and the plans are made anew. Returns how many pairs were tried.
 create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns bigint
 language plpgsql set enable_seqscan = off set enable_memoize = off as $$
 declare
@@ -61,17 +61,20 @@ declare
   tried bigint := 0;
   more bigint;
   fresh boolean[] := array(
-    select (select 1 from correlation_paths p where p.descendant_id = c.id order by p.ancestor_id limit 1) is null
-       and (select 1 from correlation_paths p where p.ancestor_id = c.id order by p.depth limit 1) is null
+    select (select 1 from correlation_paths p where p.descendant_id = c.id limit 1) is null
+       and (select 1 from correlation_paths p where p.ancestor_id = c.id limit 1) is null
     from unnest(children) with ordinality c (id, place) order by c.place);
 begin
   foreach last in array ends loop
+    if pg_relation_size('correlation_paths') > 4 * 8192 * (select greatest(relpages, 4) from pg_class where oid = 'correlation_paths'::regclass) then
+      analyze correlation_paths;
+    end if;
     insert into correlation_paths (ancestor_id, descendant_id, depth)
     select a.id, e.child_id, min(a.depth + e.weight)
     from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)
     cross join lateral (
       select e.parent_id as id, 0::smallint as depth
-      union all (select p.ancestor_id, p.depth from correlation_paths p where p.descendant_id = e.parent_id order by p.ancestor_id)) a
+      union all select p.ancestor_id, p.depth from correlation_paths p where p.descendant_id = e.parent_id) a
     where e.fresh and a.depth + e.weight <= bound
     group by 1, 2 order by 2, 1;
     get diagnostics more = row_count;
@@ -84,15 +87,15 @@ begin
           select array_agg(id) as ids, array_agg(depth) as depths from (
             select id, min(depth) filter (where new) as depth from (
               select e.parent_id as id, e.weight as depth, true as new
-              union all (select p.ancestor_id, p.depth + e.weight, true from correlation_paths p where p.descendant_id = e.parent_id order by p.ancestor_id)
-              union all (select p.ancestor_id, p.depth, false from correlation_paths p where p.descendant_id = e.child_id order by p.ancestor_id)) told
+              union all select p.ancestor_id, p.depth + e.weight, true from correlation_paths p where p.descendant_id = e.parent_id
+              union all select p.ancestor_id, p.depth, false from correlation_paths p where p.descendant_id = e.child_id) told
             group by id having min(depth) filter (where new) < coalesce(min(depth) filter (where not new), bound + 1)) better) a
         cross join lateral (
           select array_agg(id) as ids, array_agg(depth) as depths from (
             select id, min(depth) filter (where new) - e.weight as depth from (
               select e.child_id as id, e.weight as depth, true as new
-              union all (select p.descendant_id, p.depth + e.weight, true from correlation_paths p where p.ancestor_id = e.child_id order by p.depth)
-              union all (select p.descendant_id, p.depth, false from correlation_paths p where p.ancestor_id = e.parent_id order by p.depth)) told
+              union all select p.descendant_id, p.depth + e.weight, true from correlation_paths p where p.ancestor_id = e.child_id
+              union all select p.descendant_id, p.depth, false from correlation_paths p where p.ancestor_id = e.parent_id) told
             group by id having min(depth) filter (where new) < coalesce(min(depth) filter (where not new), bound + 1)) better) d
         cross join lateral unnest(a.ids, a.depths) as x (id, depth)
         cross join lateral unnest(d.ids, d.depths) as y (id, depth)

@@ -99,8 +99,8 @@ select p.ancestor_id, a.id from above a cross join lateral (
   select ancestor_id from correlation_paths where descendant_id = a.id order by ancestor_id) p
 where not (select few from few) and p.ancestor_id in (select id from base)
 
--- name: extend :exec
--- Add edges to the closure, layer by layer.
+-- name: extend :many
+-- Add edges to the closure, layer by layer; how many pairs were tried.
 select extend_correlation(%(parents)b::uuid[], %(children)b::uuid[], %(weights)b::int2[], %(ends)b::int4[], %(bound)s)
 
 -- name: tangle :many
