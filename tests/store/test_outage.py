@@ -112,3 +112,13 @@ def test_what_is_told_of_a_connection_reaches_its_socket(postgres: EmbeddedPostg
         return found
 
     assert run(scene()) == [10, 30_000]
+
+
+def test_a_statement_looks_whether_its_client_is_still_there(database: Database, run: Any) -> None:
+    """A process that was killed while its statement ran would hold its locks until the statement ends."""
+
+    async def ask() -> Any:
+        async with database.connection() as connection:
+            return await (await connection.execute("show client_connection_check_interval")).fetchone()
+
+    assert run(ask()) == ("10s",)

@@ -29,7 +29,7 @@ class Edge(msgspec.Struct, frozen=True):
 def layered(edges: Sequence[Pair], bridges: Iterable[Pair] = ()) -> list[list[int]] | None:
     """Places of the edges, in layers: what continues an edge is in a later one. None where there is a loop.
 
-    `bridges`: (child of an edge, parent of an edge) where other edges lead from the one to the other.
+    `bridges`: (one, other) where other edges lead from the one to the other; nodes of no edge may be between.
     """
     out: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = {}
     waiting: dict[uuid.UUID, int] = {}

@@ -138,7 +138,8 @@ async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> lis
 async def bridges(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID], *, bound: int = BOUND
 ) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """(child, parent) where the closure leads from the one to the other, however far; one statement."""
+    """(from, to) where the closure leads from the one to the other, such that the children lead to the parents they reach, however far,
+    by one of these or several; one statement."""
     rows = await sqlfile.load("correlation")["bridges"].many(
         connection, children=sorted(children), parents=sorted(parents), bound=bound
     )
@@ -147,14 +148,17 @@ async def bridges(
 
 async def extend(
     connection: Connection, layers: Sequence[Sequence[tuple[uuid.UUID, uuid.UUID, int]]], *, bound: int = BOUND
-) -> None:
-    """Add edges (parent, child, weight) to the closure; what continues an edge is in a later layer. One statement."""
+) -> int:
+    """Add edges (parent, child, weight) to the closure; what continues an edge is in a later layer. One statement.
+
+    How many pairs were tried: not fewer than are new or nearer now, and hardly more.
+    """
     flat = [edge for layer in layers for edge in layer]
     ends, last = [], 0
     for layer in layers:
         last += len(layer)
         ends.append(last)
-    await sqlfile.load("correlation")["extend"].many(
+    ((tried,),) = await sqlfile.load("correlation")["extend"].many(
         connection,
         parents=[edge[0] for edge in flat],
         children=[edge[1] for edge in flat],
@@ -162,6 +166,7 @@ async def extend(
         ends=Packed("int4", ends),
         bound=bound,
     )
+    return int(tried)
 
 
 async def tangle(

@@ -27,6 +27,9 @@ _PATIENCE = {
     "connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
 }  # fmt: skip
 
+# Milliseconds between two looks of a running statement at whether its client is still there.
+_GONE_AFTER = 10_000
+
 # What begin_writing() raises (migration 0002).
 _STALE = "HW001"
 
@@ -49,7 +52,9 @@ class Database:
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 2,
-                "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC",
+                # A statement does not outlive a process that was killed, nor the locks that it holds.
+                "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC "
+                f"-c client_connection_check_interval={_GONE_AFTER}",
                 **connecting(url),
             },
         )

@@ -50,10 +50,11 @@ create index correlation_paths_down on correlation_paths (ancestor_id, depth, de
 -- already, by no more steps, brings nothing new below it, and likewise for what is below the parent. A child that is in no path yet, as a new
 -- run's nodes are, can meet no row that is there: nothing has to be looked for.
 --
--- Plans are kept and made when the tables are small, as when they are made again from the log: each side of an edge is one range of an index
--- that is read once, whatever a plan thinks of sizes, and nothing is read by its whole. Returns how many pairs were tried.
+-- Each side of an edge is one range of an index, read once. Plans are kept, and one that was made while the table was empty takes either index
+-- for as good and reads the wrong one by its whole, for every edge. A rebuild is one transaction, which no autovacuum comes to help: so what has
+-- grown fourfold since it was last looked at is looked at again, and the plans are made anew. Returns how many pairs were tried.
 create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns bigint
-language plpgsql set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off set enable_memoize = off as $$
 declare
   first int := 1;
   last int;
@@ -65,6 +66,9 @@ declare
     from unnest(children) with ordinality c (id, place) order by c.place);
 begin
   foreach last in array ends loop
+    if pg_relation_size('correlation_paths') > 4 * 8192 * (select greatest(relpages, 4) from pg_class where oid = 'correlation_paths'::regclass) then
+      analyze correlation_paths;
+    end if;
     insert into correlation_paths (ancestor_id, descendant_id, depth)
     select a.id, e.child_id, min(a.depth + e.weight)
     from unnest(parents[first:last], children[first:last], weights[first:last], fresh[first:last]) as e (parent_id, child_id, weight, fresh)

@@ -77,20 +77,30 @@ on conflict (parent_id, child_id) do update set at = excluded.at, digest = exclu
 returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0
 
 -- name: bridges :many
--- Which of these children reach which of these parents in the closure as it is, however far: (child, parent).
-with recursive base (child, id) as (
-  select c, c from unnest(%(children)b::uuid[]) as c where exists (select from correlation_paths p where p.ancestor_id = c)
+-- What leads from these children to these parents in the closure as it is, however far: (from, to), where `from` is a child or what is at the
+-- bound from one, or from such a node again, and `to` is a parent or the next such node. Few of both are asked pair by pair; else the ranges
+-- above the parents are read, each once.
+with recursive base (id) as (
+  select c from unnest(%(children)b::uuid[]) as c where exists (select from correlation_paths p where p.ancestor_id = c)
   union
-  select b.child, p.descendant_id from base b join correlation_paths p on p.ancestor_id = b.id and p.depth = %(bound)s
-), above as (
+  select p.descendant_id from base b join correlation_paths p on p.ancestor_id = b.id and p.depth = %(bound)s
+), above as materialized (
   select q as id from unnest(%(parents)b::uuid[]) as q where exists (select from correlation_paths p where p.descendant_id = q)
+), few as materialized (
+  select (select count(*) from base) * (select count(*) from above) <= 5000 as few
 )
-select distinct b.child, a.id from base b cross join above a
-where a.id = b.id and a.id <> b.child
-   or exists (select from correlation_paths p where p.descendant_id = a.id and p.ancestor_id = b.id)
+select b.id, p.descendant_id from base b cross join lateral (
+  select descendant_id from correlation_paths where ancestor_id = b.id and depth = %(bound)s order by depth) p
+union all
+select b.id, a.id from base b cross join above a
+where (select few from few) and exists (select from correlation_paths p where p.descendant_id = a.id and p.ancestor_id = b.id)
+union all
+select p.ancestor_id, a.id from above a cross join lateral (
+  select ancestor_id from correlation_paths where descendant_id = a.id order by ancestor_id) p
+where not (select few from few) and p.ancestor_id in (select id from base)
 
--- name: extend :exec
--- Add edges to the closure, layer by layer.
+-- name: extend :many
+-- Add edges to the closure, layer by layer; how many pairs were tried.
 select extend_correlation(%(parents)b::uuid[], %(children)b::uuid[], %(weights)b::int2[], %(ends)b::int4[], %(bound)s)
 
 -- name: tangle :many
