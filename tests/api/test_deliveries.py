@@ -266,7 +266,7 @@ def test_a_restored_backup_goes_on_where_it_was(
     async def after() -> None:
         async with Database(other, pool_size=3) as restored:
             await Intake(restored).one(event(4))
-            async with delivering(restored):
+            async with delivering(restored, timeout_seconds=60.0):  # a slow machine is no lost answer
                 await drained(restored)
 
     run(before())

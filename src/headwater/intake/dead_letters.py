@@ -7,12 +7,13 @@ has happened, so an interruption at any moment loses none; what was done twice i
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
 
 import msgspec
-from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 
 from headwater.errors import BrokerUnavailable, HeadwaterError
 from headwater.intake import amqp, messages
@@ -21,6 +22,7 @@ from headwater.intake.amqp_receiver import Accept
 from headwater.intake.trial import REDELIVERED
 
 _ARRIVES_WITHIN = 5.0
+_GIVEN_BACK_WITHIN = 10.0
 # A look holds them all, and AMQP counts what is held in 16 bits.
 _MOST = 65535
 CHUNK = 200
@@ -64,16 +66,12 @@ class Letter(msgspec.Struct):
 
 
 class Held(msgspec.Struct):
-    """A letter in hand, with its body; `message` is the broker's."""
+    """A letter in hand, with its body; `done` takes it from the queue."""
 
     letter: Letter
     body: bytes
     encoding: str | None
-    message: Any
-
-    async def done(self) -> None:
-        """The letter is gone from the queue."""
-        await self.message.ack()
+    done: Callable[[], Awaitable[None]]
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -105,10 +103,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Pile:
-    """An open look at the dead letters."""
+    """An open look at the dead letters. `owed`: how many must wait in the queue when it ends: held, or new."""
 
     def __init__(self, queues: amqp.Queues, channel: AbstractChannel) -> None:
         self.queues, self.channel = queues, channel
+        self.owed = 0
 
     async def letters(self, chosen: Chosen) -> AsyncIterator[Held]:
         """Those that are there now and are meant, the oldest first; of more than 65,535 the first so many."""
@@ -119,13 +118,15 @@ class Pile:
         inbox: asyncio.Queue[AbstractIncomingMessage] = asyncio.Queue()
         await self.channel.set_qos(prefetch_count=there)
         tag = await queue.consume(inbox.put)
+        self.owed = there
         given = 0
-        for _ in range(there):
+        for number in range(there):
             try:
                 message = await asyncio.wait_for(inbox.get(), _ARRIVES_WITHIN)
             except TimeoutError:
-                break  # somebody else took what was counted
-            held = _held(message)
+                self.owed -= there - number  # somebody else took what was counted
+                break
+            held = _held(message, partial(self._done, message))
             if chosen.has(held.letter):
                 yield held
                 given += 1
@@ -133,9 +134,14 @@ class Pile:
                     break
         await queue.cancel(tag)
 
+    async def _done(self, message: AbstractIncomingMessage) -> None:
+        await message.ack()
+        self.owed -= 1
+
     async def bury(self, bad: Sequence[amqp.Bad]) -> None:
         """New letters, confirmed."""
         await amqp.bury(self.channel, self.queues.dead_letters, bad)
+        self.owed += len(bad)
 
 
 @asynccontextmanager
@@ -144,17 +150,28 @@ async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
     async with amqp.connected(queues, "headwater dead-letters") as connection:
         try:
             await amqp.declared(connection, queues.dead_letters, amqp.LETTER_ARGUMENTS)
-            channel = await connection.channel(publisher_confirms=True)
+            pile = Pile(queues, await connection.channel(publisher_confirms=True))
             try:
-                yield Pile(queues, channel)
+                yield pile
             finally:
-                # An acknowledgement is not answered; a question behind it is, and so none is still on its way when the connection ends.
-                if not channel.is_closed:
-                    await amqp.ready(channel, queues.dead_letters)
+                if not pile.channel.is_closed:
+                    await _given_back(connection, pile)
         except amqp.LOST as error:
             raise BrokerUnavailable(
                 f"RabbitMQ went away: {amqp.words(error)}; nothing is lost, say it again"
             ) from error
+
+
+async def _given_back(connection: AbstractConnection, pile: Pile) -> None:
+    """Let go of what the look holds, and wait until it is there for the next one: a quorum queue takes it back when its log is written."""
+    name = pile.queues.dead_letters
+    # An acknowledgement is not answered; a question behind it is, and so none is still on its way when the channel ends.
+    await amqp.ready(pile.channel, name)
+    await pile.channel.close()
+    channel = await connection.channel()
+    deadline = time.monotonic() + _GIVEN_BACK_WITHIN
+    while await amqp.ready(channel, name) < pile.owed and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
 
 
 async def listed(queues: amqp.Queues, chosen: Chosen) -> list[Letter]:
@@ -246,7 +263,7 @@ async def tried(pile: Pile, chunk: Sequence[Held], accept: Accept, trial: Accept
     return [found[index] for index in range(len(chunk))]
 
 
-def _held(message: AbstractIncomingMessage) -> Held:
+def _held(message: AbstractIncomingMessage, done: Callable[[], Awaitable[None]]) -> Held:
     headers = message.headers
     code, reason = (_text(headers.get(f"x-headwater-{name}")) for name in ("code", "reason"))
     if not code:
@@ -263,7 +280,7 @@ def _held(message: AbstractIncomingMessage) -> Held:
             letter.event_type = seen.event_type
             letter.job = f"{seen.job.namespace}/{seen.job.name}" if seen.job else None
             letter.run = seen.run.run_id if seen.run else None
-    return Held(letter, message.body, message.content_encoding, message)
+    return Held(letter, message.body, message.content_encoding, done)
 
 
 def _text(value: object) -> str:

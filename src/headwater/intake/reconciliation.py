@@ -118,7 +118,7 @@ class Reconciliation:
                 settled[index] = self._foreseen(chunk[index], index in fresh and fresh[index] != chunk[index].body)
             return [settled[index] for index in range(len(chunk))]
         trying = [
-            Held(held.letter, fresh.get(index, held.body), held.encoding, held.message)
+            Held(held.letter, fresh.get(index, held.body), held.encoding, held.done)
             for index, held in enumerate(chunk)
             if index in set(rest)
         ]
