@@ -23,6 +23,7 @@ from headwater.intake.trial import REDELIVERED
 
 _ARRIVES_WITHIN = 5.0
 _GIVEN_BACK_WITHIN = 10.0
+_ANSWERED_WITHIN = 30.0
 # A look holds them all, and AMQP counts what is held in 16 bits.
 _MOST = 65535
 CHUNK = 200
@@ -112,19 +113,24 @@ class Pile:
     async def letters(self, chosen: Chosen) -> AsyncIterator[Held]:
         """Those that are there now and are meant, the oldest first; of more than 65,535 the first so many."""
         queue = await self.channel.get_queue(self.queues.dead_letters, ensure=False)
-        there = min(await amqp.ready(self.channel, self.queues.dead_letters), _MOST)
-        if not there:
+        # A question for the count alone is answered with 0 by a quorum queue that is busy; a get is not.
+        first = await queue.get(fail=False, timeout=_ANSWERED_WITHIN)
+        if first is None:
             return
+        rest = min(first.message_count or 0, _MOST - 1)
+        self.owed = 1 + rest
         inbox: asyncio.Queue[AbstractIncomingMessage] = asyncio.Queue()
-        await self.channel.set_qos(prefetch_count=there)
-        tag = await queue.consume(inbox.put)
-        self.owed = there
+        inbox.put_nowait(first)
+        tag = None
+        if rest:
+            await self.channel.set_qos(prefetch_count=rest)
+            tag = await queue.consume(inbox.put)
         given = 0
-        for number in range(there):
+        for number in range(1 + rest):
             try:
                 message = await asyncio.wait_for(inbox.get(), _ARRIVES_WITHIN)
             except TimeoutError:
-                self.owed -= there - number  # somebody else took what was counted
+                self.owed -= 1 + rest - number  # somebody else took what was counted
                 break
             held = _held(message, partial(self._done, message))
             if chosen.has(held.letter):
@@ -132,7 +138,8 @@ class Pile:
                 given += 1
                 if chosen.limit is not None and given >= chosen.limit:
                     break
-        await queue.cancel(tag)
+        if tag:
+            await queue.cancel(tag)
 
     async def _done(self, message: AbstractIncomingMessage) -> None:
         await message.ack()
