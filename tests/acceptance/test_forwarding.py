@@ -46,8 +46,7 @@ def test_a_server_killed_in_the_middle_of_a_delivery_misses_nothing(serve: Calla
         for round in range(3):
             send(server, round * 200, 200)
             assert waited(lambda round=round: len(receiver.jobs()) > round * 200 + 50)
-            server.process.kill()
-            server.process.wait()
+            server.kill()
             server = serve(**settings).ready()
         assert waited(lambda: len(set(receiver.jobs())) == 600, 40), len(set(receiver.jobs()))
         assert waited(lambda: shown(server)["backlog"] == 0)

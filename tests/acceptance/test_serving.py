@@ -160,6 +160,18 @@ def test_several_processes_are_one_server(serve: Any) -> None:
     assert server.stop() == 0
 
 
+def test_workers_end_with_a_server_that_is_killed(serve: Any) -> None:
+    server = serve(HEADWATER_SERVER__WORKERS="2").ready()
+    server.process.kill()
+    server.process.wait()
+    deadline = time.monotonic() + 20
+    with contextlib.suppress(ConnectionRefusedError):
+        while True:
+            server.get("/readyz")
+            assert time.monotonic() < deadline, "a worker goes on without its server"
+            time.sleep(0.1)
+
+
 def test_below_a_path_everything_works(serve: Any) -> None:
     server = serve(
         HEADWATER_SERVER__ROOT_PATH="lineage/", HEADWATER_SERVER__PUBLIC_URL="https://data.example/lineage"

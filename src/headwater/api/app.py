@@ -16,7 +16,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
-from headwater.api import access, compression, openapi, page, problems, tracing
+from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
 from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
@@ -151,6 +151,7 @@ def from_environment() -> Any:
     """What the server's worker process loads."""
     settings = Settings()
     telemetry.set_up(logging.getLevelNamesMapping()[settings.server.log_level.upper()])
+    orphaned.end_with_parent(settings.server.shutdown_seconds)
     app = create_app(settings)
     # What is loaded now stays; looking through it again and again for cycles costs a tenth of the time under load.
     gc.collect()

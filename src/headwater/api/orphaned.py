@@ -1,0 +1,21 @@
+"""A worker whose server process was killed ends too: it would go on answering at an address nobody starts or stops any more."""
+
+import os
+import signal
+import threading
+import time
+
+_LOOK_SECONDS = 0.5
+
+
+def end_with_parent(patience: float) -> None:
+    """From now on this process stops, as told by SIGTERM, when its parent is gone; after `patience` seconds it is ended."""
+    threading.Thread(target=_watch, args=(os.getppid(), patience), name="headwater-parent", daemon=True).start()
+
+
+def _watch(parent: int, patience: float) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(patience)
+    os._exit(1)
