@@ -323,3 +323,27 @@ def correlation_queries() -> set[str]:
 def test_a_node_is_found_as_its_own(database: Database, run: Any) -> None:
     run(tell(database, [(0, 1, 2, 0, b"")]))
     assert run(below(database, node(0))) == {node(1): 1}
+
+
+def test_what_caused_a_run_and_was_read_by_it_is_one_edge_whatever_came_first(database: Database, run: Any) -> None:
+    """Two events say the same edge in two ways: the earlier one's way stands; one event that says both says it in the lower."""
+
+    def caused(at: str) -> dict[str, Any]:
+        step = facet(parents=[{"item": ITEM.format(1)}])
+        return run_event("RUNNING", 1, "one", at=at, run_facets={"headwater_step": step})
+
+    async def role() -> Any:
+        async with database.connection() as connection:
+            return await (await connection.execute("select role from correlation_edges")).fetchall()
+
+    reads = run_event("RUNNING", 1, "one", [read("/a", 1)], at="2026-01-01T00:00:02Z")
+    both = caused("2026-01-01T00:00:03Z") | {"inputs": [read("/a", 1)]}
+    for events, expected in (
+        ([reads, caused("2026-01-01T00:00:01Z")], 0),
+        ([reads, caused("2026-01-01T00:00:03Z")], 1),
+        ([both], 0),
+    ):
+        for order in (events, events[::-1]):
+            run(empty(database))
+            run(send(database, *[[one] for one in order]))
+            assert run(role()) == [(expected,)]

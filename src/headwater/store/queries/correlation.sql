@@ -67,13 +67,14 @@ join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c
 select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
 
 -- name: upsert_edges :many
--- Edges by the earliest event that says so, written under the lock only; those that are new or became earlier. A node that is its own parent is
--- refused at once.
+-- Edges by the earliest event that says so (of an event that says it in two ways, the lower role), written under the lock only; those that are new
+-- or became earlier. A node that is its own parent is refused at once.
 insert into correlation_edges as t (parent_id, child_id, weight, role, at, digest, refused)
 select distinct on (parent_id, child_id) parent_id, child_id, case role when 3 then 0 else 1 end, role, at, digest, parent_id = child_id
 from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
-order by parent_id, child_id, at, digest
-on conflict (parent_id, child_id) do update set at = excluded.at, digest = excluded.digest where (excluded.at, excluded.digest) < (t.at, t.digest)
+order by parent_id, child_id, at, digest, role
+on conflict (parent_id, child_id) do update set role = excluded.role, at = excluded.at, digest = excluded.digest
+where (excluded.at, excluded.digest, excluded.role) < (t.at, t.digest, t.role)
 returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0
 
 -- name: bridges :many

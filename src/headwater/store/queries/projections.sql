@@ -302,6 +302,7 @@ where (excluded.run_id is null, excluded.dataset_id is null, excluded.at, exclud
 select u.* from (
   select distinct on (parent_id, child_id) parent_id, child_id, role, at, digest
   from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)
-  order by parent_id, child_id, at, digest) u
+  order by parent_id, child_id, at, digest, role) u
 where not exists (
-  select from correlation_edges t where t.parent_id = u.parent_id and t.child_id = u.child_id and (t.at, t.digest) <= (u.at, u.digest))
+  select from correlation_edges t
+  where t.parent_id = u.parent_id and t.child_id = u.child_id and (t.at, t.digest, t.role) <= (u.at, u.digest, u.role))
