@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from headwater.cli import server
 from headwater.cli.program import program
+from headwater.errors import InvalidQuestion
 
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 
@@ -103,3 +104,15 @@ def test_health(client: Any, told: Any) -> None:
     assert "w never ended" in told("producers")
     assert "silent for 30 h 00 min" in told("runs", "--stalled")
     assert RUN.format(99) in told("runs")
+
+
+@pytest.mark.parametrize("when", ["2026-11-01", "2026-11-01T08:00:00", "2026-11-01T08:00:00+01:00"])
+def test_a_time_is_a_day_too(told: Any, when: str) -> None:
+    for command in ("slower", "producers", "changes"):
+        told(command, "--since", when)
+
+
+def test_what_is_no_time_is_said() -> None:
+    assert server.time(None) is None
+    with pytest.raises(InvalidQuestion, match="yesterday"):
+        server.time("yesterday")

@@ -9,7 +9,7 @@ from headwater.cli import output, server
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Since = Annotated[str | None, typer.Option(help="A time, ISO 8601.")]
+Since = Annotated[str | None, typer.Option(help="A day or a time, ISO 8601; without a zone, UTC.")]
 _STYLES = {"on_time": "green", "late": "yellow", "very_late": "bold red"}
 
 
@@ -134,7 +134,7 @@ def slower(
         node = server.resolve(url, job, "job")
         body = server.ask(url, server.path("jobs", node["namespace"], node["name"], "durations"))
     else:
-        body = server.ask(url, "/api/v2/slower", since=since, limit=limit)
+        body = server.ask(url, "/api/v2/slower", since=server.time(since), limit=limit)
     if json:
         output.raw(body)
         return
@@ -198,7 +198,7 @@ def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
 
       headwater producers --since 2026-11-01
     """
-    body = server.ask(url, "/api/v2/producers", since=since)
+    body = server.ask(url, "/api/v2/producers", since=server.time(since))
     if json:
         output.raw(body)
         return

@@ -257,7 +257,13 @@ def changes(
 
       headwater changes --author ada --since 2026-01-01 --json
     """
-    given = {"author": author, "action": action, "since": since, "until": until, "limit": limit}
+    given = {
+        "author": author,
+        "action": action,
+        "since": server.time(since),
+        "until": server.time(until),
+        "limit": limit,
+    }
     target = None if name is None else _target(url, name)
     answer = server.ask(url, "/api/v2/changes", target=target, **given)
     if json:

@@ -1,12 +1,13 @@
 """The server a command talks to: where it is, and questions to it."""
 
+import datetime as dt
 import os
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from headwater.errors import Ambiguous, NotFound
+from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 
 URL_HELP = "Address of the server; else HEADWATER_URL, OPENLINEAGE_URL or the one `headwater up` started."
 
@@ -105,3 +106,14 @@ def _as_location(name: str) -> str | None:
 def path(*segments: str) -> str:
     """An API path with every segment encoded whole."""
     return "/api/v2/" + "/".join(quote(segment, safe="") for segment in segments)
+
+
+def time(text: str | None) -> str | None:
+    """A time as the API takes it, of a day or a time as people write one; without a zone, UTC. Raises InvalidQuestion."""
+    if text is None:
+        return None
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidQuestion(f"{text!r} is no time; write 2026-11-21 or 2026-11-21T08:00:00Z", given=text) from None
+    return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).isoformat()
