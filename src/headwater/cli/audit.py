@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli import output
 from headwater.cli.database import on_database
+from headwater.cli.moment import moment
 
 if TYPE_CHECKING:
     from headwater.store.database import Database
@@ -30,20 +31,7 @@ def audit(
 
       headwater audit --actor airflow-prod --since 2026-11-01 --json
     """
-    from headwater.errors import InvalidQuestion
-
-    def time(text: str | None) -> object:
-        import datetime as dt
-
-        if text is None:
-            return None
-        try:
-            found = dt.datetime.fromisoformat(text)
-        except ValueError as error:
-            raise InvalidQuestion(f"{text!r} is not a time; write 2026-11-21 or 2026-11-21T08:00:00Z") from error
-        return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
-
-    filters = {"actor": actor, "target": target, "since": time(since), "until": time(until)}
+    filters = {"actor": actor, "target": target, "since": since and moment(since), "until": until and moment(until)}
 
     async def work(database: Database) -> bytes:
         import msgspec

@@ -8,9 +8,9 @@ import typer
 
 from headwater.cli import output
 from headwater.cli.database import on_database
+from headwater.cli.moment import moment
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Awaitable, Callable
 
     from headwater.intake.audit import Change
@@ -107,7 +107,7 @@ def add(
     from headwater.intake.listeners import Wanted
 
     filter = Filter(tuple(namespace or ()), tuple(job or ()), tuple(type or ()))
-    wanted = Wanted(name, kind, url, secret or None, filter, _moment(since) if since else None, paused)
+    wanted = Wanted(name, kind, url, secret or None, filter, moment(since) if since else None, paused)
 
     async def work(database: Database) -> bytes:
         import msgspec
@@ -197,7 +197,7 @@ def replay(
 
       headwater listeners replay catalog --since 2026-11-01
     """
-    at = _moment(since)
+    at = moment(since)
     _changed("replay", name, json, lambda database, by: _writes().replay(database, name, at, by=by), since=since)
 
 
@@ -320,18 +320,6 @@ def _shown_secret(answer: bytes, json: bool, what: str) -> None:
 
 def _waiting(one: dict[str, Any]) -> str:
     return f"{one['backlog']:,}{'+' if one['backlog_more'] else ''}"
-
-
-def _moment(text: str) -> dt.datetime:
-    import datetime as dt
-
-    from headwater.errors import InvalidQuestion
-
-    try:
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQuestion(f"{text!r} is no time; write 2026-11-01 or 2026-11-01T12:00:00Z", given=text) from None
-    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def _writes() -> Any:

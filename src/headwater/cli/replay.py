@@ -9,6 +9,7 @@ import typer
 from headwater.cli import output
 from headwater.cli.backup import Json, database_in_use
 from headwater.cli.extras import need
+from headwater.cli.moment import moment
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -52,7 +53,7 @@ def replay(
 
     import msgspec
 
-    at = _moment(until)
+    at = moment(until)
     with database_in_use() as url:
         answer = asyncio.run(_replay(url, into, at, check, from_what_is_left, quiet=json))
     if json:
@@ -128,18 +129,6 @@ async def _open(url: str, which: str) -> Database:
         return await Database(url, pool_size=2).open()
     except DatabaseUnavailable as error:
         raise DatabaseUnavailable(f"{which}: {error.message}", **error.detail) from error
-
-
-def _moment(text: str) -> dt.datetime:
-    import datetime as dt
-
-    from headwater.errors import InvalidQuestion
-
-    try:
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQuestion(f"{text!r} is no time; write 2026-11-01 or 2026-11-01T12:00:00Z", given=text) from None
-    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def _shown(address: str) -> str:

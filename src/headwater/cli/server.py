@@ -1,13 +1,13 @@
 """The server a command talks to: where it is, and questions to it."""
 
-import datetime as dt
 import os
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from headwater.errors import Ambiguous, InvalidQuestion, NotFound
+from headwater.cli.moment import moment
+from headwater.errors import Ambiguous, NotFound
 
 URL_HELP = "Address of the server; else HEADWATER_URL, OPENLINEAGE_URL or the one `headwater up` started."
 
@@ -109,11 +109,5 @@ def path(*segments: str) -> str:
 
 
 def time(text: str | None) -> str | None:
-    """A time as the API takes it, of a day or a time as people write one; without a zone, UTC. Raises InvalidQuestion."""
-    if text is None:
-        return None
-    try:
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQuestion(f"{text!r} is no time; write 2026-11-21 or 2026-11-21T08:00:00Z", given=text) from None
-    return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).isoformat()
+    """A time as the API takes it, of one as people write it (`moment`). Raises InvalidQuestion."""
+    return None if text is None else moment(text).isoformat()

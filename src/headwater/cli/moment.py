@@ -1,0 +1,16 @@
+"""A time as people write one on a command line."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from headwater.errors import InvalidQuestion
+
+
+def moment(text: str) -> dt.datetime:
+    """Of a day or a time, ISO 8601; without a zone, UTC. Raises InvalidQuestion."""
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidQuestion(f"{text!r} is no time; write 2026-11-21 or 2026-11-21T08:00:00Z", given=text) from None
+    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
