@@ -690,6 +690,32 @@ def test_one_delivers_at_a_time_and_another_takes_over(database: Database, recei
     run(work())
 
 
+def test_ending_in_the_middle_of_stopping_a_listener_closes_its_connection(
+    database: Database, receiver: Receiver, run: Any, monkeypatch: Any
+) -> None:
+    begun, ended = asyncio.Event(), deliveries.ended
+
+    async def slowly(*given: Any) -> bool:
+        begun.set()
+        await asyncio.sleep(0.3)
+        return await ended(*given)
+
+    monkeypatch.setattr(deliveries, "ended", slowly)
+
+    async def scenario() -> Any:
+        await add(database, "webhook", receiver.url)
+        async with delivering(database) as deliverer:
+            await Intake(database).one(event(1))
+            await drained(database)
+            (delivery,) = deliverer._deliveries.values()
+            await writes.remove(database, "one", by=by_command("listeners remove", "remove", "one"))
+            deliverer.changed()
+            await begun.wait()
+        return delivery._destination
+
+    assert run(scenario())._poster._connection is None
+
+
 def test_a_change_under_way_is_not_written_over(database: Database, receiver: Receiver, run: Any) -> None:
     intake = Intake(database)
 

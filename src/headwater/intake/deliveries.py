@@ -154,8 +154,9 @@ class Deliverer:
         for id, delivery in list(self._deliveries.items()):
             listener = now.get(id)
             if listener is None or listener.revision != delivery.listener.revision or delivery.ended():
-                del self._deliveries[id]
                 await delivery.stop()
+                # Not before it has ended: who is cancelled meanwhile stops what is still known.
+                del self._deliveries[id]
         for id, listener in now.items():
             if id not in self._deliveries:
                 self._deliveries[id] = Delivery(self, listener)
@@ -310,7 +311,10 @@ async def ended(
 ) -> bool:
     """Wait so long for what was aborted; the destination is closed when it has ended, at whatever time. Whether it has."""
     done, _ = await asyncio.wait({sending}, timeout=patience)
-    sending.add_done_callback(lambda _: destination.close())
+    if done:
+        destination.close()
+    else:
+        sending.add_done_callback(lambda _: destination.close())
     return bool(done)
 
 
