@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import logging
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import aio_pika
@@ -152,7 +153,8 @@ def test_what_is_held_is_bounded_by_bytes(
     assert max(held) <= 350_000
     assert given[0] == 64
     assert min(given) <= 3
-    assert given[-1] > min(given), "it grows again with small messages"
+    # Not always the last time: a large message that was given back may be the last to come.
+    assert any(after > before for before, after in pairwise(given)), "it grows again with small messages"
     assert run(received(queues, database)).messages == 0
 
 
