@@ -30,7 +30,7 @@ class Prometheus:
         )
         config = folder / "prometheus.yaml"
         config.write_text(
-            "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}\n"
+            "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
             f"rule_files: ['{FOLDER / 'alerts.yaml'}']\nscrape_configs:\n{jobs}\n"
         )
         program = subprocess.run(
@@ -70,7 +70,7 @@ class Prometheus:
         return found
 
 
-def until(true: Callable[[], Any], seconds: float = 30.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = 120.0) -> Any:
     began = time.monotonic()
     while True:
         try:
