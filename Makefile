@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo test check fix lock web clean bench lint-deploy
+.PHONY: help setup demo warehouse test check fix lock web clean bench lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -24,12 +24,16 @@ web: $(STAMP) ## build the web page into the package
 demo: $(STAMP) web ## run the example on real data; ONCE=1 stops afterwards
 	@scripts/demo
 
+warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE=1 stops afterwards
+	@scripts/warehouse
+
 check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@scripts/corpus
+	@scripts/xxhsum >/dev/null
 	$(BIN)/pytest -q tests/unit tests/meta
 
 test: $(STAMP) web ## the whole suite

@@ -13,6 +13,8 @@ pytest_plugins = [
     "tests.fixtures.served",
     "tests.fixtures.rabbitmq",
     "tests.fixtures.queues",
+    "tests.fixtures.pipeline",
+    "tests.fixtures.query_logs",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

@@ -5,6 +5,7 @@
     ├── InvalidEncoding            invalid_encoding     a message that does not unpack: broken gzip, or an encoding nobody here knows
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
     ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
+    ├── InvalidPrices              invalid_prices       a price list of the query log that cannot be understood; carries the field
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
     ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
@@ -28,6 +29,11 @@
     ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
     │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
+    ├── InvalidStore               invalid_store        a pipeline's folder that is damaged, or that a newer Headwater wrote
+    ├── UnreachableFolder          unreachable_folder   a path this kind of Spark session cannot reach
+    ├── SparkUnavailable           spark_unavailable    retryable: the Spark that was named does not answer
+    ├── StoreChanged               store_changed        retryable: another process changed the pipeline's tables meanwhile
+    ├── StageFailed                stage_failed         retryable: a stage of the pipeline did not end; calling again goes on from the last that did
     ├── BrokerUnavailable          broker_unavailable   retryable: RabbitMQ is not reachable, restarting, or does not confirm
     ├── Overloaded                 overloaded           retryable: more is being answered, or waits to be written, than this server takes on
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
@@ -65,6 +71,10 @@ class InvalidManifest(HeadwaterError):
 
 class InvalidSettings(HeadwaterError):
     code = "invalid_settings"
+
+
+class InvalidPrices(HeadwaterError):
+    code = "invalid_prices"
 
 
 class InvalidQuestion(HeadwaterError):
@@ -162,6 +172,29 @@ class DatabaseUnavailable(HeadwaterError):
 
 class StaleGeneration(DatabaseUnavailable):
     code = "stale_generation"
+
+
+class InvalidStore(HeadwaterError):
+    code = "invalid_store"
+
+
+class UnreachableFolder(HeadwaterError):
+    code = "unreachable_folder"
+
+
+class SparkUnavailable(HeadwaterError):
+    code = "spark_unavailable"
+    permanent = False
+
+
+class StoreChanged(HeadwaterError):
+    code = "store_changed"
+    permanent = False
+
+
+class StageFailed(HeadwaterError):
+    code = "stage_failed"
+    permanent = False
 
 
 class BrokerUnavailable(HeadwaterError):

@@ -127,6 +127,18 @@ class ListenerSettings(BaseModel):
     )
 
 
+class PipelineSettings(BaseModel):
+    """The jobs on Spark."""
+
+    store: str | None = Field(None, description="Folder of the query log's tables; else query-log in HEADWATER_HOME.")
+    master: str | None = Field(None, description="Spark master; else local[*], or what spark-submit says.")
+    memory: str | None = Field(None, description="Memory of Spark's driver, which is all of Spark on one machine.")
+    prices: str | None = Field(None, description="A YAML file: what work and storage cost.")
+    config: str | None = Field(None, description="A YAML file: what is known of the warehouse besides its log.")
+    batch_files: int = Field(2_000, ge=1, description="Files taken in at once, at most.")
+    batch_bytes: int = Field(4 << 30, ge=1, description="Bytes of files taken in at once, at most.")
+
+
 class Settings(BaseSettings):
     """Everything, read from the environment (`HEADWATER_…`, nested with `__`).
 
@@ -146,6 +158,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
+    pipeline: PipelineSettings = Field(default_factory=lambda: PipelineSettings())
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -250,3 +250,24 @@ def test_questions_that_make_no_sense(client: Any) -> None:
     chain(client, 1)
     for wrong in ({"type": "x"}, {"state": "x"}, {"origin": "x"}, {"collapse": "x"}, {"group": "x"}, {"since": "x"}):
         assert client.get("/api/v2/lineage", node="dataset:file:/1", **wrong).status_code == 400, wrong
+
+
+def test_ad_hoc_jobs_are_hidden_with_what_they_alone_connect(client: Any) -> None:
+    def of(kind: str) -> dict[str, Any]:
+        return {"headwater_recurrence": facet(**{"class": kind})}
+
+    send(
+        client,
+        run_event("COMPLETE", 1, "daily", ["/in"], ["/out"], job_facets=of("recurring")),
+        run_event("COMPLETE", 2, "look", ["/out"], ["/copy"], job_facets=of("ad_hoc")),
+        run_event("COMPLETE", 3, "again", ["/copy"], ["/far"], job_facets=of("recurring")),
+        run_event("COMPLETE", 4, "once", ["/in"], ["/out"], job_facets=of("one_off")),
+    )
+    answer = ask(client, "dataset:file:/out", hide="ad_hoc")
+    assert names(answer) == {"/in", "daily", "once", "/out"}
+    # No bridge: what it connected is not connected.
+    assert answer["filtered"] == {"nodes": 4, "edges": 2, "column_edges": 0, "cut": False}
+    assert names(ask(client, "dataset:file:/out", hide=["AD_HOC", "one_off"])) == {"/in", "daily", "/out"}
+    # The start is always shown.
+    assert names(ask(client, "job:test:look", hide="ad_hoc")) >= {"look", "/out", "/copy"}
+    assert client.get("/api/v2/lineage", node="dataset:file:/out", hide="boring").status_code == 400

@@ -127,6 +127,9 @@ def test_an_interrupted_replay_loses_nothing(queues: Queues, database: Database,
         assert len(await listed(queues, Chosen())) == 250
         done = await replay(queues, Chosen(), accept, accept)
         assert [o.outcome for o in done] == ["delivered"] * 200 + ["replayed"] * 50
+        # Acknowledgements may be lost with their channel: a busy broker gives those letters once more, and they are known.
+        again = await replay(queues, Chosen(), accept, accept)
+        assert {o.outcome for o in again} <= {"delivered"}
         assert await logged(database) == 450
         assert await letters(queues) == []
 

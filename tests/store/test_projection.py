@@ -21,6 +21,62 @@ fields = st.sampled_from(["x", "y", "z"])
 items = st.sampled_from([f"0199c0de-1111-7000-8000-{number:012d}" for number in range(4)])
 
 
+counts = st.sampled_from([0, 1, 2**63 - 1])
+moments = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00"])
+amounts = st.sampled_from([0, 0.1, 12.5])
+
+
+def measured(draw: Any, **fields: Any) -> dict[str, Any]:
+    """A facet with some of these fields; or one that was taken back, or that is not of its shape."""
+    told = {name: draw(values) for name, values in fields.items() if draw(st.booleans())}
+    odd = draw(st.integers(0, 9))
+    return facet(
+        **told | ({"_deleted": True} if odd == 0 else {"reads": "x", "wave": -1, "class": 1} if odd == 1 else {})
+    )
+
+
+@st.composite
+def dataset_measures(draw: Any) -> dict[str, Any]:
+    """What was measured of a dataset: any of our facets about it."""
+    readers = st.lists(st.fixed_dictionaries({"actor": fields, "reads": counts}), max_size=2)
+    made = {
+        "headwater_usage": lambda: measured(
+            draw,
+            reads=counts,
+            writes=counts,
+            lastReadAt=moments,
+            status=st.sampled_from(["active", "stale"]),
+            topReaders=readers,
+        ),
+        "headwater_cost": lambda: measured(draw, money=amounts, slotMs=counts, share=amounts),
+        "headwater_pruning": lambda: measured(draw, moneyMonth=amounts, evidence=fields) | {"wave": draw(counts)},
+    }
+    return {name: made[name]() for name in draw(st.lists(st.sampled_from(sorted(made)), unique=True, max_size=2))}
+
+
+@st.composite
+def job_measures(draw: Any) -> dict[str, Any]:
+    """What was measured of a job, or of the log it stands for."""
+    drivers = st.lists(st.fixed_dictionaries({"grain": st.just("user"), "key": fields, "money": amounts}), max_size=2)
+    days = st.lists(
+        st.fixed_dictionaries({
+            "day": st.sampled_from(["2026-01-01", "2026-01-02"]), "dialect": st.sampled_from(["", "trino"]), "shapes": counts
+        }),
+        max_size=3,
+    )  # fmt: skip
+    made = {
+        "headwater_cost": lambda: measured(
+            draw, grain=st.sampled_from(["shape", "task"]), executions=counts, drivers=drivers
+        ),
+        "headwater_recurrence": lambda: (
+            measured(draw, confidence=amounts, expectedNextAt=moments) | {"class": draw(fields)}
+        ),
+        "headwater_queries": lambda: measured(draw, executions=counts, lastAt=moments, level=fields),
+        "headwater_quality": lambda: measured(draw, days=days),
+    }
+    return {name: made[name]() for name in draw(st.lists(st.sampled_from(sorted(made)), unique=True, max_size=2))}
+
+
 @st.composite
 def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
     facets: dict[str, Any] = {}
@@ -40,6 +96,8 @@ def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
         facets["documentation"] = facet(description=draw(fields), **({"_deleted": True} if draw(st.booleans()) else {}))
     if draw(st.integers(0, 4)) == 0:
         facets["headwater_declared"] = facet(name="x")
+    if draw(st.integers(0, 2)) == 0:
+        facets |= draw(dataset_measures())
     made = dataset(draw(names), **facets)
     if draw(st.integers(0, 2)) == 0:
         item: dict[str, Any] = {"bytes": draw(st.sampled_from([1, 2]))}
@@ -58,7 +116,7 @@ def events(draw: Any) -> dict[str, Any]:
     if kind == 0:
         return {"eventTime": at, "producer": "p", "dataset": draw(datasets())}
     inputs, outputs = draw(st.lists(datasets(), max_size=2)), draw(st.lists(datasets(output=True), max_size=2))
-    job_facets = {}
+    job_facets = draw(job_measures()) if draw(st.integers(0, 2)) == 0 else {}
     if draw(st.integers(0, 3)) == 0:
         entry = {
             "type": "DATASET",

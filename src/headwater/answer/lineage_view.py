@@ -17,6 +17,7 @@ from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
 from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected
 from headwater.model import version
+from headwater.model.measured import RECURRENCE
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState
 from headwater.store import annotations as annotation_store
@@ -27,6 +28,8 @@ from headwater.store.database import Connection, Database
 from headwater.store.edges import Moment
 
 COLLAPSE = ("none", "parent", "root")
+# How often a query shape is run, by its `headwater_recurrence` facet.
+RECURRENCES = ("recurring", "ad_hoc", "one_off")
 GROUPS = ("namespace", "source", "tag", "owner", "parent")
 ORIGINS = ("OBSERVED", "DECLARED", "MANUAL")
 # Of what is inside a group, so many are listed.
@@ -36,7 +39,8 @@ _LISTED = 50
 class Shape(msgspec.Struct, frozen=True):
     """What to show and how. Of several namespaces (or tags) one is enough; one that ends with `*` is a beginning.
 
-    `job_type` and `state` (of the last run) are about jobs and let datasets be. `origin` and `since` are about edges.
+    `job_type` and `state` (of the last run) are about jobs and let datasets be. `origin` and `since` are about edges. `hide`: jobs that recur so
+    are left out with their edges, and what they alone connected; unlike all others they leave no bridge.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -48,6 +52,7 @@ class Shape(msgspec.Struct, frozen=True):
     since: dt.datetime | None = None
     collapse: str = "none"
     group: str | None = None
+    hide: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -132,6 +137,7 @@ def _checked(shape: Shape) -> Shape:
         origin=one_of(shape.origin, ORIGINS, "origin"),
         collapse=one_of(shape.collapse, COLLAPSE, "collapse"),
         group=one_of(shape.group, GROUPS, "group"),
+        hide=tuple(one_of(word, RECURRENCES, "hide") or word for word in shape.hide),
     )
 
 
@@ -160,7 +166,7 @@ class _Drawing:
         self.collapsed: list[Collapsed] = []
 
     async def filter(self) -> None:
-        self._filter_edges()
+        await self._filter_edges()
         tests = await self._tests()
         kept = {id_ for id_, shown in self.nodes.items() if id_ == self.root or all(test(id_, shown) for test in tests)}
         if len(kept) < len(self.nodes):
@@ -181,15 +187,18 @@ class _Drawing:
 
     _edges: set[tuple[str, str]] | None = None
 
-    def _filter_edges(self) -> None:
+    async def _filter_edges(self) -> None:
         shape = self.shape
-        if shape.origin is None and shape.since is None:
+        if shape.origin is None and shape.since is None and not shape.hide:
             return
+        hidden = await self._recurring(shape.hide) if shape.hide else set()
         left = [
             flow
             for flow in self.flows
             if (shape.origin is None or flow.origin == shape.origin)
             and (shape.since is None or flow.last_seen >= shape.since)
+            and flow.source not in hidden
+            and flow.target not in hidden
         ]
         self.filtered.edges = len(self.flows) - len(left)
         starts = {id_ for id_, shown in self.nodes.items() if shown.hop == 0}
@@ -198,6 +207,11 @@ class _Drawing:
         self.flows = [flow for flow in left if flow.source in there and flow.target in there]
         self.nodes = {id_: shown for id_, shown in self.nodes.items() if id_ in there}
         self._edges = {(flow.source, flow.target) for flow in self.flows}
+
+    async def _recurring(self, classes: Collection[str]) -> set[str]:
+        """Jobs of these classes, but for the one that was asked about."""
+        told = await self._facets(RECURRENCE)
+        return {id_ for id_, facet in told.items() if facet.get("class") in classes and id_ != self.root}
 
     async def _tests(self) -> list[Callable[[str, node.Node], bool]]:
         """What a node has to pass to be shown."""

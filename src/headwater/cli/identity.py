@@ -65,7 +65,7 @@ def set_rules(
 
       headwater identity set rules.yaml && headwater rebuild
     """
-    rules = _read(file)
+    rules = rules_in(file)
 
     async def work(database: Database) -> bytes:
         import msgspec
@@ -158,7 +158,8 @@ def _parted(name: str) -> tuple[str, str]:
     raise InvalidQuestion(f"{name!r} has no namespace in it; say it with --namespace", name=name)
 
 
-def _read(file: Path) -> tuple[Rule, ...]:
+def rules_in(file: Path) -> tuple[Rule, ...]:
+    """The rules in a YAML or JSON file, as `identity show` prints them; `-`: standard input. Raises InvalidQuestion."""
     import sys
 
     import msgspec

@@ -37,6 +37,9 @@ def lineage(
     origin: Annotated[str | None, typer.Option(help="Only edges that are `observed`, `declared` or `manual`.")] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Only edges seen since (ISO 8601, UTC).")] = None,
     collapse: Annotated[str | None, typer.Option(help="Draw jobs as their `parent` or `root`.")] = None,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="Leave out jobs that are `ad_hoc`, `one_off` or `recurring`; again: or.")
+    ] = None,
     group: Annotated[str | None, typer.Option(help="By `namespace`, `source`, `tag`, `owner` or `parent`.")] = None,
     format: Annotated[Format, typer.Option(help="How to print it.")] = Format.tree,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -72,7 +75,7 @@ def lineage(
     }
     shape = {
         "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
-        "since": since, "collapse": collapse, "group": group,
+        "since": since, "collapse": collapse, "group": group, "hide": hide,
     }  # fmt: skip
     question |= {key: value for key, value in shape.items() if value}
     if json or format is Format.json:

@@ -59,6 +59,14 @@ def raw(body: bytes) -> None:
     sys.stdout.write(msgspec.json.format(body, indent=2).decode() + "\n")
 
 
+def json_line(answer: object) -> None:
+    """JSON on a line of its own, at once, for programs that read while more comes."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+    sys.stdout.flush()
+
+
 def moment(text: str | None) -> str:
     """A time to the second, as UTC."""
     return "" if text is None else datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")

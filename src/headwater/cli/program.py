@@ -14,9 +14,12 @@ from headwater.cli import (
     lineage,
     local,
     maintenance,
+    measured,
     metadata,
+    perspectives,
     receipts,
     receive,
+    recurrence,
     replay,
     runs,
     search,
@@ -28,9 +31,12 @@ from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.listeners import listeners
+from headwater.cli.pipeline import pipeline
+from headwater.cli.pull import pull
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.spool import spool
+from headwater.cli.sync import sync
 from headwater.cli.watch import watch
 
 program = typer.Typer(
@@ -73,6 +79,7 @@ program.command("trace")(trace.trace)
 program.command("diff")(graph.diff)
 program.command("paths")(graph.paths)
 program.command("conflicts")(graph.conflicts)
+program.command("perspectives")(perspectives.perspectives)
 program.command("sql")(sql.sql)
 program.command("fingerprint")(fingerprint)
 program.command("runs")(runs.runs)
@@ -86,6 +93,11 @@ past.command("schema")(history.schema)
 program.command("freshness")(health.freshness)
 program.command("slower")(health.slower)
 program.command("producers")(health.producers)
+program.command("usage")(measured.usage)
+program.command("cost")(measured.cost)
+program.command("recurrence")(recurrence.recurrence)
+program.command("prune")(measured.prune)
+program.command("quality")(measured.quality)
 program.command("receipt")(receipts.receipt)
 program.command("receipts")(receipts.receipts)
 metadata.add_to(program)
@@ -95,6 +107,9 @@ program.add_typer(identity, name="identity")
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")
+program.add_typer(pull, name="pull")
+program.add_typer(sync, name="sync")
+program.add_typer(pipeline, name="pipeline")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)

@@ -1,4 +1,5 @@
-"""Files that say which columns tables have, for `headwater sql --schemas`: JSON or YAML of our own plain shape, or dbt's artifacts.
+"""Files that say which columns tables have, for `headwater sql --schemas`: JSON or YAML of our own plain shape, dbt's artifacts, or CSV as
+`information_schema.columns` gives it (table_schema, table_name, column_name, and table_catalog, ordinal_position if they are there).
 
 A list of columns is taken as all of them, so a dbt manifest gives only models whose contract is enforced: what it documents beside
 those need not be complete. Everything wrong is an InvalidQuestion that names the file and the place in it.
@@ -15,6 +16,8 @@ _SHAPE = 'tables are told as {"db.table": ["column", …]} or {"db.table": {"col
 
 def read(path: Path, dialect: str) -> Tables:
     """The tables of a file. Names of our own shape fold as the dialect folds unquoted ones; those in quotes, and dbt's, stay."""
+    if path.suffix.lower() == ".csv":
+        return _listed(path)
     told: Any = _decoded(path)
     if not isinstance(told, dict):
         raise InvalidQuestion(f"{path}: {_SHAPE}; the file holds {_called(told)}")
@@ -61,6 +64,39 @@ def _decoded(path: Path) -> Any:
         raise InvalidQuestion(f"{path}{place}: {getattr(error, 'problem', None) or error}") from error
     except RecursionError as error:
         raise InvalidQuestion(f"{path}: nests too deep") from error
+
+
+def _listed(path: Path) -> Tables:
+    """A row a column; names as they stand."""
+    import csv
+
+    found: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            heads = {head.strip().lower(): head for head in reader.fieldnames or ()}
+            for needed in ("table_name", "column_name"):
+                if needed not in heads:
+                    raise InvalidQuestion(
+                        f"{path}: there is no column {needed}; there are {', '.join(heads) or 'none'}"
+                    )
+            for number, row in enumerate(reader, 1):
+                told = {name: (row[head] or "").strip() for name, head in heads.items()}
+                if not told["table_name"] or not told["column_name"]:
+                    raise InvalidQuestion(f"{path}:{reader.line_num}: a table or a column has no name")
+                parts = (told.get("table_catalog", ""), told.get("table_schema", ""), told["table_name"])
+                place = told.get("ordinal_position") or str(number)
+                if not place.isascii() or not place.isdigit():
+                    raise InvalidQuestion(f"{path}:{reader.line_num}: ordinal_position {place!r} is no number")
+                columns = found.setdefault(tuple(part for part in parts if part), [])
+                columns.append((int(place), told["column_name"]))
+    except OSError as error:
+        raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidQuestion(f"{path} is no CSV in UTF-8: {error}") from error
+    if not found:
+        raise InvalidQuestion(f"{path}: no column is told")
+    return {table: [name for _, name in sorted(columns)] for table, columns in found.items()}
 
 
 def _plain(path: Path, told: dict[Any, Any], dialect: str) -> Tables:

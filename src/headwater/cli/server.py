@@ -44,7 +44,7 @@ def ask(url: str | None, path: str, **parameters: object) -> bytes:
     """The server's answer."""
     from headwater.client.ask import ask as client_ask
 
-    return client_ask(address(url), path, parameters, api_key=_key(url))
+    return client_ask(address(url), path, parameters, api_key=key(url))
 
 
 def send(url: str | None, method: str, path: str, body: object = None, **parameters: object) -> bytes:
@@ -52,10 +52,10 @@ def send(url: str | None, method: str, path: str, body: object = None, **paramet
     from headwater.client.ask import ask as client_ask
 
     given = None if body is None else msgspec.json.encode(body)
-    return client_ask(address(url), path, parameters, api_key=_key(url), method=method, body=given)
+    return client_ask(address(url), path, parameters, api_key=key(url), method=method, body=given)
 
 
-def _key(url: str | None) -> str | None:
+def key(url: str | None) -> str | None:
     """`HEADWATER_API_KEY`, else the key that stands with the address the environment names."""
     from headwater.client import config
 

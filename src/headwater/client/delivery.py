@@ -129,18 +129,23 @@ class _Failed(msgspec.Struct):
     retriable: bool = False
 
 
+class _Receipt(msgspec.Struct):
+    duplicate: bool = False
+
+
 class _Reply(msgspec.Struct):
     failed_events: list[_Failed] | None = None
+    receipts: msgspec.Raw = msgspec.Raw(b"[]")  # ours alone: what others put there must not cost what failed
 
 
 def _read_reply(reply: bytes, sent: int) -> Outcome:
     """A 2xx reply to a batch. One without a readable body accepted everything, which is what 204 and older servers say."""
     try:
-        failed = msgspec.json.decode(reply, type=_Reply).failed_events or [] if reply.strip() else []
+        read = msgspec.json.decode(reply, type=_Reply) if reply.strip() else _Reply()
     except ValueError:
-        failed = []
-    outcome = Outcome()
-    for item in failed:
+        read = _Reply()
+    outcome = Outcome(duplicates=_duplicates(read.receipts))
+    for item in read.failed_events or []:
         if not 0 <= item.index < sent:
             continue
         if item.retriable:
@@ -149,6 +154,13 @@ def _read_reply(reply: bytes, sent: int) -> Outcome:
         else:
             outcome.refused.append((item.index, item.reason))
     return outcome
+
+
+def _duplicates(receipts: msgspec.Raw) -> int:
+    try:
+        return sum(one.duplicate for one in msgspec.json.decode(receipts, type=list[_Receipt]))
+    except ValueError:
+        return 0
 
 
 def _later(text: str | None) -> float | None:

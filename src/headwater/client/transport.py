@@ -22,12 +22,16 @@ class Unreachable(Exception):
 
 
 class Outcome(msgspec.Struct):
-    """What became of a batch: positions refused for good with the reason, positions to send again. The rest was delivered."""
+    """What became of a batch: positions refused for good with the reason, positions to send again. The rest was delivered.
+
+    `duplicates`: how many of those the server says it had already; 0 where it does not say.
+    """
 
     refused: list[tuple[int, str]] = msgspec.field(default_factory=list)
     again: list[int] = msgspec.field(default_factory=list)
     reason: str = ""
     retry_after: float | None = None
+    duplicates: int = 0
 
 
 class Transport(Protocol):

@@ -55,12 +55,20 @@ class Accepted(msgspec.Struct, frozen=True):
     refused: list[Refused]
 
 
+class Arrival(msgspec.Struct, frozen=True):
+    """When an event of an archive arrived first, and the time the log had for it: its own, or for one without, that of its arrival."""
+
+    received_at: dt.datetime
+    event_time: dt.datetime
+
+
 class Item(msgspec.Struct, frozen=True):
-    """An event that was read, with the bytes it came in."""
+    """An event that was read, with the bytes it came in. `arrival`: it came before, to the log that an archive was made of."""
 
     event: Event
     body: bytes
     digest: bytes
+    arrival: Arrival | None = None
 
 
 class _Remembered:
@@ -101,16 +109,17 @@ class Intake:
             raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
         return await self.each([bytes(item) for item in items])
 
-    async def each(self, bodies: Sequence[bytes]) -> Accepted:
+    async def each(self, bodies: Sequence[bytes], arrivals: Sequence[Arrival] | None = None) -> Accepted:
         """Accept events that are apart already, all in one transaction; each stands alone, and what is refused never costs its neighbours.
 
-        When it returns, everything is committed. Raises DatabaseUnavailable, and then nothing may be taken as kept.
+        `arrivals`: of each, when it arrived first; else now. When it returns, everything is committed. Raises DatabaseUnavailable, and then
+        nothing may be taken as kept.
         """
         good: list[tuple[int, Item]] = []
         refused: list[Refused] = []
         for index, body in enumerate(bodies):
             try:
-                good.append((index, _item(body)))
+                good.append((index, _item(body, arrivals[index] if arrivals else None)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
         receipts = await self._standing_alone(good, refused) if good else []
@@ -157,7 +166,7 @@ class Intake:
 
     async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
         now = dt.datetime.now(dt.UTC)
-        times = [item.event.time or now for item in items]
+        times = [_time(item, now) for item in items]
         await self._partitions.ensure(self._database, times)
         remembered = await self._current()
         async with self._database.transaction() as connection:
@@ -165,7 +174,7 @@ class Intake:
                 # An event without a time keeps the time of its first arrival, or sending it again would be another event.
                 await events.lock_arrivals(connection)
                 first = await events.times_of(connection, timeless)
-                times = [item.event.time or first.get(item.digest, now) for item in items]
+                times = [item.event.time or first.get(item.digest) or _time(item, now) for item in items]
             told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
             rows = remembered.known.news(merged(told))
             log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
@@ -209,13 +218,20 @@ def _measure(receipts: list[Receipt], refused: int) -> None:
     telemetry.measure(taken)
 
 
-def _item(body: bytes) -> Item:
-    return Item(read(body), body, version.event_digest(body))
+def _item(body: bytes, arrival: Arrival | None = None) -> Item:
+    return Item(read(body), body, version.event_digest(body), arrival)
+
+
+def _time(item: Item, now: dt.datetime) -> dt.datetime:
+    return item.event.time or (item.arrival.event_time if item.arrival else now)
 
 
 def _entry(item: Item, at: dt.datetime) -> events.LogEntry:
     event = item.event
-    return events.LogEntry(at, item.digest, event.kind, event.event_type, event.run_id, event.producer, item.body)
+    received = item.arrival.received_at if item.arrival else None
+    return events.LogEntry(
+        at, item.digest, event.kind, event.event_type, event.run_id, event.producer, item.body, received
+    )
 
 
 def _receipts(items: Sequence[Item], told: Sequence[Changes], new: set[bytes], created: set[Any]) -> list[Receipt]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.intake import measured
 from headwater.intake.column_sets import ColumnSet, column_set
 from headwater.intake.correlated import STEP, Correlation, tells
 from headwater.intake.understood import Told, Understood, is_deleted
@@ -118,7 +119,7 @@ class _Projection:
         explicit = "lineage" in self.event.job_facets
         declares = bool(self.event.inputs or self.event.outputs or explicit)
         job = self.job(self.event.job, declared=declares, explicit=explicit)
-        self.facets(job, self.event.job_facets, self.understood.sets(self.event.job_facets))
+        self.job_facets(job)
         told = version.declaration_id(self.digest)
         if declares:
             self.add("upsert_reports", job, told, True, self.at)
@@ -153,7 +154,7 @@ class _Projection:
             parent_run, None if parent is None else version.job_id(parent.job), *nominal,
             user_of(event.run_facets), self.decoded("job.facets.sql", event.job_facets.get("sql"), "statement"),
         )  # fmt: skip
-        self.facets(job, event.job_facets, self.understood.sets(event.job_facets))
+        self.job_facets(job)
         if event.inputs or event.outputs or explicit:
             self.add("upsert_reports", job, event.run_id, False, self.at)
         correlation = Correlation(self.add, self.not_understood, event.run_id, job, self.at, self.digest)
@@ -273,6 +274,7 @@ class _Projection:
         """Keep the facets, and what they say of names and sources; all they say."""
         said = self.understood.dataset(facets)
         self.facets(dataset, facets, said)
+        measured.of_dataset(self.add, self.not_understood, dataset, facets, self.at, self.digest)
         for where, wrong in said.wrong:
             self.not_understood(where, wrong)
         for link in said.links:
@@ -282,6 +284,11 @@ class _Projection:
         if said.source:
             self.add("upsert_sources", *said.source, self.at)
         return said
+
+    def job_facets(self, job: uuid.UUID) -> None:
+        facets = self.event.job_facets
+        self.facets(job, facets, self.understood.sets(facets))
+        measured.of_job(self.add, self.not_understood, job, facets, self.at, self.digest)
 
     def facets(self, owner: uuid.UUID, facets: Facets, said: Told) -> None:
         """Facets of a dataset or a job: the lasting ones together, any other by itself."""

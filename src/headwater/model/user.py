@@ -6,10 +6,17 @@ from typing import Any
 import msgspec
 
 # Facets that name a user, the surest first, and where in them.
-FACETS = ("environment-properties", "spark_applicationDetails", "spark_properties", "airflow", "airflowDagRun")
+FACETS = (
+    "environment-properties",
+    "spark_applicationDetails",
+    "spark_properties",
+    "airflow",
+    "airflowDagRun",
+    "headwater_queries",
+)
 _SPARK = ("user.name", "spark.user", "spark.proxy.user", "spark.kerberos.principal", "spark.yarn.principal")
 # Every key below has one of these in it.
-_WORDS = (b"user", b"owner", b"principal")
+_WORDS = (b"user", b"owner", b"principal", b"actor")
 # What Airflow calls the owner of a DAG that has none.
 _NOBODY = frozenset({"airflow", "root", "unknown", "none", ""})
 
@@ -33,6 +40,8 @@ def _told(name: str, body: dict[str, Any]) -> Iterator[Any]:
         inner = body.get("environment-properties")
         for values in (inner if isinstance(inner, dict) else {}, body):
             yield from (values.get(key) for key in ("user", "userName", "userId"))
+    elif name == "headwater_queries":  # an execution of a query log
+        yield from (body.get(key) for key in ("actor", "user"))
     elif name == "spark_applicationDetails":
         yield body.get("userName")
     elif name == "spark_properties":

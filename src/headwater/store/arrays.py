@@ -23,6 +23,7 @@ _DAY = 86_400_000_000
 _TIME = struct.Struct("!iq").pack
 _INT2 = struct.Struct("!ih").pack
 _INT4 = struct.Struct("!ii").pack
+_FLOAT = struct.Struct("!id").pack
 _TRUE, _FALSE = b"\0\0\0\1\1", b"\0\0\0\1\0"
 
 
@@ -58,6 +59,7 @@ _TYPES: dict[str, tuple[int, int, Callable[[Any], bytes]]] = {
     "int4": (23, 1007, lambda value: _INT4(4, value)),
     "int": (23, 1007, lambda value: _INT4(4, value)),
     "int8": (20, 1016, lambda value: _TIME(8, value)),
+    "float8": (701, 1022, lambda value: _FLOAT(8, value)),
 }
 
 

@@ -15,7 +15,7 @@ _EARLIEST, _LATEST = dt.datetime(2010, 1, 1, tzinfo=dt.UTC), dt.datetime(2050, 1
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """One raw event with what the log is searched by."""
+    """One raw event with what the log is searched by. `received_at`: when it arrived; None: now."""
 
     event_time: dt.datetime
     digest: bytes
@@ -24,6 +24,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     run_id: uuid.UUID | None
     producer: str
     body: bytes
+    received_at: dt.datetime | None = None
 
 
 class Partitions:

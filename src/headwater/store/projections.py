@@ -43,6 +43,20 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "new_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
     "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
+    "upsert_usage": ("dataset_id", "at", "digest", "body_id", "deleted", "reads", "writes", "reads_by_people", "reads_by_services", "reads_by_bi",
+        "reads_by_pipelines", "reads_by_unknown", "readers", "people", "last_read_at", "last_read_by_person_at", "last_written_at", "first_seen_at",
+        "active_days", "status", "top_readers"),
+    "upsert_costs": ("owner", "at", "digest", "body_id", "deleted", "grain", "executions", "money", "bytes_billed", "slot_ms", "duration_ms",
+        "credits", "share", "keep_month", "drivers", "hidden_drivers"),
+    "upsert_recurrence": ("job_id", "at", "digest", "body_id", "deleted", "class", "executions", "period_seconds", "first_at", "last_at",
+        "expected_next_at", "missing", "unexpected", "confidence"),
+    "upsert_query_counts": ("job_id", "at", "digest", "body_id", "deleted", "executions", "failures", "first_at", "last_at", "level",
+        "last_query_id", "actors", "tools"),
+    "upsert_pruning": ("dataset_id", "at", "digest", "body_id", "deleted", "wave", "reason", "money_month", "evidence", "confidence"),
+    "upsert_lineage_quality": ("job_id", "day", "dialect", "at", "digest", "body_id", "shapes", "full_shapes", "partial_shapes", "tables_shapes",
+        "nothing_shapes", "idle_shapes", "executions", "full_executions", "partial_executions", "tables_executions", "nothing_executions",
+        "idle_executions", "textless_executions", "unresolved", "quarantined", "quarantined_by", "told_executions", "told_agreed",
+        "told_only", "parsed_only"),
 }  # fmt: skip
 
 # Every table that rebuild empties and makes again.
@@ -50,6 +64,7 @@ TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
     "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
     "annotations", "edge_changes", "search_documents", "search_words", "correlation_items", "correlation_edges", "correlation_paths",
+    "usage", "costs", "recurrence", "query_counts", "pruning", "lineage_quality",
 )  # fmt: skip
 
 _NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")

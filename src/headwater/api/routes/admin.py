@@ -9,7 +9,8 @@ from litestar import Request, Router, delete, get, post, put
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer import audit, identity, keys
+from headwater.answer import audit, identity, keys, log
+from headwater.intake import accept, deliveries
 from headwater.intake import identity as identity_writes
 from headwater.intake import keys as key_writes
 from headwater.intake.audit import Change
@@ -33,6 +34,49 @@ class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
     """All of them: they replace those there are."""
 
     rules: tuple[Rule, ...]
+
+
+class WantedEvent(msgspec.Struct):
+    """An event of an archive: what was received, and when; and the time the log had for it. Times without a zone are UTC."""
+
+    body: bytes
+    received_at: dt.datetime
+    event_time: dt.datetime
+
+
+class WantedEvents(msgspec.Struct, forbid_unknown_fields=True):
+    events: tuple[WantedEvent, ...]
+
+
+class TakenIn(msgspec.Struct, frozen=True):
+    """`accepted` were new to the log, `duplicates` were in it."""
+
+    accepted: int
+    duplicates: int
+    refused: list[accept.Refused]
+
+
+@get("/log")
+async def event_log(
+    state: State,
+    after: Annotated[str | None, QueryParameter(max_length=200, description="A number of arrival, or `next`.")] = None,
+    upto: Annotated[int | None, QueryParameter(ge=0, le=2**62, description="The last number of arrival.")] = None,
+    limit: Limit = 1000,
+) -> log.LogPage:
+    """The event log in the order of arrival; `body` is base64 of the bytes that were received."""
+    if upto is None:
+        upto = await deliveries.settled(state.database)
+    return await log.page(state.database, after, upto, limit)
+
+
+@post("/log", status_code=200)
+async def take_in(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedEvents]) -> TakenIn:
+    """Take in events of an archive as they arrived then: each stands alone, and what the log has already stays as it is."""
+    request.state.audit = {"action": "import_events", "target": "log", "detail": {"events": len(data.events)}}
+    arrivals = [accept.Arrival(_aware(one.received_at), _aware(one.event_time)) for one in data.events]
+    told = await state.intake.each([one.body for one in data.events], arrivals)
+    duplicates = sum(receipt.duplicate for receipt in told.receipts)
+    return TakenIn(len(told.receipts) - duplicates, duplicates, told.refused)
 
 
 @get("/audit")
@@ -111,7 +155,11 @@ async def set_identity_rules(
 
 
 def _utc(time: dt.datetime | None) -> dt.datetime | None:
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
+    return None if time is None else _aware(time)
+
+
+def _aware(time: dt.datetime) -> dt.datetime:
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time
 
 
 def _change(
@@ -124,7 +172,16 @@ def _change(
 
 router = Router(
     "/api/v2/admin",
-    route_handlers=[audit_log, list_keys, create_key, revoke_key, identity_rules, set_identity_rules],
+    route_handlers=[
+        audit_log,
+        event_log,
+        take_in,
+        list_keys,
+        create_key,
+        revoke_key,
+        identity_rules,
+        set_identity_rules,
+    ],
     opt={"role": "admin"},
     tags=["Administration"],
 )

@@ -23,7 +23,7 @@ from headwater.columns.shape.fingerprint import (
     split,
 )
 from headwater.columns.shape.lexis import Lexis, lexis
-from headwater.columns.shape.mattering import Matter, kept, matter, may_hold_path, places
+from headwater.columns.shape.mattering import ALL_WORDS, Matter, kept, matter, may_hold_path, places
 
 _COMMENT = "\x03"
 """What stands for a comment."""
@@ -54,12 +54,16 @@ class Cut(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to know of a shape: how much literals matter, which of them do for where they stand, and its digest with lists folded and without."""
+    """What to know of a shape: how much literals matter, which of them do for where they stand, and its digest with lists folded and without.
+
+    `spelled`: which may be part of the fingerprint (ordinals, and what stands after AS or DO); all of them are among `standing`.
+    """
 
     how: Matter
     standing: tuple[int, ...]
     folded: bytes
     whole: bytes
+    spelled: tuple[int, ...] = ()
 
 
 def cache_key(text: str, dialect: str) -> bytes:
@@ -129,21 +133,22 @@ def digest(shape: str, dialect: str) -> bytes:
 _SHOWN_COMMENT = re.compile(_COMMENT + "[0-9a-f]+x")
 
 
-def plan(shape: str, whole: bytes, dialect: str) -> Plan:
-    """All there is to know of a shape. `whole`: its digest."""
+def plan(shape: str, whole: bytes, dialect: str, telling: frozenset[bytes] = ALL_WORDS) -> Plan:
+    """All there is to know of a shape. `whole`: its digest. `telling`: as for `matter`."""
     masked = _SHOWN_COMMENT.sub(" ", shape.lstrip("\0")) if _COMMENT in shape else shape.lstrip("\0")
     masked = " ".join(_KIND.sub("?", masked).removeprefix("True\n").removeprefix("False\n").split())
     code, words = sides(masked)
-    how = Matter.ALL if any(char in masked for char in _CONTROLS) else matter(masked, code, words)
+    how = Matter.ALL if any(char in masked for char in _CONTROLS) else matter(masked, code, words, telling)
     if how is Matter.ALL:
         return Plan(how, (), whole, whole)
-    standing = places(masked) if how is not Matter.NOTHING else set()
     marks = {at: place for place, at in enumerate(match.start() for match in re.finditer(r"\?", masked))}
-    standing.update(marks[match.end() - 1] for match in _AFTER_WORD.finditer(masked))
+    spelled = {marks[match.end() - 1] for match in _AFTER_WORD.finditer(masked)}
     if has_ordinals(code):
-        standing.update(_ordinals(masked))
+        spelled.update(_ordinals(masked))
+    standing = spelled | (places(masked) if how is not Matter.NOTHING else set())
     readable = READABLE_LIST.sub(r"\1(?)", _ALIKE.sub(lambda found: _KIND.sub("?", found[0]), shape))
-    return Plan(how, tuple(sorted(standing)), digest(one_row(readable), f"{dialect}\0folded"), whole)
+    folded = digest(one_row(readable), f"{dialect}\0folded")
+    return Plan(how, tuple(sorted(standing)), folded, whole, tuple(sorted(spelled)))
 
 
 def _ordinals(masked: str) -> set[int]:
@@ -156,7 +161,7 @@ def _ordinals(masked: str) -> set[int]:
 
 def key(found: Plan, literals: list[str], text: str) -> bytes | None:
     """The key of a text of a planned shape; None if all of the text matters."""
-    how, standing, folded, whole = found
+    how, standing, folded, whole, _ = found
     if how is Matter.ALL:
         return None
     if how is Matter.STRINGS or (how is Matter.NAMES and may_hold_path(text)):

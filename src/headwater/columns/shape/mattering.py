@@ -18,28 +18,34 @@ class Matter(enum.IntEnum):
     """The text as it is."""
 
 
-_FIRST_WORDS = frozenset(
+FIRST_WORDS = frozenset(
     b"with select insert update delete merge create replace upsert explain from truncate drop values".split()
 )
-_ALL_WORDS = frozenset(
+ALL_WORDS = frozenset(
     b"pivot unpivot execute exec immediate sp_executesql prepare copy load unload export import identifier procedure function trigger macro "
     b"openrowset openquery opendatasource external_query dblink remote remotesecure cluster clusterallreplicas file url s3cluster "
     b"azureblobstorage jdbc odbc mysql postgresql mongodb sqlite input executable query query_table stack inline columns output returning "
     b"directory location external options path external_location infer_schema match_recognize declare call begin language transform "
     b"script engine stage format file_format iceberg deltalake hudi glob generator result_scan".split()
 )
-_STRING_WORDS = frozenset(
+TELLING_WORDS = frozenset(
+    b"begin call cluster clusterallreplicas columns copy dblink declare directory exec execute export external external_query external_location "
+    b"identifier immediate infer_schema load match_recognize opendatasource openquery openrowset pivot prepare procedure query_table remote "
+    b"remotesecure result_scan sp_executesql transform trigger unload unpivot".split()
+)
+"""Words that may make any literal a name or a table. The others of `ALL_WORDS` do so with strings, or where something is declared."""
+STRING_WORDS = frozenset(
     b"element_at get get_path getpath map map_from_arrays str_to_map named_struct row_to_json struct_pack struct_extract struct_insert tuple "
     b"tupleelement object_construct object_construct_keep_null object_pick object_delete object_insert object_agg as_object flatten "
     b"dictget dictgetordefault dictgetornull dicthas joinget joingetornull xpath xmltable xmlquery xmlget extractvalue xml from_csv "
     b"schema_of_csv parse_url nextval currval ilike try_element_at variant_get try_variant_get value nodes hstore extract_path_text".split()
 )
-_ALL_PARTS = (
+ALL_PARTS = (
     *(b"read_", b"_scan", b"scan_", b"openjson"),
     *(word + sign for word in (b"s3", b"gcs", b"hdfs") for sign in (b"(", b"?", b"=")),
 )
 """Some are the names of columns too: `s3` tells nothing where nothing is given to it."""
-_STRING_PARTS = (b"json", b"struct", b"dictget")
+STRING_PARTS = (b"json", b"struct", b"dictget")
 _AFTER = (
     *(
         b"from?",
@@ -91,20 +97,23 @@ _PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300
 
 
-def matter(masked: str, code: bytes, words: list[bytes]) -> Matter:
-    """How much of the literals of a masked text to keep. `code`, `words`: its two sides, in lower case."""
-    if not words or words[0] not in _FIRST_WORDS or not _ALL_WORDS.isdisjoint(words) or b";" in code:
+def matter(masked: str, code: bytes, words: list[bytes], telling: frozenset[bytes] = ALL_WORDS) -> Matter:
+    """How much of the literals of a masked text to keep. `code`, `words`: its two sides, in lower case.
+
+    `telling`: the words with which all of a text matters. TELLING_WORDS are enough where literals are only those that something is compared with.
+    """
+    if not words or words[0] not in FIRST_WORDS or not telling.isdisjoint(words) or b";" in code:
         return Matter.ALL
     if b"?" not in code:
         return Matter.NOTHING
     if (
-        any(found in code for found in _ALL_PARTS)
+        any(found in code for found in ALL_PARTS)
         or any(found in code for found in _AFTER)
         or (words[0] in (b"create", b"replace") and not -1 < code.find(b"select") < code.find(b"?"))
         or _calls_table(masked.lower())
     ):
         return Matter.ALL
-    if not _STRING_WORDS.isdisjoint(words) or any(part in code for part in _STRING_PARTS):
+    if not STRING_WORDS.isdisjoint(words) or any(part in code for part in STRING_PARTS):
         return Matter.STRINGS
     if any(found in code for found in _PATHS) or _may_name(masked.lower()):
         return Matter.NAMES

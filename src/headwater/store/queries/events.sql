@@ -1,9 +1,9 @@
 -- name: append :many
 -- Append raw events; the digests of those that were not in the log yet. Only after begin_writing(): listeners rely on its lock.
-insert into events (event_time, digest, kind, event_type, run_id, producer, body, arrived)
-select *, (select nextval('arrivals'))
+insert into events (event_time, digest, kind, event_type, run_id, producer, body, received_at, arrived)
+select t, d, k, e, r, p, b, coalesce(at, clock_timestamp()), (select nextval('arrivals'))
 from unnest(%(event_time)b::timestamptz[], %(digest)b::bytea[], %(kind)b::text[], %(event_type)b::text[],
-            %(run_id)b::uuid[], %(producer)b::text[], %(body)b::bytea[])
+            %(run_id)b::uuid[], %(producer)b::text[], %(body)b::bytea[], %(received_at)b::timestamptz[]) as x (t, d, k, e, r, p, b, at)
 on conflict do nothing
 returning digest, event_time
 

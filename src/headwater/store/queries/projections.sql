@@ -306,3 +306,116 @@ select u.* from (
 where not exists (
   select from correlation_edges t
   where t.parent_id = u.parent_id and t.child_id = u.child_id and (t.at, t.digest, t.role) <= (u.at, u.digest, u.role))
+
+-- name: upsert_usage :exec
+-- Who reads and writes datasets, by the latest event that says.
+insert into usage as t (dataset_id, at, digest, body_id, deleted, reads, writes, reads_by_people, reads_by_services, reads_by_bi, reads_by_pipelines,
+  reads_by_unknown, readers, people, last_read_at, last_read_by_person_at, last_written_at, first_seen_at, active_days, status, top_readers)
+select distinct on (dataset_id) dataset_id, at, digest, body_id, deleted, reads, writes, reads_by_people, reads_by_services, reads_by_bi,
+  reads_by_pipelines, reads_by_unknown, readers, people, last_read_at, last_read_by_person_at, last_written_at, first_seen_at, active_days, status,
+  top_readers::jsonb
+from unnest(%(dataset_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[], %(reads)b::int8[],
+            %(writes)b::int8[], %(reads_by_people)b::int8[], %(reads_by_services)b::int8[], %(reads_by_bi)b::int8[], %(reads_by_pipelines)b::int8[],
+            %(reads_by_unknown)b::int8[], %(readers)b::int8[], %(people)b::int8[], %(last_read_at)b::timestamptz[],
+            %(last_read_by_person_at)b::timestamptz[], %(last_written_at)b::timestamptz[], %(first_seen_at)b::timestamptz[], %(active_days)b::int8[],
+            %(status)b::text[], %(top_readers)b::text[])
+     as u (dataset_id, at, digest, body_id, deleted, reads, writes, reads_by_people, reads_by_services, reads_by_bi, reads_by_pipelines,
+           reads_by_unknown, readers, people, last_read_at, last_read_by_person_at, last_written_at, first_seen_at, active_days, status, top_readers)
+order by dataset_id, at desc, digest desc, body_id desc
+on conflict (dataset_id) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted,
+  reads = excluded.reads, writes = excluded.writes, reads_by_people = excluded.reads_by_people, reads_by_services = excluded.reads_by_services,
+  reads_by_bi = excluded.reads_by_bi, reads_by_pipelines = excluded.reads_by_pipelines, reads_by_unknown = excluded.reads_by_unknown,
+  readers = excluded.readers, people = excluded.people, last_read_at = excluded.last_read_at,
+  last_read_by_person_at = excluded.last_read_by_person_at, last_written_at = excluded.last_written_at, first_seen_at = excluded.first_seen_at,
+  active_days = excluded.active_days, status = excluded.status, top_readers = excluded.top_readers
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
+
+-- name: upsert_costs :exec
+-- What datasets and jobs cost, by the latest event that says.
+insert into costs as t (owner, at, digest, body_id, deleted, grain, executions, money, bytes_billed, slot_ms, duration_ms, credits, share,
+  keep_month, drivers, hidden_drivers)
+select distinct on (owner) owner, at, digest, body_id, deleted, grain, executions, money, bytes_billed, slot_ms, duration_ms, credits, share,
+  keep_month, drivers::jsonb, hidden_drivers
+from unnest(%(owner)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[], %(grain)b::text[],
+            %(executions)b::int8[], %(money)b::float8[], %(bytes_billed)b::int8[], %(slot_ms)b::int8[], %(duration_ms)b::int8[],
+            %(credits)b::float8[], %(share)b::float8[], %(keep_month)b::float8[], %(drivers)b::text[], %(hidden_drivers)b::int8[])
+     as u (owner, at, digest, body_id, deleted, grain, executions, money, bytes_billed, slot_ms, duration_ms, credits, share, keep_month, drivers,
+           hidden_drivers)
+order by owner, at desc, digest desc, body_id desc
+on conflict (owner) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted,
+  grain = excluded.grain, executions = excluded.executions, money = excluded.money, bytes_billed = excluded.bytes_billed, slot_ms = excluded.slot_ms,
+  duration_ms = excluded.duration_ms, credits = excluded.credits, share = excluded.share, keep_month = excluded.keep_month,
+  drivers = excluded.drivers, hidden_drivers = excluded.hidden_drivers
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
+
+-- name: upsert_recurrence :exec
+-- Whether query shapes are run again and again, by the latest event that says.
+insert into recurrence as t (job_id, at, digest, body_id, deleted, class, executions, period_seconds, first_at, last_at, expected_next_at, missing,
+  unexpected, confidence)
+select distinct on (job_id) job_id, at, digest, body_id, deleted, class, executions, period_seconds, first_at, last_at, expected_next_at, missing,
+  unexpected, confidence
+from unnest(%(job_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[], %(class)b::text[],
+            %(executions)b::int8[], %(period_seconds)b::int8[], %(first_at)b::timestamptz[], %(last_at)b::timestamptz[],
+            %(expected_next_at)b::timestamptz[], %(missing)b::int8[], %(unexpected)b::int8[], %(confidence)b::float8[])
+     as u (job_id, at, digest, body_id, deleted, class, executions, period_seconds, first_at, last_at, expected_next_at, missing, unexpected,
+           confidence)
+order by job_id, at desc, digest desc, body_id desc
+on conflict (job_id) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted,
+  class = excluded.class, executions = excluded.executions, period_seconds = excluded.period_seconds, first_at = excluded.first_at,
+  last_at = excluded.last_at, expected_next_at = excluded.expected_next_at, missing = excluded.missing, unexpected = excluded.unexpected,
+  confidence = excluded.confidence
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
+
+-- name: upsert_query_counts :exec
+-- How often query shapes ran, by the latest event that says.
+insert into query_counts as t (job_id, at, digest, body_id, deleted, executions, failures, first_at, last_at, level, last_query_id, actors, tools)
+select distinct on (job_id) job_id, at, digest, body_id, deleted, executions, failures, first_at, last_at, level, last_query_id, actors::jsonb,
+  tools::jsonb
+from unnest(%(job_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[], %(executions)b::int8[],
+            %(failures)b::int8[], %(first_at)b::timestamptz[], %(last_at)b::timestamptz[], %(level)b::text[], %(last_query_id)b::text[],
+            %(actors)b::text[], %(tools)b::text[])
+     as u (job_id, at, digest, body_id, deleted, executions, failures, first_at, last_at, level, last_query_id, actors, tools)
+order by job_id, at desc, digest desc, body_id desc
+on conflict (job_id) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted,
+  executions = excluded.executions, failures = excluded.failures, first_at = excluded.first_at, last_at = excluded.last_at, level = excluded.level,
+  last_query_id = excluded.last_query_id, actors = excluded.actors, tools = excluded.tools
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
+
+-- name: upsert_pruning :exec
+-- Which datasets may go, by the latest event that says.
+insert into pruning as t (dataset_id, at, digest, body_id, deleted, wave, reason, money_month, evidence, confidence)
+select distinct on (dataset_id) dataset_id, at, digest, body_id, deleted, wave, reason, money_month, evidence, confidence
+from unnest(%(dataset_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[], %(deleted)b::bool[], %(wave)b::int8[],
+            %(reason)b::text[], %(money_month)b::float8[], %(evidence)b::text[], %(confidence)b::float8[])
+     as u (dataset_id, at, digest, body_id, deleted, wave, reason, money_month, evidence, confidence)
+order by dataset_id, at desc, digest desc, body_id desc
+on conflict (dataset_id) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, deleted = excluded.deleted,
+  wave = excluded.wave, reason = excluded.reason, money_month = excluded.money_month, evidence = excluded.evidence, confidence = excluded.confidence
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)
+
+-- name: upsert_lineage_quality :exec
+-- How well statements were understood: each day and dialect by the latest event that says.
+insert into lineage_quality as t (job_id, day, dialect, at, digest, body_id, shapes, full_shapes, partial_shapes, tables_shapes, nothing_shapes,
+  idle_shapes, executions, full_executions, partial_executions, tables_executions, nothing_executions, idle_executions, textless_executions,
+  unresolved, quarantined, quarantined_by, told_executions, told_agreed, told_only, parsed_only)
+select distinct on (job_id, day, dialect) job_id, day::date, dialect, at, digest, body_id, shapes, full_shapes, partial_shapes, tables_shapes,
+  nothing_shapes, idle_shapes, executions, full_executions, partial_executions, tables_executions, nothing_executions, idle_executions,
+  textless_executions, unresolved, quarantined, quarantined_by::jsonb, told_executions, told_agreed, told_only, parsed_only
+from unnest(%(job_id)b::uuid[], %(day)b::text[], %(dialect)b::text[], %(at)b::timestamptz[], %(digest)b::bytea[], %(body_id)b::uuid[],
+            %(shapes)b::int8[], %(full_shapes)b::int8[], %(partial_shapes)b::int8[], %(tables_shapes)b::int8[], %(nothing_shapes)b::int8[],
+            %(idle_shapes)b::int8[], %(executions)b::int8[], %(full_executions)b::int8[], %(partial_executions)b::int8[],
+            %(tables_executions)b::int8[], %(nothing_executions)b::int8[], %(idle_executions)b::int8[], %(textless_executions)b::int8[],
+            %(unresolved)b::int8[], %(quarantined)b::int8[], %(quarantined_by)b::text[], %(told_executions)b::int8[], %(told_agreed)b::int8[],
+            %(told_only)b::int8[], %(parsed_only)b::int8[])
+     as u (job_id, day, dialect, at, digest, body_id, shapes, full_shapes, partial_shapes, tables_shapes, nothing_shapes, idle_shapes, executions,
+           full_executions, partial_executions, tables_executions, nothing_executions, idle_executions, textless_executions, unresolved, quarantined,
+           quarantined_by, told_executions, told_agreed, told_only, parsed_only)
+order by job_id, day, dialect, at desc, digest desc, body_id desc
+on conflict (job_id, day, dialect) do update set at = excluded.at, digest = excluded.digest, body_id = excluded.body_id, shapes = excluded.shapes,
+  full_shapes = excluded.full_shapes, partial_shapes = excluded.partial_shapes, tables_shapes = excluded.tables_shapes,
+  nothing_shapes = excluded.nothing_shapes, idle_shapes = excluded.idle_shapes, executions = excluded.executions,
+  full_executions = excluded.full_executions, partial_executions = excluded.partial_executions, tables_executions = excluded.tables_executions,
+  nothing_executions = excluded.nothing_executions, idle_executions = excluded.idle_executions, textless_executions = excluded.textless_executions,
+  unresolved = excluded.unresolved, quarantined = excluded.quarantined, quarantined_by = excluded.quarantined_by,
+  told_executions = excluded.told_executions, told_agreed = excluded.told_agreed, told_only = excluded.told_only, parsed_only = excluded.parsed_only
+where (excluded.at, excluded.digest, excluded.body_id) > (t.at, t.digest, t.body_id)

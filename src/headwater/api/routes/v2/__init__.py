@@ -2,7 +2,7 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import catalog, correlation, graph, metadata, runs, server
+from headwater.api.routes.v2 import catalog, correlation, graph, measured, metadata, runs, server
 
 router = Router(
     "/api/v2",
@@ -11,6 +11,7 @@ router = Router(
         *catalog.handlers,
         *runs.handlers,
         *correlation.handlers,
+        *measured.handlers,
         *metadata.handlers,
         *server.handlers,
     ],

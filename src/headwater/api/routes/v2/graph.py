@@ -7,8 +7,19 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer import conflicts, lineage, lineage_diff, lineage_view, paths
-from headwater.api.routes.v2.parameters import Depth, Flag, MaxNodes, OneOrMore, OptionalText, Text, Time, utc
+from headwater.answer import conflicts, lineage, lineage_diff, lineage_view, paths, perspectives
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Flag,
+    Limit,
+    MaxNodes,
+    Offset,
+    OneOrMore,
+    OptionalText,
+    Text,
+    Time,
+    utc,
+)
 
 
 @get("/lineage")
@@ -30,11 +41,21 @@ async def get_lineage(
     since: Time = None,
     collapse: Text = "none",
     group: OptionalText = None,
+    hide: OneOrMore = None,
 ) -> lineage_view.View:
     """Where a dataset or job comes from and what depends on it; filtered, collapsed or grouped as asked for."""
     question = lineage.Question(node, direction, depth, columns, field, max_nodes, utc(as_of))
     shape = lineage_view.Shape(
-        tuple(namespace or ()), tuple(tag or ()), type, job_type, last_state, origin, utc(since), collapse, group
+        tuple(namespace or ()),
+        tuple(tag or ()),
+        type,
+        job_type,
+        last_state,
+        origin,
+        utc(since),
+        collapse,
+        group,
+        tuple(hide or ()),
     )
     if shape.plain:
         plain = await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
@@ -101,4 +122,25 @@ async def get_conflicts(
     return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
 
 
-handlers = [get_lineage, get_lineage_diff, get_paths, get_conflicts]
+@get("/perspectives")
+async def get_perspectives(
+    state: State,
+    namespace: OptionalText = None,
+    perspective: OptionalText = None,
+    disagreement: OneOrMore = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> perspectives.Perspectives:
+    """Edges between datasets by who tells them: the query log, dbt, Airflow, …; and where these disagree."""
+    return await perspectives.perspectives(
+        state.database,
+        state.settings.lineage.live_runs,
+        namespace=namespace,
+        perspective=perspective,
+        kinds=disagreement or (),
+        limit=limit,
+        offset=offset,
+    )
+
+
+handlers = [get_lineage, get_lineage_diff, get_paths, get_conflicts, get_perspectives]

@@ -1,0 +1,2 @@
+select carrier, airline, length(airline) as letters
+from {{ ref('stg_airlines') }}

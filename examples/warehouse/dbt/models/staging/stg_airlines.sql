@@ -1,0 +1,2 @@
+select carrier, name as airline
+from {{ source('raw', 'airlines') }}

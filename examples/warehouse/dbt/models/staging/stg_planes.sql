@@ -1,0 +1,2 @@
+select tailnum, year as built, manufacturer, seats
+from {{ source('raw', 'planes') }}

@@ -1,0 +1,82 @@
+"""Lists of figures that the server gives: asked for as a table, JSON or CSV. The options and ways to write them that the commands share."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import comma_separated, output, server
+
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, all rows where no --limit is given.")]
+Namespace = Annotated[str | None, typer.Option(help="Only this namespace.")]
+Sort = Annotated[str | None, typer.Option(help="By which figure; `name` too.")]
+Order = Annotated[str | None, typer.Option(help="`asc` or `desc`; else as one expects of the figure.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="So many rows; 50 in a table.")]
+Offset = Annotated[int, typer.Option(min=0, help="Leave out so many first.")]
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_PAGE = 10_000
+_TABLE = 50
+
+
+class List:
+    """A list of the server's, asked for as it is to be printed."""
+
+    def __init__(self, url: str | None, path: str, key: str, columns: tuple[str, ...], **question: object) -> None:
+        self._url, self._path, self._key, self._columns, self._question = url, path, key, columns, question
+
+    def shown(self, *, as_json: bool, as_csv: bool, limit: int | None, offset: int) -> Any:
+        """The answer, to be drawn as a table; None when it was printed."""
+        if as_csv:
+            comma_separated.table(self._columns, self._all(limit, offset))
+            return None
+        body = server.ask(self._url, self._path, **self._question, limit=min(limit or _TABLE, _PAGE), offset=offset)
+        if as_json:
+            output.raw(body)
+            return None
+        return msgspec.json.decode(body)
+
+    def _all(self, limit: int | None, offset: int) -> Iterator[dict[str, Any]]:
+        """Row by row, page by page."""
+        left = limit
+        while left is None or left > 0:
+            size = _PAGE if left is None else min(left, _PAGE)
+            rows = server.get(self._url, self._path, **self._question, limit=size, offset=offset)[self._key]
+            yield from rows
+            if len(rows) < size:
+                return
+            offset += size
+            left = None if left is None else left - size
+
+
+def more(shown: int, total: int, offset: int) -> None:
+    if total > shown:
+        output.line(f"{shown:,} of {total:,}{f' from {offset + 1:,}' if offset else ''}; --limit shows more", "dim")
+
+
+def money(amount: float | None) -> str | None:
+    return None if amount is None else f"{amount:,.2f}"
+
+
+def count(value: int | None) -> str | None:
+    return None if value is None else f"{value:,}"
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def share(value: float | None) -> str | None:
+    return None if value is None else f"{value:.1%}"
+
+
+def time(text: str | None) -> str | None:
+    """A day alone is its beginning, in UTC."""
+    return f"{text}T00:00:00Z" if text and _DAY.fullmatch(text) else text
+
+
+def node(url: str | None, name: str | None, kind: str | None = None) -> str | None:
+    return None if name is None else str(server.resolve(url, name, kind)["id"])

@@ -1,0 +1,299 @@
+"""`headwater usage`, `headwater cost`, `headwater prune`, `headwater quality`: what query logs tell."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import figures, output, server
+from headwater.cli.figures import Csv, Json, Limit, Namespace, Offset, Order, Sort, Url, count, money, share
+
+_STATUS = {"active": "green", "stale": "yellow", "one_off": "yellow", "unread": "bold red", "dropped": "dim"}
+_USAGE = (
+    "id", "namespace", "name", "status", "reads", "writes", "reads_by_people", "reads_by_services", "reads_by_bi", "reads_by_pipelines",
+    "reads_by_unknown", "readers", "people", "last_read_at", "last_read_by_person_at", "last_written_at", "first_seen_at", "active_days",
+)  # fmt: skip
+
+
+def usage(
+    name: Annotated[str | None, typer.Argument(help="Only this dataset, with its readers.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option(help="Only `active`, `stale`, `one_off`, `unread` or `dropped`; again: or.")
+    ] = None,
+    actor_kind: Annotated[
+        str | None, typer.Option(help="Only read by a `person`, `service`, `bi`, `pipeline` or `unknown`.")
+    ] = None,
+    unread_since: Annotated[str | None, typer.Option(metavar="TIME", help="Only not read since (ISO 8601).")] = None,
+    namespace: Namespace = None,
+    sort: Sort = None,
+    order: Order = None,
+    limit: Limit = None,
+    offset: Offset = 0,
+    url: Url = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """Who reads and writes which datasets, how often, when last: those that are read most first.
+
+    Examples:
+
+      headwater usage --status unread --sort writes
+
+      headwater usage --actor-kind person --sort last_read
+
+      headwater usage marts.sales
+
+      headwater usage --unread-since 2026-08-01 --csv > unread.csv
+    """
+    asked = figures.List(
+        url, "/api/v2/usage", "datasets", _USAGE, node=figures.node(url, name, "dataset"), namespace=namespace, status=status, actor_kind=actor_kind,
+        unread_since=figures.time(unread_since), sort=sort, order=order,
+    )  # fmt: skip
+    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    if found is None:
+        return
+    if name is not None and len(found["datasets"]) == 1:
+        _used(found["datasets"][0])
+        return
+    output.table(
+        ("dataset", "namespace", "status", "reads", "people", "bi", "pipelines", "services", "writes", "last read (UTC)", "last by a person"),
+        [
+            (
+                one["name"], one["namespace"], one["status"], count(one["reads"]), count(one["reads_by_people"]), count(one["reads_by_bi"]),
+                count(one["reads_by_pipelines"]), count(one["reads_by_services"]), count(one["writes"]), output.moment(one["last_read_at"]),
+                output.moment(one["last_read_by_person_at"]),
+            )
+            for one in found["datasets"]
+        ],
+        styles={2: _STATUS},
+    )  # fmt: skip
+    counts = ", ".join(f"{n:,} {status.replace('_', '-')}" for status, n in found["totals"]["by_status"].items() if n)
+    output.line(
+        f"{figures.counted(found['total'], 'dataset')}: {counts}" if counts else "no query log told of any dataset",
+        "dim",
+    )
+    figures.more(len(found["datasets"]), found["total"], offset)
+
+
+def _used(one: dict[str, Any]) -> None:
+    output.line(output.printable(one["label"]), "bold")
+    facts = (
+        ("status", one["status"].replace("_", "-")),
+        ("reads", f"{one['reads']:,}: people {one['reads_by_people']:,}, BI {one['reads_by_bi']:,}, pipelines {one['reads_by_pipelines']:,}, "
+                  f"services {one['reads_by_services']:,}, unknown {one['reads_by_unknown']:,}"),
+        ("readers", f"{one['readers']:,}, {one['people']:,} of them people, on {one['active_days']:,} days"),
+        ("last read", output.moment(one["last_read_at"])),
+        ("by a person", output.moment(one["last_read_by_person_at"])),
+        ("writes", f"{one['writes']:,}"),
+        ("last written", output.moment(one["last_written_at"])),
+        ("first seen", output.moment(one["first_seen_at"])),
+    )  # fmt: skip
+    for key, value in facts:
+        if value:
+            output.line(f"  {key:<13}{value}")
+    if one["top_readers"]:
+        output.table(
+            ("  reader", "kind", "reads", "last (UTC)"),
+            [
+                (
+                    f"  {reader['actor']}",
+                    reader["kind"],
+                    count(reader["reads"]),
+                    output.moment(reader["last_read_at"]),
+                )
+                for reader in one["top_readers"]
+            ],
+        )
+
+
+_COST = (
+    "id", "grain", "namespace", "name", "executions", "money", "bytes_billed", "slot_ms", "duration_ms", "credits", "share", "keep_month",
+    "last_at", "recurrence",
+)  # fmt: skip
+
+
+def cost(
+    name: Annotated[str | None, typer.Argument(help="Only this dataset or job.")] = None,
+    by: Annotated[str | None, typer.Option("--by", help="`table`, `shape`, `user`, `task`, `model` or `tool`.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only shapes that this tool ran, or this tool.")] = None,
+    actor_kind: Annotated[
+        str | None, typer.Option(help="Only shapes run by a `person`, `service`, `bi`, `pipeline` or `unknown`.")
+    ] = None,
+    namespace: Namespace = None,
+    sort: Sort = None,
+    order: Order = None,
+    limit: Limit = None,
+    offset: Offset = 0,
+    url: Url = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """What tables, query shapes, users, Airflow tasks, dbt models or tools cost: the dearest first.
+
+    Examples:
+
+      headwater cost --by user --limit 10
+
+      headwater cost --by shape --tool looker
+
+      headwater cost marts.sales
+
+      headwater cost --by model --csv > models.csv
+    """
+    node = None if name is None else server.resolve(url, name)
+    grain = by or ("shape" if node is not None and node["type"] == "JOB" else "table")
+    asked = figures.List(
+        url, "/api/v2/cost", "costs", _COST, grain=grain, node=node and node["id"], namespace=namespace, tool=tool, actor_kind=actor_kind, sort=sort,
+        order=order,
+    )  # fmt: skip
+    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    if found is None:
+        return
+    keeps = ("to keep a month",) if grain == "table" else ("recurs",) if grain == "shape" else ()
+    output.table(
+        (grain, "namespace", "money", *keeps, "share", "executions", "billed", "slot time", "time", "last (UTC)"),
+        [
+            (
+                one["name"], one["namespace"], money(one["money"]), *_own(one, grain), share(one["share"]),
+                count(one["executions"]), output.size(one["bytes_billed"]), output.duration(one["slot_ms"]), output.duration(one["duration_ms"]),
+                output.moment(one["last_at"]),
+            )
+            for one in found["costs"]
+        ],
+    )  # fmt: skip
+    totals = found["totals"]
+    spent = f"{money(totals['money'])} in " if totals["money"] is not None else ""
+    output.line(f"{found['total']:,}: {spent}{totals['executions']:,} executions", "dim")
+    if found["hidden"]:
+        output.line(f"{found['hidden']:,} users and tools that cost less were not told", "dim")
+    figures.more(len(found["costs"]), found["total"], offset)
+
+
+def _own(one: dict[str, Any], grain: str) -> list[str | None]:
+    """What a grain has beside the others."""
+    if grain == "shape":
+        return [(one["recurrence"] or "").replace("_", "-")]
+    return [money(one["keep_month"])] if grain == "table" else []
+
+
+_PRUNE = (
+    "wave", "id", "namespace", "name", "reason", "money_month", "confidence", "evidence", "reads", "writes", "last_read_at", "last_read_by_person_at",
+    "last_written_at",
+)  # fmt: skip
+
+
+def prune(
+    namespace: Namespace = None,
+    last_wave: Annotated[int | None, typer.Option("--wave", min=1, help="Up to this wave.")] = None,
+    min_confidence: Annotated[float, typer.Option(min=0, max=1, help="Only as sure as this at least.")] = 0.0,
+    sort: Sort = None,
+    order: Order = None,
+    limit: Limit = None,
+    offset: Offset = 0,
+    url: Url = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """Which datasets may go, wave by wave, what that saves a month and how sure it is. Nothing is deleted.
+
+    A wave is safe once those before it are gone. What reads a dataset without leaving a trace in the query logs is not known.
+
+    Examples:
+
+      headwater prune --min-confidence 0.8
+
+      headwater prune --sort money_month --limit 10
+
+      headwater prune --wave 1 --csv > first-wave.csv
+    """
+    asked = figures.List(
+        url, "/api/v2/pruning", "datasets", _PRUNE, namespace=namespace, last_wave=last_wave, min_confidence=min_confidence, sort=sort, order=order,
+    )  # fmt: skip
+    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    if found is None:
+        return
+    output.table(
+        ("wave", "dataset", "namespace", "a month", "sure", "last read (UTC)", "writes", "why"),
+        [
+            (
+                one["wave"], one["name"], one["namespace"], money(one["money_month"]), f"{one['confidence']:.0%}",
+                output.moment(one["last_read_at"]) or "never", count(one["writes"]), one["reason"],
+            )
+            for one in found["datasets"]
+        ],
+    )  # fmt: skip
+    saved = (
+        ""
+        if found["money_month"] is None
+        else f" {'saves' if found['total'] == 1 else 'save'} {money(found['money_month'])} a month"
+    )
+    datasets, waves = figures.counted(found["total"], "dataset"), figures.counted(len(found["waves"]), "wave")
+    output.line(f"{datasets} in {waves}{saved}", "dim")
+    figures.more(len(found["datasets"]), found["total"], offset)
+
+
+_QUALITY = (
+    "day", "namespace", "dialect", "executions", "full_executions", "partial_executions", "tables_executions", "nothing_executions",
+    "idle_executions", "textless_executions", "shapes", "full_shapes", "partial_shapes", "tables_shapes", "nothing_shapes", "idle_shapes",
+    "unresolved", "quarantined", "told_executions", "told_agreed", "told_only", "parsed_only", "coverage_executions", "coverage_shapes",
+    "table_coverage", "told_agreement",
+)  # fmt: skip
+
+
+def quality(
+    namespace: Namespace = None,
+    dialect: Annotated[str | None, typer.Option(help="Only this dialect.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DAY", help="From this day (ISO 8601); else the last 30.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="To this day.")] = None,
+    drop: Annotated[float, typer.Option(min=0, max=1, help="By how much coverage may fall from one day.")] = 0.05,
+    check: Annotated[bool, typer.Option("--check", help="Exit code 1 when coverage dropped by more.")] = False,
+    limit: Limit = None,
+    offset: Offset = 0,
+    url: Url = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """How good the lineage from query logs is itself: how much was understood, what was not, whether that dropped. CSV is by day.
+
+    Examples:
+
+      headwater quality
+
+      headwater quality --dialect snowflake --since 2026-11-01 --csv > quality.csv
+
+      headwater quality --check --drop 0.02
+    """
+    asked = figures.List(
+        url, "/api/v2/quality", "days", _QUALITY, namespace=namespace, dialect=dialect, since=since, until=until, drop=drop,
+    )  # fmt: skip
+    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    if found is not None:
+        _sources(found)
+    if check:
+        told = found or server.get(
+            url, "/api/v2/quality", namespace=namespace, dialect=dialect, since=since, until=until, drop=drop, limit=0
+        )
+        if told["dropped"]:
+            raise typer.Exit(1)
+
+
+def _sources(found: dict[str, Any]) -> None:
+    output.table(
+        ("namespace", "dialect", "understood", "tables", "last day", "before", "", "executions", "unresolved", "quarantined", "agrees"),
+        [
+            (
+                one["namespace"], one["dialect"], share(one["coverage_executions"]), share(one["table_coverage"]), share(one["coverage_last"]),
+                share(one["coverage_before"]), "dropped" if one["dropped"] else "", count(one["executions"]), count(one["unresolved"]),
+                count(one["quarantined"]), share(one["told_agreement"]),
+            )
+            for one in found["sources"]
+        ],
+        styles={6: {"dropped": "bold red"}},
+    )  # fmt: skip
+    for one in found["sources"]:
+        if one["quarantined_by"]:
+            codes = ", ".join(f"{code} {rows:,}" for code, rows in sorted(one["quarantined_by"].items()))
+            output.line(f"put aside of {output.printable(one['dialect'])}: {output.printable(codes)}", "dim")
+    if not found["sources"]:
+        output.line(f"no query log was read of days from {found['since']} to {found['until']}", "dim")

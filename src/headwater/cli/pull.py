@@ -1,0 +1,171 @@
+"""`headwater pull`: what a warehouse keeps about its own work, brought here as files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli import output
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, Told
+
+pull = typer.Typer(
+    help="Bring here what a warehouse keeps about its own work.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+@pull.callback()
+def _group() -> None:
+    """Keeps `query-log` a word of its own while it is the only one."""
+
+
+@pull.command("query-log")
+def query_log(
+    source: Annotated[str, typer.Option(help="Whose log: bigquery, databricks, redshift, snowflake, trino.")],
+    to: Annotated[str, typer.Option(metavar="DIR", help="Folder of the files; made if it is not there.")],
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Queries that ended then or later; else from where the folder ends."),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Queries that ended before then; else all that is sure to be there."),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Asked for at once: 15m, 1h, 1d. [default: 1h; trino 5m]")
+    ] = None,
+    lag: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Stay further behind now than the source needs.")
+    ] = None,
+    besides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="NAME", help="Snowflake: access-history, sessions, credits, as well; more than once."
+        ),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--max-rows", metavar="N", min=1, help="A window with more is asked for again in halves.")
+    ] = 100_000,
+    seconds: Annotated[
+        int, typer.Option("--timeout", min=1, metavar="SECONDS", help="What one statement may take.")
+    ] = 600,
+    pause: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Rest between two windows.")] = 0.0,
+    every: Annotated[
+        float | None, typer.Option(min=1, metavar="SECONDS", help="Go on until Ctrl-C, and look again so often.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was done as JSON; with --every a line each time.")
+    ] = False,
+) -> None:
+    """Write a warehouse's query history to files that `headwater sync query-log` reads.
+
+    One file for each window of time; windows whose file is there are not asked for again, and a call that was stopped goes on where it stopped.
+    Where the warehouse is and who asks is said by the environment or by the configuration of its own client, never here.
+
+    Examples:
+
+      headwater pull query-log --source snowflake --to /data/snowflake --with access-history
+
+      headwater pull query-log --source bigquery --to /data/bigquery --since 2026-11-01 --window 1d
+
+      headwater pull query-log --source trino --to /data/trino --every 300
+    """
+    from pathlib import Path
+
+    from headwater.cli.moment import moment
+    from headwater.pipeline.query_log.pull.pulling import Asked
+    from headwater.pipeline.query_log.pull.windows import length
+
+    asked = Asked(
+        Path(to).expanduser(),
+        moment(since) if since else None,
+        moment(until) if until else None,
+        length(window) if window else None,
+        length(lag) if lag else None,
+        pause,
+        most,
+        seconds,
+        frozenset(besides or ()),
+    )
+    if every is None:
+        answer = _once(source, asked, quiet=as_json)
+        if as_json:
+            import msgspec
+
+            output.raw(msgspec.json.encode(answer))
+        else:
+            _say(answer)
+        return
+    _again_and_again(source, asked, every, as_json)
+
+
+def _once(source: str, asked: Asked, *, quiet: bool) -> Pulled:
+    import os
+
+    from headwater.pipeline.query_log.pull import source as known
+    from headwater.pipeline.query_log.pull.pulling import pull as work
+
+    tell = (lambda _: None) if quiet else _told
+    return work(known(source), asked, os.environ, now=_now, sleep=_rest, tell=tell)
+
+
+def _again_and_again(source: str, asked: Asked, every: float, as_json: bool) -> None:
+    """Until Ctrl-C or SIGTERM. What may pass is told, and the next round tries again; what cannot ends it."""
+    import signal
+
+    from headwater.errors import HeadwaterError
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while True:
+            try:
+                answer = _once(source, asked, quiet=as_json)
+            except HeadwaterError as error:
+                if error.permanent:
+                    raise
+                output.complain(error)
+                typer.echo(f"headwater: trying again in {every:g} s", err=True)
+            else:
+                if as_json:
+                    output.json_line(answer)
+                elif answer.windows:
+                    _say(answer)
+            _rest(every)
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _now() -> dt.datetime:
+    import datetime as dt
+
+    return dt.datetime.now(dt.UTC)
+
+
+def _rest(seconds: float) -> None:
+    import time
+
+    time.sleep(seconds)
+
+
+def _told(told: Told) -> None:
+    """A line for each window, on standard error, where somebody looks."""
+    import sys
+
+    if sys.stderr.isatty():
+        left = f", {told.left:,} to go" if told.left else ""
+        typer.echo(f"{told.window}: {told.rows:,} rows, {output.size(told.bytes)}{left}", err=True)
+
+
+def _say(answer: Pulled) -> None:
+    empty = f" ({answer.empty:,} without a query)" if answer.empty else ""
+    output.line(
+        f"{answer.rows:,} rows of {answer.windows:,} windows{empty}, {output.size(answer.bytes)}: "
+        f"up to {answer.until:%Y-%m-%d %H:%M:%S}, {output.duration(answer.lag_seconds * 1000)} behind now"
+    )
+    output.line(f"files: {output.printable(answer.to)}")

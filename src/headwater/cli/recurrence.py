@@ -1,0 +1,98 @@
+"""`headwater recurrence`: which query shapes run again and again, and which of their runs are missing."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import figures, output
+from headwater.cli.figures import Csv, Json, Limit, Namespace, Offset, Order, Sort, Url, count
+
+_RECURRENCE = (
+    "id", "namespace", "name", "class", "executions", "period_seconds", "runs_per_period", "first_at", "last_at", "expected_next_at", "missing",
+    "unexpected", "retired", "confidence",
+)  # fmt: skip
+_CLASSES = {"recurring": "green", "one-off": "dim"}
+
+
+def recurrence(
+    name: Annotated[str | None, typer.Argument(help="Only this job, with the runs that were missing.")] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Only those of which runs are missing.")] = False,
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", help="Only `recurring`, `ad_hoc` or `one_off`; again: or.")
+    ] = None,
+    namespace: Namespace = None,
+    sort: Sort = None,
+    order: Order = None,
+    limit: Limit = None,
+    offset: Offset = 0,
+    url: Url = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """Which query shapes run again and again, when each is expected next, and which runs were missing: the most missing first.
+
+    Measured against the newest time of the log, not against today.
+
+    Examples:
+
+      headwater recurrence --missing
+
+      headwater recurrence --class recurring --sort expected_next
+
+      headwater recurrence 'MERGE marts.sales 1f0c5a2e'
+
+      headwater recurrence --missing --csv > missing.csv
+    """
+    asked = figures.List(
+        url, "/api/v2/recurrence", "shapes", _RECURRENCE, node=figures.node(url, name, "job"), missing=missing or None, namespace=namespace,
+        sort=sort, order=order, **{"class": classes},
+    )  # fmt: skip
+    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    if found is None:
+        return
+    if name is not None and len(found["shapes"]) == 1:
+        _recurs(found["shapes"][0])
+        return
+    output.table(
+        ("job", "namespace", "class", "every", "runs", "missing", "unexpected", "last (UTC)", "next (UTC)", "sure"),
+        [
+            (
+                one["name"], one["namespace"], one["class"].replace("_", "-"), _every(one), count(one["executions"]), count(one["missing"]),
+                count(one["unexpected"]), output.moment(one["last_at"]), output.moment(one["expected_next_at"]), f"{one['confidence']:.0%}",
+            )
+            for one in found["shapes"]
+        ],
+        styles={2: _CLASSES},
+    )  # fmt: skip
+    totals = found["totals"]
+    counts = ", ".join(f"{n:,} {kind.replace('_', '-')}" for kind, n in totals["by_class"].items() if n)
+    runs = f"{figures.counted(totals['missing'], 'run')} missing, {totals['unexpected']:,} unexpected"
+    told = f"{figures.counted(found['total'], 'shape')}: {counts}; {runs}"
+    output.line(told if counts else "no such query shape", "dim")
+    figures.more(len(found["shapes"]), found["total"], offset)
+
+
+def _every(one: dict[str, Any]) -> str | None:
+    """The rhythm: how often, and of a retired one that it was."""
+    seconds, runs = one["period_seconds"], one["runs_per_period"] or 1
+    if seconds is None:
+        return None
+    told = output.duration(seconds * 1000)
+    return f"{'was ' * one['retired']}{told}{f' ({runs} runs)' if runs > 1 else ''}"
+
+
+def _recurs(one: dict[str, Any]) -> None:
+    output.line(output.printable(one["label"]), "bold")
+    facts = (
+        ("class", f"{one['class'].replace('_', '-')}, {one['confidence']:.0%} sure"),
+        ("every", _every(one)),
+        ("runs", f"{one['executions']:,}, from {output.moment(one['first_at'])} to {output.moment(one['last_at'])}"),
+        ("next", output.moment(one["expected_next_at"])),
+        ("missing", f"{one['missing']:,}"),
+        *(("", output.moment(at)) for at in one["missing_at"]),
+        ("unexpected", f"{one['unexpected']:,}"),
+        *(("", output.moment(at)) for at in one["unexpected_at"]),
+    )
+    for key, value in facts:
+        if value:
+            output.line(f"  {key:<13}{value}")

@@ -1,0 +1,264 @@
+"""What the query-log pipeline measured, as its facets say it: usage, cost, recurrence, pruning, counts of queries, quality of the lineage.
+
+Facets of datasets (`headwater_usage`, `headwater_cost`, `headwater_pruning`) and of jobs (`headwater_cost`, `headwater_recurrence`,
+`headwater_queries`, `headwater_quality`); docs/reference/facets.md has their JSON schemas. Each function takes a raw body and returns plain
+values, or raises `msgspec.ValidationError`. What is absent is not known (None) or none (0); nothing unknown is an error.
+"""
+
+import datetime as dt
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from headwater.model.facets import clean
+from headwater.model.names import LONGEST, bounded
+
+USAGE, COST, RECURRENCE = "headwater_usage", "headwater_cost", "headwater_recurrence"
+PRUNING, QUERIES, QUALITY = "headwater_pruning", "headwater_queries", "headwater_quality"
+
+# What no column of ours could hold is not a count.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+# Of lists inside a facet, so many are read: a facet is no table.
+MOST = 10_000
+# Texts for people, which no index holds.
+_WORDS, _IN_WORDS = 20_000, frozenset({"reason", "evidence"})
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Reader(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Who reads a dataset, and how often. `kind`: person, service, bi, pipeline or unknown."""
+
+    actor: str
+    kind: str = "unknown"
+    reads: Count = 0
+    last_read_at: dt.datetime | None = None
+
+
+class Usage(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Queries that read and wrote a dataset. `status`: active, stale, one_off, unread or dropped.
+
+    `top_readers`: those who read most, the first first."""
+
+    reads: Count = 0
+    writes: Count = 0
+    reads_by_people: Count = 0
+    reads_by_services: Count = 0
+    reads_by_bi: Count = 0
+    reads_by_pipelines: Count = 0
+    reads_by_unknown: Count = 0
+    distinct_readers: Count = 0
+    distinct_people: Count = 0
+    last_read_at: dt.datetime | None = None
+    last_read_by_person_at: dt.datetime | None = None
+    last_read_by_service_at: dt.datetime | None = None
+    last_read_by_bi_at: dt.datetime | None = None
+    last_read_by_pipeline_at: dt.datetime | None = None
+    last_written_at: dt.datetime | None = None
+    first_seen_at: dt.datetime | None = None
+    active_days: Count = 0
+    status: str = "unread"
+    top_readers: list[Reader] = []
+
+
+class Spent(msgspec.Struct, rename="camel", omit_defaults=True):
+    """What executions took. `money` is in the currency prices were declared in; `share`: of all that was spent, 0 to 1."""
+
+    executions: Count = 0
+    money: float | None = None
+    bytes_billed: Count | None = None
+    slot_ms: Count | None = None
+    duration_ms: Count | None = None
+    credits: float | None = None
+    share: float | None = None
+
+
+class Driver(Spent, kw_only=True):
+    """What one user or tool cost."""
+
+    grain: str
+    key: str
+
+
+class Cost(Spent, kw_only=True):
+    """What a dataset (grain `table`), a query shape (`shape`), an Airflow `task` or a dbt `model` cost; or all of a warehouse's `log`.
+
+    `keep_month`: money that keeping a dataset costs a month, apart from the rest. `drivers`: of a log, what its users and tools cost, the
+    dearest first; `hidden_drivers` more were left out.
+    """
+
+    grain: str = ""
+    keep_month: float | None = None
+    drivers: list[Driver] = []
+    hidden_drivers: Count = 0
+
+
+class Recurrence(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Whether a query shape is run again and again. `class_`: recurring, ad_hoc or one_off. `missing`, `unexpected`: runs, by its rhythm;
+    `missing_at`, `unexpected_at`: the newest of them. `retired`: it had a rhythm and was given up.
+    """
+
+    class_: str = msgspec.field(name="class")
+    executions: Count = 0
+    period_seconds: Count | None = None
+    runs_per_period: Count | None = None
+    first_at: dt.datetime | None = None
+    last_at: dt.datetime | None = None
+    expected_next_at: dt.datetime | None = None
+    missing: Count = 0
+    unexpected: Count = 0
+    missing_at: list[dt.datetime] = []
+    unexpected_at: list[dt.datetime] = []
+    retired: bool = False
+    confidence: float = 0.0
+
+
+class Pruning(msgspec.Struct, rename="camel", omit_defaults=True):
+    """That a dataset may go. `wave`: after those of the waves before, 1 first. `money_month`: what that saves a month."""
+
+    wave: Count
+    reason: str = ""
+    money_month: float | None = None
+    evidence: str = ""
+    confidence: float = 0.0
+
+
+class Used(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A tool that ran a query, with what in it: a dashboard, a question."""
+
+    tool: str
+    asset: str | None = None
+    name: str | None = None
+    executions: Count = 0
+
+
+class Actor(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Who ran a query."""
+
+    actor: str
+    kind: str = "unknown"
+    executions: Count = 0
+
+
+class Queries(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Executions of a query shape: how many, when, how much. Of a run: its one execution, with the name the warehouse has for it."""
+
+    executions: Count = 0
+    failures: Count = 0
+    first_at: dt.datetime | None = None
+    last_at: dt.datetime | None = None
+    duration_ms: Count | None = None
+    queued_ms: Count | None = None
+    rows_read: Count | None = None
+    rows_written: Count | None = None
+    bytes_read: Count | None = None
+    bytes_billed: Count | None = None
+    bytes_written: Count | None = None
+    slot_ms: Count | None = None
+    cpu_ms: Count | None = None
+    credits: float | None = None
+    money: float | None = None
+    cache_hit: bool | None = None
+    level: str | None = None
+    actor: str | None = None
+    actor_kind: str | None = None
+    user: str | None = None
+    last_query_id: str | None = None
+    actors: list[Actor] = []
+    tools: list[Used] = []
+
+
+class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
+    """How well the statements of a dialect were understood on a day.
+
+    `*_shapes` count distinct shapes, `*_executions` how often they ran; `full`: understood, `partial`: some of it was not, `tables`: only its
+    tables, `nothing`; `idle`: full ones that touch no table; `textless`: the log has no text. `quarantined`: rows that could not be used, by code.
+    `told_*`: executions where the source itself names tables, and those that agree.
+    """
+
+    day: dt.date
+    dialect: str = ""
+    shapes: Count = 0
+    full_shapes: Count = 0
+    partial_shapes: Count = 0
+    tables_shapes: Count = 0
+    nothing_shapes: Count = 0
+    idle_shapes: Count = 0
+    executions: Count = 0
+    full_executions: Count = 0
+    partial_executions: Count = 0
+    tables_executions: Count = 0
+    nothing_executions: Count = 0
+    idle_executions: Count = 0
+    textless_executions: Count = 0
+    unresolved: Count = 0
+    quarantined: Count = 0
+    quarantined_by: dict[str, Count] = {}
+    told_executions: Count = 0
+    told_agreed: Count = 0
+    told_only: Count = 0
+    parsed_only: Count = 0
+
+
+class Quality(msgspec.Struct):
+    """Days of a warehouse's log; each day and dialect stands until it is told again."""
+
+    days: list[QualityDay] = []
+
+
+_usage = msgspec.json.Decoder(Usage)
+_cost = msgspec.json.Decoder(Cost)
+_recurrence = msgspec.json.Decoder(Recurrence)
+_pruning = msgspec.json.Decoder(Pruning)
+_queries = msgspec.json.Decoder(Queries)
+_quality = msgspec.json.Decoder(Quality)
+
+
+def usage(body: bytes) -> Usage:
+    """A `headwater_usage` facet."""
+    read = _cleaned(_usage.decode(body))
+    return msgspec.structs.replace(read, top_readers=[_cleaned(one) for one in read.top_readers[:MOST]])
+
+
+def cost(body: bytes) -> Cost:
+    """A `headwater_cost` facet."""
+    read = _cleaned(_cost.decode(body))
+    return msgspec.structs.replace(read, drivers=[_cleaned(one) for one in read.drivers[:MOST]])
+
+
+def recurrence(body: bytes) -> Recurrence:
+    """A `headwater_recurrence` facet."""
+    return _cleaned(_recurrence.decode(body))
+
+
+def pruning(body: bytes) -> Pruning:
+    """A `headwater_pruning` facet."""
+    return _cleaned(_pruning.decode(body))
+
+
+def queries(body: bytes) -> Queries:
+    """A `headwater_queries` facet."""
+    read = _cleaned(_queries.decode(body))
+    return msgspec.structs.replace(
+        read, actors=[_cleaned(one) for one in read.actors[:MOST]], tools=[_cleaned(one) for one in read.tools[:MOST]]
+    )
+
+
+def quality(body: bytes) -> Quality:
+    """A `headwater_quality` facet."""
+    return Quality([_cleaned(one) for one in _quality.decode(body).days[:MOST]])
+
+
+def _cleaned(read: T) -> T:
+    """Texts as PostgreSQL can hold and index them, times with a zone (none is UTC)."""
+    changes: dict[str, object] = {}
+    for name in read.__struct_fields__:
+        value = getattr(read, name)
+        if isinstance(value, str):
+            changes[name] = bounded(clean(value), _WORDS if name in _IN_WORDS else LONGEST)
+        elif isinstance(value, dt.datetime):
+            try:
+                changes[name] = (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+            except OverflowError as error:
+                raise msgspec.ValidationError(f"{value.isoformat()} is no time in UTC") from error
+    return msgspec.structs.replace(read, **changes)

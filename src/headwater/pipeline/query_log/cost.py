@@ -1,0 +1,185 @@
+"""What a warehouse's queries cost, by table, shape, user, task, model and tool, and what tables cost to keep.
+
+Every execution's money counts, also of those that failed. A statement that leaves something behind is charged to what it writes (that is what the
+table costs to make); any other to what it read, and what touched nothing to nobody (key ""). Charged to several tables it is split evenly, to
+the last place: the first tables by name take what does not divide. So the rows of every grain add up to the same total, exactly.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log import prices
+from headwater.pipeline.query_log.prices import MONEY, Prices
+from headwater.pipeline.query_log.schema import COST, DATASETS
+from headwater.pipeline.query_log.touches import KEY, acts, first_day, newest, until
+
+WINDOW: Final = 30
+NOBODY: Final = ""
+"""The key of what can be charged to nothing of a grain."""
+_WHOLE: Final = ("bytes_billed", "slot_ms", "duration_ms")
+_EXACT: Final = ("money", "credits")
+SPLIT: Final = (*_EXACT, *_WHOLE)
+_PLACES: Final = 9
+
+
+def cost(
+    daily: DataFrame,
+    statements: DataFrame,
+    as_of: datetime | None = None,
+    days: int = WINDOW,
+    storage: DataFrame | None = None,
+    price_list: Prices | None = None,
+) -> DataFrame:
+    """COST of the `days` days that end with the day of `as_of` (by default the newest time in the log).
+
+    Grains: `table` (what it costs to make and to be read), `shape`, `user`, `task` (a job of any tool but dbt), `model` (dbt's), `tool`. A measure
+    is null where no execution told it. `executions` are not split: a statement counts at every table it is charged to. `share` is of all money; of
+    slot time, or else of time, where there is no money at all.
+
+    With `storage` (namespace, name, bytes) and its prices there are rows of grain `storage`: the money a month that keeping a table costs. They are a
+    total of their own.
+    """
+    at = as_of or newest(daily)
+    if at is None:
+        return daily.sparkSession.createDataFrame([], COST.schema)
+    rows = in_window(daily, at, days)
+    dbt = F.coalesce(F.col("tool") == "dbt", F.lit(False))
+    job = F.col("job_name").isNotNull()
+    model = F.coalesce("job_name", "tool_asset")
+    space = F.coalesce("job_namespace", "namespace")
+    grains = [
+        _summed(rows, "shape", F.col("namespace"), F.col("shape_id")),
+        _summed(rows, "user", F.col("namespace"), F.col("actor")),
+        _summed(rows, "task", F.when(job & ~dbt, space), F.when(job & ~dbt, F.col("job_name"))),
+        _summed(rows, "model", F.when(dbt & model.isNotNull(), space), F.when(dbt, model)),
+        _summed(rows, "tool", F.col("namespace"), F.col("tool")),
+        _table(charges(rows, statements)),
+    ]
+    total = rows.agg(*(_total(name).alias(f"all_{name}") for name in SPLIT))
+    shared = reduce(DataFrame.unionByName, grains).join(F.broadcast(total), how="cross").withColumn("share", _share())
+    if storage is not None and price_list is not None:
+        shared = shared.unionByName(_kept(storage, price_list), allowMissingColumns=True)
+    return shared.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in COST.schema))
+
+
+def drivers(costs: DataFrame, grain: str, count: int = 10) -> DataFrame:
+    """The `count` rows of a grain that cost most, by money, then slot time, then time; then by name. The row of nobody is left out."""
+    most = (F.desc_nulls_last(name) for name in ("money", "slot_ms", "duration_ms"))
+    return (
+        costs.where((F.col("grain") == grain) & (F.col("key") != NOBODY))
+        .orderBy(*most, "namespace", "key")
+        .limit(count)
+    )
+
+
+def in_window(daily: DataFrame, at: datetime, days: int) -> DataFrame:
+    """The rows of the `days` days that end with the day of `at`, with money and credits as decimals."""
+    rows = until(daily, at).where(F.col("day") >= F.lit(first_day(at, days)))
+    return rows.withColumns({name: F.col(name).try_cast(MONEY) for name in _EXACT})
+
+
+def charges(rows: DataFrame, statements: DataFrame) -> DataFrame:
+    """What each statement (KEY) costs each table it is charged to: namespace, name, lasts (it made the table), executions, SPLIT's columns.
+
+    The split is of a statement's sums over `rows`, so it does not depend on how they are cut into rows.
+    """
+    of_statement = rows.groupBy(*KEY).agg(
+        F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)
+    )
+    known = acts(statements).select(
+        *KEY,
+        "lasts",
+        F.when(F.col("lasts"), F.col("made")).otherwise(F.col("asked")).alias("tables"),
+    )
+    # A null shape finds no statement and stays.
+    joined = of_statement.join(known, list(KEY), "left")
+    nobody = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NOBODY).alias("name"))).cast(DATASETS)
+    tables = F.when(F.coalesce(F.size("tables"), F.lit(0)) > 0, F.col("tables")).otherwise(nobody)
+    spread = joined.withColumn("tables", tables).select(
+        *(F.col(name) for name in SPLIT),
+        "executions",
+        F.coalesce("lasts", F.lit(False)).alias("lasts"),
+        F.size("tables").alias("parts"),
+        F.posexplode("tables").alias("place", "table"),
+    )
+    return spread.select(
+        "table.namespace",
+        "table.name",
+        "lasts",
+        "executions",
+        *(_even(name).alias(name) for name in _EXACT),
+        *(_even_whole(name).alias(name) for name in _WHOLE),
+    )
+
+
+def _even(name: str) -> Column:
+    """The part of a decimal at `place` of `parts`. Types are chosen so that Spark keeps all nine places on the way."""
+    whole, parts = F.col(name), F.col("parts").cast("decimal(5,0)")
+    least = F.call_function("floor", whole / parts, F.lit(_PLACES)).cast(MONEY)
+    rest = whole - (least * parts).cast(MONEY)
+    last = F.lit(1).cast("decimal(10,0)") * F.expr("0.000000001")
+    return (least + F.when(F.col("place") * last < rest, last).otherwise(last * 0)).cast(MONEY)
+
+
+def _even_whole(name: str) -> Column:
+    whole, parts = F.col(name), F.col("parts").cast("long")
+    rest = F.pmod(whole, parts)
+    return (whole - rest).try_cast("decimal(20,0)") / parts.cast("decimal(10,0)") + F.when(
+        F.col("place") < rest, 1
+    ).otherwise(0)
+
+
+def _summed(rows: DataFrame, grain: str, namespace: Column, key: Column) -> DataFrame:
+    named = F.when(key.isNotNull(), F.coalesce(namespace, F.lit(NOBODY))).otherwise(F.lit(NOBODY))
+    grouped = rows.groupBy(named.alias("namespace"), F.coalesce(key, F.lit(NOBODY)).alias("key"))
+    return grouped.agg(
+        F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)
+    ).withColumn("grain", F.lit(grain))
+
+
+def _table(charged: DataFrame) -> DataFrame:
+    by_table = charged.withColumn("namespace", F.when(F.col("name") == NOBODY, NOBODY).otherwise(F.col("namespace")))
+    grouped = by_table.groupBy("namespace", F.col("name").alias("key"))
+    return grouped.agg(
+        F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)
+    ).withColumn("grain", F.lit("table"))
+
+
+def _total(name: str) -> Column:
+    """The sum, of decimals as decimals; null if nothing told the measure, or past what its type holds."""
+    return F.try_sum(name).try_cast(MONEY if name in _EXACT else "long")
+
+
+def _share(measures: Sequence[str] = ("money", "slot_ms", "duration_ms")) -> Column:
+    share = F.lit(None).cast("double")
+    for name in reversed(measures):
+        everything = F.col(f"all_{name}").cast("double")
+        part = F.coalesce(F.col(name), F.lit(0)).cast("double")
+        share = F.when(everything > 0, part / everything).otherwise(share)
+    return share
+
+
+def _kept(storage: DataFrame, price_list: Prices) -> DataFrame:
+    priced = monthly(storage, price_list).withColumnRenamed("name", "key")
+    total = priced.agg(_total("money").alias("all_money"))
+    return priced.join(F.broadcast(total), how="cross").select(
+        F.lit("storage").alias("grain"),
+        "namespace",
+        "key",
+        F.lit(0).cast("long").alias("executions"),
+        "money",
+        _share(("money",)).alias("share"),
+    )
+
+
+def monthly(storage: DataFrame, price_list: Prices) -> DataFrame:
+    """namespace, name, money: what keeping each table costs a month. Bytes told several times for a table are not added: the most counts."""
+    largest = storage.groupBy("namespace", "name").agg(F.max("bytes").alias("bytes"))
+    return largest.select(
+        "namespace", "name", prices.keeping(price_list, F.col("namespace"), F.col("bytes")).alias("money")
+    )

@@ -1,0 +1,76 @@
+"""Executions to sums by day: what everything that counts is rolled up from.
+
+A day's sums are made from all its executions and from nothing else, so a day that got late rows is summed again whole. Money and credits are added
+as decimals: a sum of doubles would depend on the order of the rows.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log.recurrence import starts
+from headwater.pipeline.query_log.schema import DAILY, TOLD
+
+SUMMED: Final = ("duration_ms", "bytes_read", "bytes_billed", "bytes_written", "rows_written", "slot_ms", "cpu_ms")
+_EXACT: Final = ("credits", "money")
+# What tells one row of a day from another. `namespace` and `place` say what the shape's names mean.
+GROUPED: Final = (
+    "day",
+    "source",
+    "namespace",
+    "dialect",
+    "shape_id",
+    "place",
+    "database",
+    "schema",
+    "actor",
+    "actor_kind",
+    "tool",
+    "tool_asset",
+    "tool_asset_name",
+    "job_namespace",
+    "job_name",
+)
+
+
+def daily(executions: DataFrame) -> DataFrame:
+    """DAILY of the executions, which are all of their days. A sum past what a bigint holds is null."""
+    # Rows are grouped by 128 bits of a hash of what they have in common, which sorts as two numbers: fifteen texts would be compared for each row.
+    told = executions.withColumn("h1", F.xxhash64(*GROUPED)).withColumn(
+        "h2", F.xxhash64(F.lit("headwater"), *reversed(GROUPED))
+    )
+    grouped = told.groupBy("h1", "h2").agg(
+        F.max(F.struct(*GROUPED)).alias("common"),
+        F.count(F.lit(1)).alias("executions"),
+        F.count(F.when(F.col("state") != "succeeded", 1)).alias("failures"),
+        F.min("started_at").alias("first_at"),
+        F.max(F.struct("started_at", "query_id")).alias("last"),
+        starts(F.col("started_at")).alias("starts"),
+        *(F.try_sum(name).alias(name) for name in SUMMED),
+        *(exact_sum(name).alias(name) for name in _EXACT),
+    )
+    rows = grouped.select(
+        *(F.col(f"common.{name}").alias(name) for name in GROUPED),
+        "executions",
+        "failures",
+        "first_at",
+        F.col("last.started_at").alias("last_at"),
+        "starts",
+        *SUMMED,
+        *_EXACT,
+        F.col("last.query_id").alias("last_query_id"),
+    )
+    return rows.select(*DAILY.columns())
+
+
+def told(executions: DataFrame) -> DataFrame:
+    """TOLD of the executions: what their source named as read and written, where it named anything."""
+    keys = [name for name in TOLD.columns() if name != "executions"]
+    naming = executions.where(F.col("told_reads").isNotNull() | F.col("told_writes").isNotNull())
+    return naming.groupBy(*keys).agg(F.count(F.lit(1)).alias("executions")).select(*TOLD.columns())
+
+
+def exact_sum(name: str) -> Column:
+    """The sum of a column of doubles, the same in any order of the rows: to nine places, null where a value does not fit."""
+    return F.try_sum(F.col(name).try_cast("decimal(28,9)")).try_cast("double")

@@ -1,0 +1,102 @@
+"""Statements and how often they ran to edges: between datasets, and between columns with what one does to the other.
+
+An edge is of what ran to its end at least once. Temporary tables are in no edge: what is read from one and written on is not tied together here.
+A dataset that is read and written by the same statement has no edge to itself; a column may have one to another of its dataset.
+"""
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from headwater.pipeline.query_log.schema import COLUMN_EDGES, EDGES
+
+EVERY: Final = "*"
+"""The column that stands for all of a dataset's: where what decides about rows goes to."""
+_INPUTS: Final = (
+    "array<struct<namespace:string,name:string,field:string,transformations:array<struct<type:string,subtype:string>>>>"
+)
+_LINEAGE: Final = f"struct<fields:map<string,struct<inputFields:{_INPUTS}>>,dataset:{_INPUTS}>"
+_OUTPUTS: Final = f"array<struct<namespace:string,name:string,facets:struct<columnLineage:{_LINEAGE}>>>"
+_KEY: Final = ("namespace", "shape_id", "place")
+
+
+def runs(daily: DataFrame) -> DataFrame:
+    """How often and when each shape ran to its end at each place: namespace, shape_id, place, first_at, last_at, executions."""
+    ended = daily.where(F.col("shape_id").isNotNull() & (F.col("executions") > F.col("failures")))
+    return ended.groupBy(*_KEY).agg(
+        F.min("first_at").alias("first_at"),
+        F.max("last_at").alias("last_at"),
+        F.sum(F.col("executions") - F.col("failures")).alias("executions"),
+    )
+
+
+def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
+    """EDGES of UNDERSTOOD and DAILY."""
+    lasting = statements.where(~F.coalesce("temporary", F.lit(False)))
+    pairs = lasting.select(*_KEY, F.explode("reads").alias("r"), "writes").select(
+        *_KEY, "r", F.explode("writes").alias("w")
+    )
+    ends = pairs.where(F.col("r") != F.col("w")).join(runs(daily), list(_KEY))
+    named = ends.select(
+        F.col("r.namespace").alias("from_namespace"),
+        F.col("r.name").alias("from_name"),
+        F.col("w.namespace").alias("to_namespace"),
+        F.col("w.name").alias("to_name"),
+        "shape_id",
+        "first_at",
+        "last_at",
+        "executions",
+    )
+    return _summed(_between_lasting(named, statements), EDGES.key).select(*EDGES.columns())
+
+
+def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
+    """COLUMN_EDGES of UNDERSTOOD and DAILY. What decides about all rows of a dataset goes to its column `*`."""
+    lasting = statements.where(~F.coalesce("temporary", F.lit(False)))
+    output = lasting.select(*_KEY, F.explode(F.from_json("outputs", _OUTPUTS)).alias("o"))
+    lineage = F.col("o.facets.columnLineage")
+    fields = output.select(*_KEY, "o", F.explode(lineage["fields"]).alias("to_column", "f")).select(
+        *_KEY, "o", "to_column", F.explode("f.inputFields").alias("i")
+    )
+    rows = output.select(*_KEY, "o", F.lit(EVERY).alias("to_column"), F.explode(lineage["dataset"]).alias("i"))
+    kinds = fields.unionByName(rows).select(*_KEY, "o", "to_column", "i", F.explode("i.transformations").alias("t"))
+    named = kinds.join(runs(daily), list(_KEY)).select(
+        F.col("i.namespace").alias("from_namespace"),
+        F.col("i.name").alias("from_name"),
+        F.col("i.field").alias("from_column"),
+        F.col("o.namespace").alias("to_namespace"),
+        F.col("o.name").alias("to_name"),
+        "to_column",
+        F.col("t.type").alias("kind"),
+        F.col("t.subtype").alias("subtype"),
+        "shape_id",
+        "first_at",
+        "last_at",
+        "executions",
+    )
+    return _summed(_between_lasting(named, statements), COLUMN_EDGES.key).select(*COLUMN_EDGES.columns())
+
+
+def _summed(named: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    return named.groupBy(*key).agg(
+        F.min("first_at").alias("first_at"),
+        F.max("last_at").alias("last_at"),
+        F.sum("executions").alias("executions"),
+    )
+
+
+def _between_lasting(named: DataFrame, statements: DataFrame) -> DataFrame:
+    """Edges without those that begin or end at a temporary table: one that a temporary statement writes, and no other statement creates."""
+    written = statements.select(
+        F.explode("writes").alias("w"), F.coalesce("temporary", F.lit(False)).alias("t"), "kind"
+    )
+    marked = written.groupBy("w").agg(
+        F.max("t").alias("temporary"),
+        F.max(~F.col("t") & F.coalesce(F.col("kind").startswith("CREATE"), F.lit(False))).alias("created"),
+    )
+    gone = marked.where(F.col("temporary") & ~F.col("created")).select("w.namespace", "w.name")
+    for end in ("from", "to"):
+        ends = gone.select(F.col("namespace").alias(f"{end}_namespace"), F.col("name").alias(f"{end}_name"))
+        named = named.join(ends, [f"{end}_namespace", f"{end}_name"], "left_anti")
+    return named

@@ -1,0 +1,131 @@
+"""Landed rows to executions: one row a query, without its text, in partitions by the day it started.
+
+A query may be told several times: by the same file read twice, by overlapping exports, by a snapshot taken while it ran, by two logs of which each
+knows a part. Its rows are folded by greatest values, so the outcome depends on the set of rows and neither on their order nor on how many batches
+they came in. What belongs together is taken together from one row (the text and what its names mean; who asked; how it ended), the rest column by
+column, so that a row that knows less takes nothing away.
+
+A query is known by source, namespace, id and the day it started: an id told with two days is two queries.
+
+Folding sorts wide rows. Most logs tell most queries once, so what is told more often is found first, by hashes alone, and only that is folded.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log.schema import EXECUTIONS, WHO_COLUMNS, place
+from headwater.pipeline.query_log.who.assets import history_slug
+
+# Rows of a day that one task folds and one file holds, more or less.
+BUCKET_ROWS: Final = 500_000
+# Queries told more than once that are looked up in memory; past them everything is folded.
+REPEATED_AT_MOST: Final = 200_000
+# Files that a day may come out as without an exchange, on average.
+FILES_A_DAY: Final = 4
+
+# The text, and what it means. A row without text has a null first and loses against any that has one.
+_TEXT: Final = ("text_key", "shape_id", "dialect", "database", "schema", "search_path", "place", "statement_kind")
+_WHO: Final = (*(field.name for field in WHO_COLUMNS.fields), "tool_run", "who_version")
+_OUTCOME: Final = ("ended_at", "state_rank", "state", "error")
+_KEY: Final = ("day", "source", "namespace", "query_id")
+_STATES: Final = ("succeeded", "cancelled", "failed")
+
+
+def incoming(landed: DataFrame, texts: DataFrame, who_version: int = 0) -> DataFrame:
+    """Landed rows (with the who columns) as executions: with `place` and `shape_id`, without text. `money` is null: `priced` says it.
+
+    `who_version`: of what one settings said of who asked and what later ones say, the later stands.
+    """
+    known = texts.select("text_key", "dialect", "shape_id")
+    placed = landed.withColumn("place", place()).withColumn("money", F.lit(None).cast("double"))
+    placed = placed.withColumn("tool_run", history_slug()).withColumn("who_version", F.lit(who_version).cast("long"))
+    return placed.join(known, ["text_key", "dialect"], "left").select(*EXECUTIONS.columns())
+
+
+def merged(before: DataFrame, arrived: DataFrame, landed: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
+    """One row a query of those `before` (of the days touched) and those that arrived, all of EXECUTIONS' columns.
+
+    `landed`: rows with the key of each of `arrived`, cheap to read, which are read first. `rows_of_day`: how many rows each day has in all, to cut
+    large days into several files. Nothing but the layout of files depends on it. Small counts come to the driver.
+    """
+    columns = EXECUTIONS.columns()
+    keys = [rows.select("day", _hash().alias("key")) for rows in (before, landed)]
+    counted = keys[0].unionByName(keys[1]).groupBy("day", "key").agg(F.count(F.lit(1)).alias("n"))
+    repeated = counted.where(F.col("n") > 1).select("day", "key").persist()
+    together = before.select(*columns).unionByName(arrived.select(*columns)).withColumn("key", _hash())
+    times = repeated.count()
+    if times > REPEATED_AT_MOST:
+        repeated.unpersist()
+        return folded(together, rows_of_day)
+    alone = together
+    if times:
+        alone = together.join(F.broadcast(repeated), ["day", "key"], "left_anti")
+    if _scattered(landed):
+        alone = _spread(alone, rows_of_day)
+    if not times:
+        return alone.select(*columns)
+    twice = together.join(F.broadcast(repeated), ["day", "key"], "left_semi")
+    return alone.select(*columns).unionByName(folded(twice, rows_of_day))
+
+
+def folded(rows: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
+    """One row a query of all that are given."""
+    columns = EXECUTIONS.columns()
+    rank = reduce(
+        lambda chain, state: chain.when(F.col("state") == state, F.lit(_STATES.index(state))),
+        _STATES[1:],
+        F.when(F.lit(False), F.lit(-1)),
+    ).otherwise(F.lit(0))
+    # One exchange serves the folding and the files: each task has whole buckets of days.
+    spread = _spread(rows.withColumn("key", _hash()).withColumn("state_rank", rank), rows_of_day)
+    apart = [name for name in columns if name not in {*_TEXT, *_WHO, *_OUTCOME, *_KEY, "started_at", "file"}]
+    made = spread.groupBy("day", "bucket", "source", "namespace", "query_id").agg(
+        F.min("started_at").alias("started_at"),
+        F.min("file").alias("file"),
+        F.max(F.struct(*_TEXT)).alias("text"),
+        F.max(F.struct(F.coalesce("who_version", F.lit(0)).alias("version"), _knowing().alias("knowing"), *_WHO)).alias(
+            "who"
+        ),
+        F.max(F.struct(*_OUTCOME)).alias("outcome"),
+        *(F.max(name).alias(name) for name in apart),
+    )
+    return made.select(
+        *_KEY,
+        "started_at",
+        "file",
+        *(F.col(f"text.{name}").alias(name) for name in _TEXT),
+        *(F.col(f"who.{name}").alias(name) for name in _WHO),
+        *(F.col(f"outcome.{name}").alias(name) for name in _OUTCOME if name != "state_rank"),
+        *apart,
+    ).select(*columns)
+
+
+def _hash() -> Column:
+    # Two queries of one hash are both folded, by their whole keys: a collision costs time and nothing else.
+    return F.xxhash64("source", "namespace", "query_id")
+
+
+def _spread(rows: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
+    buckets = max(1, -(-max(rows_of_day.values(), default=0) // BUCKET_ROWS))
+    return rows.withColumn("bucket", F.pmod(F.col("key"), F.lit(buckets))).repartition("day", "bucket")
+
+
+def _scattered(landed: DataFrame) -> bool:
+    """Whether the rows of a day lie all over the input, so that every task would write a file of every day."""
+    pieces = landed.select("day", F.spark_partition_id().alias("task")).distinct()
+    row = pieces.agg(F.count(F.lit(1)).alias("files"), F.count_distinct("day").alias("days")).first()
+    return row is not None and row["files"] > FILES_A_DAY * row["days"]
+
+
+def _knowing() -> Column:
+    """How much is known of who asked: a job is worth more than a tool, a tool more than the kind of actor."""
+    return (
+        F.when(F.col("job_name").isNotNull(), 4).otherwise(0)
+        + F.when(F.col("tool").isNotNull(), 2).otherwise(0)
+        + F.when(F.col("actor_kind") != "unknown", 1).otherwise(0)
+    )

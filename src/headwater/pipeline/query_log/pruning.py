@@ -1,0 +1,236 @@
+"""Which datasets nobody needs, in which order they can go, what that saves, and how sure it is.
+
+Needed is what a person, a dashboard, a service or somebody unknown read in the window, and whatever feeds something needed; a pipeline's reading
+needs nothing, for what it makes has to be needed by somebody itself. All else may go, also tables that only feed each other. A definition that stands
+(a view, a dynamic table) feeds as long as the log knows it; any other statement feeds when it ran in the window. What the log cannot see into (a
+bucket, another system) is always needed, and so is what it feeds on.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log.cost import charges, in_window, monthly
+from headwater.pipeline.query_log.peel import peel
+from headwater.pipeline.query_log.prices import MONEY, Prices
+from headwater.pipeline.query_log.schema import PRUNING
+from headwater.pipeline.query_log.touches import (
+    KEY,
+    READ,
+    WRITE,
+    acts,
+    dropped,
+    first_day,
+    newest,
+    passing,
+    touches,
+    until,
+)
+
+STANDING: Final = "VIEW|DYNAMIC|STREAM|PIPE|TASK"
+"""Kinds of statements whose making of one table from others goes on by itself."""
+MONTH: Final = 30
+WINDOW: Final = 90
+_DATASET: Final = ("namespace", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """`window`: days in which a read or a write counts; a log of as many days is full evidence. `young`: days after which a dataset has been seen
+    long enough. The factors by which each doubt lowers confidence."""
+
+    window: int = WINDOW
+    young: int = 30
+    read_by_pipeline: float = 0.5
+    made_by_hand: float = 0.8
+    never_written: float = 0.7
+
+
+def pruning(
+    daily: DataFrame,
+    statements: DataFrame,
+    as_of: datetime | None = None,
+    doubts: Doubts | None = None,
+    storage: DataFrame | None = None,
+    price_list: Prices | None = None,
+    kept: DataFrame | None = None,
+) -> DataFrame:
+    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed, whatever the
+    log says. `storage` (namespace, name, bytes), priced by `price_list`: what keeping costs. Temporary tables are no advice.
+
+    reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost
+    that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known.
+
+    confidence, the product: days of log / window · days since first seen / young · share of the namespace's executions that cannot hide a read (their
+    text is known, and they were understood with every name placed), each at most 1 · `read_by_pipeline` if a pipeline read it and wrote nothing ·
+    `made_by_hand` if a person wrote it · `never_written` if the log shows no write; and no surer than what it feeds.
+
+    evidence: JSON of first_seen_at, last_read_at and last_read_by (not counting what read it to write), last_written_at, writes, pipeline_reads,
+    feeds, feeds_first, money_writes, money_storage, log_days, hidden.
+
+    What was dropped (or renamed) and not touched since is gone: no advice, and no need of what it fed on.
+    """
+    knobs = doubts or Doubts()
+    at = as_of or newest(daily)
+    if at is None:
+        return daily.sparkSession.createDataFrame([], PRUNING.schema)
+    rows = until(daily, at)
+    since = F.lit(first_day(at, knobs.window))
+    links = _links(rows, statements, since).localCheckpoint()
+    seen = _seen(rows, statements, since, links)
+    log = rows.agg(
+        F.least(F.lit(knobs.window), F.datediff(F.lit(first_day(at, 1)), F.min("day")) + 1).alias("log_days")
+    )
+    doubted = _doubted(seen, rows, statements, since, log, at, knobs)
+    nodes = _used(doubted, rows, kept, since).withColumn("id", _id(*_DATASET)).localCheckpoint()
+    edges = links.select(
+        *(
+            _id(*(f"{end}.{name}" for name in _DATASET)).alias(told)
+            for end, told in (("from", "source"), ("to", "target"))
+        )
+    )
+    found = peel(nodes, edges)
+    gone = found.withColumnRenamed("confidence", "sure").join(nodes.where(~F.col("passing")), "id")
+    priced = _priced(gone, in_window(rows, at, knobs.window), statements, storage, price_list)
+    reason = F.when(F.col("looped"), "loop").when(F.col("feeds") > 0, "feeds_unread").otherwise("unread")
+    evidence = F.to_json(F.struct(*_EVIDENCE))
+    told = priced.withColumns({"reason": reason, "evidence": evidence, "confidence": F.round("sure", 3)})
+    return told.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in PRUNING.schema))
+
+
+def _id(*parts: str) -> Column:
+    # Two of a million names share one with a chance of one to forty million.
+    return F.xxhash64(*parts)
+
+
+_EVIDENCE: Final = (
+    *(
+        "first_seen_at",
+        "last_read_at",
+        "last_read_by",
+        "last_written_at",
+        "writes",
+        "pipeline_reads",
+        "feeds",
+        "feeds_first",
+    ),
+    *("money_writes", "money_storage", "log_days", "hidden"),
+)
+
+
+def _links(rows: DataFrame, statements: DataFrame, since: Column) -> DataFrame:
+    """What feeds what: from, to, each a struct of namespace and name; temporary tables too, for what goes through them."""
+    ran = rows.where(F.col("executions") > F.col("failures")).groupBy(*KEY).agg(F.max("day").alias("day"))
+    feeding = ran.join(acts(statements), list(KEY)).where((F.col("day") >= since) | F.upper("kind").rlike(STANDING))
+    return (
+        feeding.select(F.explode("asked").alias("from"), "made")
+        .select("from", F.explode("made").alias("to"))
+        .distinct()
+    )
+
+
+def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFrame) -> DataFrame:
+    """Every dataset, and what is known of its reads and writes. `passing`: only ever a temporary table, or gone."""
+    looked = (F.col("act") == READ) & ~F.col("lasts")
+    recent = F.col("day") >= since
+    written = F.col("act") == WRITE
+    touched = (
+        touches(rows, statements)
+        .groupBy(*_DATASET)
+        .agg(
+            F.min("first_at").alias("first_seen_at"),
+            F.max(F.when(looked, F.struct("last_at", "asker"))).alias("looked"),
+            F.max(F.when(written, F.col("last_at"))).alias("last_written_at"),
+            F.max("last_at").alias("last_touched_at"),
+            F.max(F.when(looked & recent & (F.col("asker") != "pipeline"), True).otherwise(False)).alias("read"),
+            F.coalesce(F.sum(F.when(written & recent, F.col("runs"))), F.lit(0)).alias("writes"),
+            F.coalesce(F.sum(F.when(looked & recent & (F.col("asker") == "pipeline"), F.col("runs"))), F.lit(0)).alias(
+                "pipeline_reads"
+            ),
+            F.max(F.when(written & recent & (F.col("asker") == "person"), True).otherwise(False)).alias("by_hand"),
+        )
+    )
+    made = passing(statements).withColumn("passing", F.lit(True))
+    fed = links.groupBy("from").agg(F.count(F.lit(1)).alias("feeds"), F.min("to.name").alias("feeds_first"))
+    feeding = fed.select("from.namespace", "from.name", "feeds", "feeds_first")
+    return (
+        touched.join(made, list(_DATASET), "full")
+        .join(feeding, list(_DATASET), "left")
+        .join(dropped(rows, statements), list(_DATASET), "left")
+        .withColumn("gone", F.coalesce(F.col("dropped_at") >= F.col("last_touched_at"), F.lit(False)))
+        .withColumns(
+            {
+                "passing": F.coalesce("passing", F.lit(False)) | F.col("gone"),
+                "feeds": F.coalesce("feeds", F.lit(0)),
+                "read": F.coalesce("read", F.lit(False)) & ~F.col("gone"),
+            }
+        )
+        .withColumns({"last_read_at": F.col("looked.last_at"), "last_read_by": F.col("looked.asker")})
+        .drop("looked", "gone", "dropped_at", "last_touched_at")
+    )
+
+
+def _used(seen: DataFrame, rows: DataFrame, kept: DataFrame | None, since: Column) -> DataFrame:
+    """With `used`: read by somebody, or kept, or out of the log's sight."""
+    inside = F.broadcast(rows.select("namespace").distinct().withColumn("inside", F.lit(True)))
+    found = seen.join(inside, "namespace", "left").withColumn("used", F.col("read") | F.col("inside").isNull())
+    if kept is not None:
+        wanted = kept.select(*_DATASET).distinct().withColumn("wanted", F.lit(True))
+        found = (
+            found.join(wanted, list(_DATASET), "left")
+            .withColumn("used", F.col("used") | F.col("wanted").isNotNull())
+            .drop("wanted")
+        )
+    return found.drop("inside", "read")
+
+
+def _doubted(
+    seen: DataFrame, rows: DataFrame, statements: DataFrame, since: Column, log: DataFrame, at: datetime, knobs: Doubts
+) -> DataFrame:
+    """With `confidence`, `hidden` (share of the namespace's executions that might hide a read) and `log_days`."""
+    worked = F.col("executions") - F.col("failures")
+    understood = statements.select(
+        *KEY,
+        ((F.col("level") != "nothing") & (F.coalesce("unresolved", F.lit(0).cast("long")) == 0)).alias("understood"),
+    )
+    by_statement = rows.where((F.col("day") >= since) & (worked > 0)).groupBy(*KEY).agg(F.sum(worked).alias("runs"))
+    open_runs = F.sum(F.when(F.coalesce("understood", F.lit(False)), 0).otherwise(F.col("runs")))
+    hiding = (
+        by_statement.join(understood, list(KEY), "left")
+        .groupBy("namespace")
+        .agg(F.round(open_runs / F.sum("runs"), 6).alias("hidden"))
+    )
+    known = seen.join(F.broadcast(hiding), "namespace", "left").join(F.broadcast(log), how="cross")
+    age = F.datediff(F.lit(first_day(at, 1)), F.to_date("first_seen_at")) + 1
+    factors = (
+        F.col("log_days") / knobs.window,
+        F.least(F.lit(1.0), F.coalesce(age, F.lit(1)) / knobs.young),
+        1 - F.coalesce("hidden", F.lit(0.0)),
+        F.when(F.col("pipeline_reads") > 0, knobs.read_by_pipeline).otherwise(1.0),
+        F.when(F.col("by_hand"), knobs.made_by_hand).otherwise(1.0),
+        F.when(F.col("last_written_at").isNull(), knobs.never_written).otherwise(1.0),
+    )
+    confidence = F.lit(1.0)
+    for factor in factors:
+        confidence = confidence * factor
+    return known.withColumn("confidence", confidence)
+
+
+def _priced(
+    gone: DataFrame, rows: DataFrame, statements: DataFrame, storage: DataFrame | None, price_list: Prices | None
+) -> DataFrame:
+    charged = charges(rows, statements).groupBy(*_DATASET).agg(F.try_sum("money").alias("charged"))
+    writes = (F.col("charged").try_cast(MONEY) * F.lit(MONTH) / F.col("log_days").cast("decimal(5,0)")).try_cast(MONEY)
+    priced = gone.join(charged, list(_DATASET), "left").withColumn("money_writes", writes)
+    if storage is not None and price_list is not None:
+        keeping = monthly(storage, price_list).withColumnRenamed("money", "money_storage")
+        priced = priced.join(keeping, list(_DATASET), "left")
+    else:
+        priced = priced.withColumn("money_storage", F.lit(None).cast(MONEY))
+    none = F.lit(0).cast(MONEY)
+    both = (F.coalesce("money_writes", none) + F.coalesce("money_storage", none)).try_cast(MONEY)
+    known = F.col("money_writes").isNotNull() | F.col("money_storage").isNotNull()
+    return priced.withColumn("money_month", F.when(known, both))

@@ -1,0 +1,153 @@
+"""Redshift: SYS_QUERY_HISTORY, and SYS_QUERY_TEXT for statements longer than the 4,000 characters the history holds.
+
+SYS_QUERY_TEXT has a statement over several rows by `sequence`; line ends in it are written `\\n`. The pieces are put together here. Both views of
+the same time have to be in one input: pieces without their history are quarantined, and without pieces a long statement is cut at 4,000 characters.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log.sources import files
+from headwater.pipeline.query_log.sources.fields import (
+    TEXT,
+    TIME,
+    TRUTH,
+    WHOLE,
+    Export,
+    Field,
+    labelled,
+    milliseconds,
+    text,
+)
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed, named
+
+NAME: Final = "redshift"
+
+FIELDS: Final = (
+    Field("query_id", TEXT),
+    Field("user_id", TEXT),
+    Field("query_label", TEXT),
+    Field("transaction_id", TEXT),
+    Field("session_id", TEXT),
+    Field("database_name", TEXT),
+    Field("query_type", TEXT),
+    Field("status", TEXT),
+    Field("result_cache_hit", TRUTH),
+    Field("start_time", TIME),
+    Field("end_time", TIME),
+    Field("elapsed_time", WHOLE),
+    Field("queue_time", WHOLE),
+    Field("error_message", TEXT),
+    Field("query_text", TEXT),
+    Field("compute_type", TEXT),
+    Field("service_class_name", TEXT),
+    # Of PG_USER, SYS_CONNECTION_LOG and SYS_QUERY_DETAIL, where the export joins them.
+    Field("user_name", TEXT, ("usename",)),
+    Field("application_name", TEXT),
+    Field("input_bytes", WHOLE),
+    Field("input_rows", WHOLE),
+    # Of SYS_QUERY_TEXT.
+    Field("sequence", WHOLE),
+    Field("text", TEXT),
+)
+EXPORTS: Final = (
+    Export("SYS_QUERY_HISTORY", ("query_id", "status", "start_time")),
+    Export("SYS_QUERY_TEXT", ("query_id", "sequence", "text")),
+)
+
+_UNDER_WAY: Final = ("planning", "queued", "running", "returning", "queueing")
+
+
+def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
+    """See `sources.Source`. The namespace, `redshift://host:5439`, must be given. Without `user_name` the user is the number in `user_id`."""
+    space = named(namespace, "Redshift", "redshift://cluster.abc123.eu-west-1.redshift.amazonaws.com:5439")
+    raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS)).rows
+    of_text = F.col("sequence").isNotNull() & F.col("status").isNull()
+    readable = F.col("query_id").isNotNull()
+    whole = _statements(raw.where(of_text & readable))
+    history = raw.where(~of_text | ~readable).withColumn("seen", F.lit(True))
+    return _rows(history.join(whole, "query_id", "full"), space)
+
+
+def _statements(pieces: DataFrame) -> DataFrame:
+    """One row a statement: `pieced`, its text, and of one of its pieces where it came from."""
+    piece = F.struct(F.col("sequence").alias("at"), F.coalesce(F.col("text"), F.lit("")).alias("piece"))
+    grouped = pieces.groupBy("query_id").agg(
+        F.sort_array(F.collect_set(piece)).alias("parts"), F.min("file").alias("text_file")
+    )
+    widths = F.transform(F.col("parts"), lambda part: F.octet_length(part["piece"]))
+    width = F.array_max(widths)
+    # Blanks at the end of a piece are lost in many an export, and two words would become one. A piece cut before a character of several bytes
+    # is shorter by one to three bytes without having lost a blank.
+    count = F.size("parts")
+
+    def restored(part: Column, at: Column) -> Column:
+        short = width - F.octet_length(part["piece"])
+        cut = (short <= 3) & (F.octet_length(part["piece"]) != F.length(part["piece"]))
+        return F.when((at + 1 == count) | cut, part["piece"]).otherwise(
+            F.concat(part["piece"], F.repeat(F.lit(" "), short.cast("int")))
+        )
+
+    joined = F.array_join(F.transform(F.col("parts"), restored), "")
+    return grouped.select("query_id", _unescaped(F.rtrim(joined)).alias("pieced"), "text_file")
+
+
+def _unescaped(statement: Column) -> Column:
+    r"""`\n`, `\r` and `\t` written as two characters; a doubled backslash is one and escapes nothing."""
+    kept = F.replace(statement, F.lit("\\\\"), F.lit("\x00"))
+    for written, meant in (("\\r\\n", "\n"), ("\\n", "\n"), ("\\r", "\n"), ("\\t", "\t")):
+        kept = F.replace(kept, F.lit(written), F.lit(meant))
+    return F.when(statement.contains("\\"), F.replace(kept, F.lit("\x00"), F.lit("\\"))).otherwise(statement)
+
+
+def _rows(frame: DataFrame, namespace: str) -> Rows:
+    status = F.lower(text(F.col("status")))
+    orphan = F.col("seen").isNull()
+    label = text(F.col("query_label"))
+    columns = {
+        "query_id": F.col("query_id"),
+        "started_at": F.col("start_time"),
+        "ended_at": F.col("end_time"),
+        "statement": F.coalesce(F.nullif(F.col("pieced"), F.lit("")), _unescaped(F.rtrim("query_text"))),
+        "database": text(F.col("database_name")),
+        "session_id": F.col("session_id"),
+        "user": F.coalesce(text(F.col("user_name")), F.col("user_id")),
+        "application": text(F.col("application_name")),
+        "warehouse": F.coalesce(text(F.col("service_class_name")), text(F.col("compute_type"))),
+        "tags": labelled(
+            query_label=F.when(label != "default", label), transaction_id=F.nullif(F.col("transaction_id"), F.lit("0"))
+        ),
+        "state": F.when(status.startswith("cancel"), "cancelled")
+        .when(status.isin("failed", "aborted"), "failed")
+        .otherwise("succeeded"),
+        "error": text(F.col("error_message")),
+        "statement_kind": text(F.col("query_type")),
+        "duration_ms": F.coalesce(
+            F.floor(F.col("elapsed_time") / 1_000), milliseconds(F.col("start_time"), F.col("end_time"))
+        ),
+        "queued_ms": F.floor(F.col("queue_time") / 1_000),
+        "rows_read": F.col("input_rows"),
+        "bytes_read": F.col("input_bytes"),
+        "cache_hit": F.col("result_cache_hit"),
+    }
+    cases = (
+        Case(
+            orphan,
+            "no_history",
+            "pieces of a statement of which SYS_QUERY_HISTORY has nothing: export both of the same time",
+        ),
+        Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),
+        Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
+    )
+    known = frame.withColumns(
+        {
+            "file": F.coalesce(F.col("file"), F.col("text_file")),
+            "record": F.coalesce(
+                F.col("record"), F.concat_ws(" ", F.lit("query_id"), F.col("query_id"), F.col("pieced"))
+            ),
+        }
+    )
+    return landed(known, NAME, NAME, namespace, columns, cases)

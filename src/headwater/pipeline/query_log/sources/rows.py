@@ -1,0 +1,125 @@
+"""What a reader gives: executions in the common schema, and what could not be used, with the reason.
+
+Both come from one DataFrame, `together`, so that whoever keeps both can read the input once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql.types import ArrayType, StructField
+
+from headwater.errors import InvalidQuestion
+from headwater.pipeline.query_log.schema import LANDED_ROWS, QUARANTINE
+from headwater.pipeline.query_log.sources.fields import settled
+
+SAMPLE: Final = 2_000
+PROBLEM: Final = "problem"
+_PROBLEM_TYPE: Final = "struct<code:string,reason:string,sample:string,digest:string>"
+
+BAD_ROW: Final = "bad_row"
+NO_TIME: Final = "no_time"
+NO_IDENTITY: Final = "no_identity"
+UNFINISHED: Final = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row of which `when` holds cannot be used. `reason` is text or an expression."""
+
+    when: Column
+    code: str
+    reason: str | Column
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`together`: the columns of LANDED_ROWS and `problem` (code, reason, sample, digest), which is null for a row that can be used."""
+
+    together: DataFrame
+
+    @property
+    def rows(self) -> DataFrame:
+        """One row an execution, with exactly the columns of LANDED_ROWS."""
+        return self.together.where(F.col(PROBLEM).isNull()).drop(PROBLEM)
+
+    @property
+    def bad(self) -> DataFrame:
+        """What could not be used, with the columns of QUARANTINE; `at` is the time of the run."""
+        found = self.together.where(F.col(PROBLEM).isNotNull())
+        told = {
+            "source": F.col("source"),
+            "file": F.col("file"),
+            **{name: F.col(f"{PROBLEM}.{name}") for name in ("code", "reason", "sample", "digest")},
+            "at": F.current_timestamp(),
+        }
+        return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
+
+    def and_(self, other: "Rows") -> "Rows":
+        return Rows(self.together.unionByName(other.together))
+
+
+def named(namespace: str | None, source: str, example: str) -> str:
+    """The namespace, where the log cannot say it. InvalidQuestion when it was not given."""
+    if not namespace:
+        raise InvalidQuestion(
+            f"a query log of {source} does not say which server it is of: give the namespace, such as {example}",
+            parameter="namespace",
+        )
+    return namespace
+
+
+def landed(
+    frame: DataFrame,
+    source: str,
+    dialect: str,
+    namespace: Column | str,
+    columns: Mapping[str, Column],
+    cases: Sequence[Case] = (),
+    *,
+    plain: bool = False,
+) -> Rows:
+    """`frame` (which has `file` and `record`) in the common schema; a column that is not given is null.
+
+    The first of `cases` that holds decides, after them an absent identity and an absent time. `source`, `dialect` and `namespace` are the same for
+    all rows. `plain`: the frame's columns are cheap, and may be worked out wherever they are looked at.
+    """
+    every = [
+        *cases,
+        Case(columns["query_id"].isNull() | (columns["query_id"] == ""), NO_IDENTITY, "it has no query id"),
+        Case(columns["started_at"].isNull(), NO_TIME, "it has no time of start, or one that cannot be read"),
+    ]
+    space = F.lit(namespace) if isinstance(namespace, str) else namespace
+    given = {**columns, "source": F.lit(source), "dialect": F.lit(dialect), "namespace": space, "file": F.col("file")}
+    unknown = set(given) - set(LANDED_ROWS.fieldNames())
+    if unknown:
+        raise TypeError(f"no columns of the common schema: {sorted(unknown)}")
+    told = [_typed(given.get(field.name), field).alias(field.name) for field in LANDED_ROWS.fields]
+    made = frame.select(*told, problem(every).alias(PROBLEM))
+    return Rows(made if plain else settled(made))
+
+
+def _typed(column: Column | None, field: StructField) -> Column:
+    if column is None:
+        return F.lit(None).cast(field.dataType)
+    if isinstance(field.dataType, ArrayType):
+        return F.array_compact(column)
+    return column.cast(field.dataType)
+
+
+def problem(cases: Sequence[Case]) -> Column:
+    """The struct that says what is wrong with a row of `record`; null when nothing is. Costs nothing for a row that is right."""
+    record = F.coalesce(F.col("record"), F.lit(""))
+    found: Column | None = None
+    for case in cases:
+        reason = F.lit(case.reason) if isinstance(case.reason, str) else case.reason
+        what = F.struct(
+            F.lit(case.code).alias("code"),
+            reason.alias("reason"),
+            F.substring(record, 1, SAMPLE).alias("sample"),
+            F.sha2(F.concat_ws("\n", F.col("file"), record), 256).alias("digest"),
+        )
+        found = F.when(case.when, what) if found is None else found.when(case.when, what)
+    return (F.lit(None) if found is None else found).cast(_PROBLEM_TYPE)

@@ -1,0 +1,150 @@
+"""Snowflake: ACCOUNT_USAGE.QUERY_HISTORY (or the table function of that name), and ACCESS_HISTORY beside it.
+
+ACCESS_HISTORY names the tables Snowflake itself saw read and written, and the parent of a statement inside a procedure. Its rows may be in files of
+their own among the same paths, or be joined to QUERY_HISTORY by the export already. Without it those three are null.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.query_log.sources import files
+from headwater.pipeline.query_log.sources.fields import (
+    REAL,
+    TEXT,
+    TIME,
+    WHOLE,
+    Export,
+    Field,
+    labelled,
+    milliseconds,
+    names,
+    nested,
+    text,
+    total,
+)
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed, named
+
+NAME: Final = "snowflake"
+_OBJECTS: Final = nested("array<struct<objectName:string,objectDomain:string>>")
+
+FIELDS: Final = (
+    Field("QUERY_ID", TEXT),
+    Field("QUERY_TEXT", TEXT),
+    Field("START_TIME", TIME),
+    Field("END_TIME", TIME),
+    Field("DATABASE_NAME", TEXT),
+    Field("SCHEMA_NAME", TEXT),
+    Field("QUERY_TYPE", TEXT),
+    Field("SESSION_ID", TEXT),
+    Field("USER_NAME", TEXT),
+    Field("ROLE_NAME", TEXT),
+    Field("WAREHOUSE_NAME", TEXT),
+    Field("QUERY_TAG", TEXT),
+    Field("EXECUTION_STATUS", TEXT),
+    Field("ERROR_CODE", TEXT),
+    Field("ERROR_MESSAGE", TEXT),
+    Field("TOTAL_ELAPSED_TIME", WHOLE),
+    Field("QUEUED_PROVISIONING_TIME", WHOLE),
+    Field("QUEUED_REPAIR_TIME", WHOLE),
+    Field("QUEUED_OVERLOAD_TIME", WHOLE),
+    Field("BYTES_SCANNED", WHOLE),
+    Field("BYTES_WRITTEN", WHOLE),
+    Field("ROWS_INSERTED", WHOLE),
+    Field("ROWS_UPDATED", WHOLE),
+    # Of SESSIONS and QUERY_ATTRIBUTION_HISTORY, where the export joins them.
+    Field("CLIENT_APPLICATION_ID", TEXT, ("CLIENT_APPLICATION", "APPLICATION")),
+    Field("CREDITS_ATTRIBUTED_COMPUTE", REAL),
+    Field("CREDITS_USED_QUERY_ACCELERATION", REAL),
+    # Of ACCESS_HISTORY.
+    Field("DIRECT_OBJECTS_ACCESSED", _OBJECTS),
+    Field("OBJECTS_MODIFIED", _OBJECTS),
+    Field("PARENT_QUERY_ID", TEXT),
+)
+EXPORTS: Final = (
+    Export("QUERY_HISTORY", ("QUERY_ID", "QUERY_TEXT", "START_TIME")),
+    Export("ACCESS_HISTORY", ("QUERY_ID", "DIRECT_OBJECTS_ACCESSED", "OBJECTS_MODIFIED")),
+)
+
+_UNDER_WAY: Final = ("RUNNING", "QUEUED", "BLOCKED", "RESUMING_WAREHOUSE", "QUEUED_REPARING_WAREHOUSE")
+_CANCELLED: Final = 604
+_REDACTED: Final = "<redacted>"
+
+
+def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
+    """See `sources.Source`. The namespace, `snowflake://organisation-account`, must be given. Credits are null unless the export joins
+    QUERY_ATTRIBUTION_HISTORY."""
+    space = named(namespace, "Snowflake", "snowflake://myorg-myaccount")
+    raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS)).rows
+    of_access = (F.col("DIRECT_OBJECTS_ACCESSED").isNotNull() | F.col("OBJECTS_MODIFIED").isNotNull()) & (
+        F.col("QUERY_TEXT").isNull() & F.col("EXECUTION_STATUS").isNull() & F.col("START_TIME").isNull()
+    )
+    alone = _access(raw.where(of_access))
+    history = raw.where(~of_access)
+    told = _access_columns()
+    joined = history.withColumns({"reads": told["reads"], "writes": told["writes"]}).join(alone, "QUERY_ID", "left")
+    return _rows(joined, space)
+
+
+def _access_columns() -> dict[str, Column]:
+    return {"reads": _tables("DIRECT_OBJECTS_ACCESSED"), "writes": _tables("OBJECTS_MODIFIED")}
+
+
+def _tables(column: str) -> Column:
+    """The names of tables, views and streams; stages, functions and the like are no datasets. An object of no known kind counts."""
+    kept = F.filter(
+        F.col(column),
+        lambda item: F.coalesce(F.lower(item["objectDomain"]), F.lit("table")).rlike("table|view|stream"),
+    )
+    return names(F.transform(kept, lambda item: F.replace(item["objectName"], F.lit('"'), F.lit(""))))
+
+
+def _access(rows: DataFrame) -> DataFrame:
+    """One row a query, though a later export repeats it: the greatest, so that the order of files does not matter."""
+    told = _access_columns()
+    whole = F.struct(
+        told["reads"].alias("reads"), told["writes"].alias("writes"), F.col("PARENT_QUERY_ID").alias("parent")
+    )
+    return rows.where(F.col("QUERY_ID").isNotNull()).groupBy("QUERY_ID").agg(F.max(whole).alias("access"))
+
+
+def _rows(frame: DataFrame, namespace: str) -> Rows:
+    status = F.upper(text(F.col("EXECUTION_STATUS")))
+    code = F.col("ERROR_CODE").try_cast("bigint")
+    failed = F.when(code == _CANCELLED, "cancelled").otherwise("failed")
+    statement = F.when(F.lower(F.trim("QUERY_TEXT")) != _REDACTED, F.col("QUERY_TEXT"))
+    columns = {
+        "query_id": F.col("QUERY_ID"),
+        "started_at": F.col("START_TIME"),
+        "ended_at": F.col("END_TIME"),
+        "statement": statement,
+        "database": F.col("DATABASE_NAME"),
+        "schema": F.col("SCHEMA_NAME"),
+        "session_id": F.col("SESSION_ID"),
+        "parent_query_id": F.coalesce(F.col("PARENT_QUERY_ID"), F.col("access.parent")),
+        "user": F.col("USER_NAME"),
+        "role": F.col("ROLE_NAME"),
+        "application": F.col("CLIENT_APPLICATION_ID"),
+        "warehouse": F.col("WAREHOUSE_NAME"),
+        "tags": labelled(query_tag=text(F.col("QUERY_TAG"))),
+        "state": F.when(status.startswith("FAIL") | (status == "INCIDENT") | (code > 0), failed).otherwise("succeeded"),
+        "error": text(F.col("ERROR_MESSAGE")),
+        "statement_kind": F.col("QUERY_TYPE"),
+        "duration_ms": F.coalesce(F.col("TOTAL_ELAPSED_TIME"), milliseconds(F.col("START_TIME"), F.col("END_TIME"))),
+        "queued_ms": total(
+            F.col("QUEUED_PROVISIONING_TIME"), F.col("QUEUED_REPAIR_TIME"), F.col("QUEUED_OVERLOAD_TIME")
+        ),
+        "rows_written": total(F.col("ROWS_INSERTED"), F.col("ROWS_UPDATED")),
+        "bytes_read": F.col("BYTES_SCANNED"),
+        "bytes_written": F.col("BYTES_WRITTEN"),
+        "credits": total(F.col("CREDITS_ATTRIBUTED_COMPUTE"), F.col("CREDITS_USED_QUERY_ACCELERATION")),
+        "told_reads": F.coalesce(F.col("reads"), F.col("access.reads")),
+        "told_writes": F.coalesce(F.col("writes"), F.col("access.writes")),
+    }
+    cases = (
+        Case(F.col("unread") & F.col("QUERY_ID").isNull(), BAD_ROW, "the record is not of its file's format"),
+        Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
+    )
+    return landed(frame, NAME, NAME, namespace, columns, cases)

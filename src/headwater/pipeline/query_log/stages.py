@@ -1,0 +1,378 @@
+"""The stages of a query log's way, each with the tables it reads and writes. What they do is in the module of the table; here it is put together.
+
+Of a batch: land, shapes, statements, executions, daily. Over all days, once after the batches: understood, edges, usage, cost, recurrence, quality,
+pruning.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+
+from headwater.pipeline.folder import InputFile
+from headwater.pipeline.query_log import declared
+from headwater.pipeline.query_log import prices as price_list
+from headwater.pipeline.query_log import shapes as shape
+from headwater.pipeline.query_log import statements as statement
+from headwater.pipeline.query_log import texts as text
+from headwater.pipeline.query_log.batch import STATE, Batch
+from headwater.pipeline.query_log.cost import cost
+from headwater.pipeline.query_log.daily import daily, told
+from headwater.pipeline.query_log.declared import EXPORTED, Exports, Kept, Stored, digest
+from headwater.pipeline.query_log.edges import column_edges, edges
+from headwater.pipeline.query_log.executions import incoming, merged
+from headwater.pipeline.query_log.land import Landed, land
+from headwater.pipeline.query_log.pruning import pruning
+from headwater.pipeline.query_log.quality import quality
+from headwater.pipeline.query_log.reading import slices
+from headwater.pipeline.query_log.recurrence import recurrence
+from headwater.pipeline.query_log.schema import (
+    COLUMN_EDGES,
+    COST,
+    DAILY,
+    EDGES,
+    EXECUTIONS,
+    LANDED,
+    PRUNING,
+    QUALITY,
+    QUARANTINE,
+    RECURRENCE,
+    REREAD,
+    SHAPES,
+    STATEMENTS,
+    TEXTS,
+    TOLD,
+    UNDERSTOOD,
+    USAGE,
+)
+from headwater.pipeline.query_log.sources import source
+from headwater.pipeline.query_log.usage import usage
+from headwater.pipeline.query_log.who import Config, who
+from headwater.pipeline.stages import Desk, Stage
+from headwater.pipeline.tables import Consumed, Table
+
+# In the state: the last stages that have not been done since a table below them changed; days whose runs were not published.
+BEHIND: Final = "behind"
+UNPUBLISHED: Final = "unpublished"
+WATERMARKS: Final = "watermarks"
+PRICED: Final = "priced"
+# The versions of what was told besides the log; how often what says who asked was another; the exports' tables that have rows.
+DECLARED: Final = "declared"
+WHO_VERSION: Final = "who_version"
+_EXPORTED: Final = "exported"
+_PARSER: Final = "parser"
+LAND: Final = "land"
+RUNNABLE: Final = "understood"
+"""After this stage what runs tell can be published."""
+# Redshift's texts are in an export of their own, Snowflake's accesses may be, and PostgreSQL logs the end of a statement wherever it ends.
+SPREAD: Final = frozenset({"postgres", "redshift", "snowflake"})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a sync is told besides its input. `schemas`: of each namespace the columns of its tables, for what a text does not say itself.
+
+    `storage`: how large tables are. `kept`: which stay whatever the log says. `exports`: files in which tools say who asked.
+    """
+
+    prices: price_list.Prices | None = None
+    who: Config = field(default_factory=Config)
+    schemas: statement.Schemas | None = None
+    storage: tuple[Stored, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    exports: Exports = field(default_factory=Exports)
+
+    def declared(self, spark: SparkSession) -> dict[str, str]:
+        """The version of each part that is told, in the order in which they are to be taken up."""
+        files = self.exports.version(spark)
+        found = {
+            "who": "" if self.who == Config() else digest(self.who),
+            "exports": files and digest((files, self.who.dbt_namespace, self.who.dbt_names)),
+            "schemas": digest(sorted(statement.versions(self.schemas).items())),
+            "storage": digest(sorted((one.namespace, one.name, one.size) for one in self.storage)),
+            "kept": digest(sorted((one.namespace or "", one.name) for one in self.kept)),
+        }
+        return {part: version for part, version in found.items() if version}
+
+    def priced(self) -> str:
+        """What money depends on, to see that it changed."""
+        return "" if self.prices is None else repr(self.prices)
+
+
+def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
+    """Takes these files in: landed rows, the ledger's lines, what could not be used; and puts the batch with the rows of each day into the state.
+
+    The input is read once, and once more if something in it could not be used.
+    """
+
+    def work(desk: Desk) -> None:
+        read = source(batch.source).read(desk.spark, [file.path for file in files], batch.namespace)
+        found = land(read, within=_within(batch))
+        seen = Observation()
+        wrong = F.count(F.coalesce("problem", "flaw")).alias("wrong")
+        watched = Landed(found.together.observe(seen, wrong))
+        desk.replace(LANDED, watched.rows)
+        latest = F.date_format(F.max("started_at"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX").alias("latest")
+        days = desk.written(LANDED).groupBy("day").agg(F.count(F.lit(1)).alias("rows"), latest).collect()
+        batch.days = {str(row["day"]): row["rows"] for row in days}
+        batch.rows = sum(batch.days.values())
+        batch.quarantined = quarantine(desk, found.bad) if seen.get["wrong"] else 0
+        marks = desk.state.setdefault(WATERMARKS, {})
+        if times := [*(row["latest"] for row in days), *filter(None, [marks.get(batch.source)])]:
+            marks[batch.source] = max(times)
+        reading = desk.state.get(WHO_VERSION, 0)
+        desk.consume(
+            Consumed(file.path, file.size, file.modified, batch.source, batch.since, batch.until, reading)
+            for file in files
+        )
+        batch.put(desk.state)
+
+    return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), work)
+
+
+def quarantine(desk: Desk, found: DataFrame) -> int:
+    """Put rows into quarantine, each reason of each thing once, by its first time and its least file; how many are new."""
+    known = desk.read(QUARANTINE)
+    told = [name for name in QUARANTINE.columns() if name not in {*QUARANTINE.key, "at"}]
+    folded = (
+        known.unionByName(found.select(*QUARANTINE.columns()))
+        .groupBy(*QUARANTINE.key)
+        .agg(F.min(F.struct(*told)).alias("told"), F.min("at").alias("at"))
+    )
+    desk.replace(QUARANTINE, folded.select(*QUARANTINE.key, "told.*", "at"))
+    return int(desk.written(QUARANTINE).count() - known.count())
+
+
+def _within(batch: Batch) -> Column:
+    since = F.lit(True) if batch.since is None else F.col("started_at") >= F.lit(datetime.fromisoformat(batch.since))
+    until = F.lit(True) if batch.until is None else F.col("started_at") < F.lit(datetime.fromisoformat(batch.until))
+    return since & until
+
+
+def _shapes(desk: Desk) -> None:
+    """Texts that were not met before get their shape. A shape whose text is another now is read again."""
+    known = desk.read(SHAPES)
+    unmet = text.unmet(desk.read(LANDED), desk.read(TEXTS)).persist()
+    found = text.identified(unmet, slices=slices(unmet.count())).persist()
+    try:
+        desk.append(TEXTS, found.select(*TEXTS.columns()))
+        desk.replace(SHAPES, shape.shapes(known, found))
+    finally:
+        found.unpersist()
+        unmet.unpersist()
+    desk.replace(REREAD, shape.changed(known, desk.written(SHAPES)))
+
+
+def _statements(settings: Settings) -> Callable[[Desk], None]:
+    def work(desk: Desk) -> None:
+        from headwater import __version__
+
+        known, shapes = desk.read(STATEMENTS), desk.read(SHAPES)
+        # Another version of the parser may read more: then every shape is read again.
+        newer = desk.state.get(_PARSER) not in {None, __version__}
+        changed = shapes.select("shape_id") if newer else desk.read(REREAD)
+        seen = statement.seen(desk.read(LANDED), desk.read(TEXTS))
+        wanted = statement.wanted(seen, known, changed, settings.schemas).persist()
+        parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
+        try:
+            desk.replace(STATEMENTS, statement.statements(known, parsed))
+            bad = statement.bad(parsed)
+            if not bad.isEmpty():
+                batch = Batch.of(desk.state)
+                assert batch is not None  # a stage of a batch
+                batch.quarantined += quarantine(desk, bad)
+                batch.put(desk.state)
+        finally:
+            parsed.unpersist()
+            wanted.unpersist()
+        desk.state[_PARSER] = __version__
+
+    return work
+
+
+def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
+    def work(desk: Desk) -> None:
+        days = batch.touched()
+        landed, before = desk.read(LANDED), desk.read(EXECUTIONS, days)
+        rows_of_day = {date.fromisoformat(day): rows for day, rows in batch.days.items()}
+        for row in before.groupBy("day").agg(F.count(F.lit(1)).alias("rows")).collect():
+            rows_of_day[row["day"]] += row["rows"]
+        arrived = incoming(who(landed, settings.who), desk.read(TEXTS), desk.state.get(WHO_VERSION, 0))
+        known = _with_exports(desk, merged(before, arrived, landed, rows_of_day))
+        desk.replace(EXECUTIONS, _priced(known, settings), days)
+
+    return work
+
+
+def _with_exports(desk: Desk, executions: DataFrame) -> DataFrame:
+    present = desk.state.get(_EXPORTED, [])
+    tables = {table.name: desk.read(table) for table in EXPORTED if table.name in present}
+    return declared.known_of(executions, tables, present)
+
+
+def _priced(executions: DataFrame, settings: Settings) -> DataFrame:
+    money = F.lit(None) if settings.prices is None else price_list.money(settings.prices)
+    return executions.withColumn("money", money.cast("double"))
+
+
+def _sums(days: Collection[date]) -> Callable[[Desk], None]:
+    def work(desk: Desk) -> None:
+        _summed(desk, desk.read(EXECUTIONS, days), days)
+
+    return work
+
+
+def _summed(desk: Desk, executions: DataFrame, days: Collection[date]) -> None:
+    desk.replace(DAILY, daily(executions), days)
+    desk.replace(TOLD, told(executions), days)
+    _all_behind(desk, days)
+
+
+def _all_behind(desk: Desk, days: Collection[date]) -> None:
+    """All that is rolled up is to be made anew, and runs of these days to be told again."""
+    desk.state[BEHIND] = [stage.name for stage in final_stages(Settings())]
+    desk.state[UNPUBLISHED] = sorted({*desk.state.get(UNPUBLISHED, []), *(str(day) for day in days)})
+
+
+def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
+    """The stages of a batch after it landed, in their order."""
+    return (
+        Stage("shapes", (LANDED, TEXTS, SHAPES), (TEXTS, SHAPES, REREAD), _shapes),
+        Stage(
+            "statements",
+            (LANDED, TEXTS, SHAPES, STATEMENTS, REREAD, QUARANTINE),
+            (STATEMENTS, QUARANTINE),
+            _statements(settings),
+        ),
+        Stage("executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings)),
+        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(batch.touched())),
+    )
+
+
+def repricing(days: Collection[date], settings: Settings) -> tuple[Stage, ...]:
+    """The stages after a change of prices: all days' money, and what is summed of it."""
+
+    def work(desk: Desk) -> None:
+        desk.replace(EXECUTIONS, _priced(desk.read(EXECUTIONS), settings))
+
+    return (
+        Stage("prices", (EXECUTIONS,), (EXECUTIONS,), work),
+        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days)),
+    )
+
+
+def redoing(part: str, settings: Settings) -> Stage:
+    """The stage after a change of a part of what is declared (`Settings.declared`): what depends on it, made again or marked as behind."""
+
+    def schemas(desk: Desk) -> None:
+        known, shapes = desk.read(STATEMENTS), desk.read(SHAPES)
+        if known.isEmpty():
+            return
+        nowhere = known.limit(0).withColumn("source", F.lit(None).cast("string"))
+        wanted = statement.wanted(nowhere, known, shapes.select("shape_id").limit(0), settings.schemas).persist()
+        parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
+        try:
+            desk.replace(STATEMENTS, statement.statements(known, parsed))
+            quarantine(desk, statement.bad(parsed))
+        finally:
+            parsed.unpersist()
+            wanted.unpersist()
+        _all_behind(desk, desk.days(EXECUTIONS))
+
+    def exports(desk: Desk) -> None:
+        executions = desk.read(EXECUTIONS)
+        days: set[date] = set()
+        for table, given in declared.exported(desk.spark, settings.exports, settings.who).items():
+            known = desk.read(table)
+            desk.replace(table, declared.together(known, given, table))
+            fresh = desk.written(table).subtract(known)
+            days.update(row["day"] for row in declared.touched(executions, table, fresh).collect())
+            desk.state[_EXPORTED] = sorted({*desk.state.get(_EXPORTED, []), table.name})
+        if not days:
+            return
+        present = desk.state[_EXPORTED]
+        tables = {table.name: desk.written(table) for table in EXPORTED}
+        desk.replace(EXECUTIONS, declared.known_of(desk.read(EXECUTIONS, days), tables, present), days)
+        _summed(desk, desk.written(EXECUTIONS, days), days)
+
+    def who(desk: Desk) -> None:
+        # Comments and tags are not kept: the files are read again, and what they say now stands.
+        desk.state[WHO_VERSION] = desk.state.get(WHO_VERSION, 0) + 1
+
+    def behind(*stages: str) -> Callable[[Desk], None]:
+        def work(desk: Desk) -> None:
+            every = [stage.name for stage in final_stages(Settings())]
+            desk.state[BEHIND] = [name for name in every if name in {*desk.state.get(BEHIND, []), *stages}]
+
+        return work
+
+    if part == "schemas":
+        return Stage(part, (STATEMENTS, SHAPES, QUARANTINE, EXECUTIONS), (STATEMENTS, QUARANTINE), schemas)
+    if part == "exports":
+        return Stage(part, (EXECUTIONS, *EXPORTED), (*EXPORTED, EXECUTIONS, DAILY, TOLD), exports)
+    known = {"who": who, "storage": behind("cost", "pruning"), "kept": behind("pruning")}
+    return Stage(part, (), (), known[part])
+
+
+def final_stages(settings: Settings) -> tuple[Stage, ...]:
+    """What is made anew over all days. After the first of them everything is there that is published of runs."""
+
+    def understood(desk: Desk) -> None:
+        desk.replace(UNDERSTOOD, statement.with_told(desk.read(STATEMENTS), desk.read(TOLD)))
+
+    def lineage(desk: Desk) -> None:
+        desk.replace(EDGES, edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
+        desk.replace(COLUMN_EDGES, column_edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
+
+    def made(table: Table, make: Callable[[DataFrame, DataFrame], DataFrame]) -> Stage:
+        def work(desk: Desk) -> None:
+            desk.replace(table, make(desk.read(DAILY), desk.read(UNDERSTOOD)))
+
+        return Stage(table.name, (DAILY, UNDERSTOOD), (table,), work)
+
+    def quality_of(desk: Desk) -> None:
+        desk.replace(QUALITY, quality(desk.read(DAILY), desk.read(STATEMENTS), desk.read(TOLD), desk.read(QUARANTINE)))
+
+    listed = settings.prices
+
+    def sizes(rows: DataFrame) -> DataFrame | None:
+        return declared.storage(rows.sparkSession, settings.storage)
+
+    def advice(rows: DataFrame, statements: DataFrame) -> DataFrame:
+        wanted = declared.kept(statements, settings.kept)
+        return pruning(rows, statements, storage=sizes(rows), price_list=listed, kept=wanted)
+
+    return (
+        Stage(RUNNABLE, (STATEMENTS, TOLD), (UNDERSTOOD,), understood),
+        Stage("edges", (DAILY, UNDERSTOOD), (EDGES, COLUMN_EDGES), lineage),
+        made(USAGE, usage),
+        made(COST, lambda rows, statements: cost(rows, statements, storage=sizes(rows), price_list=listed)),
+        Stage(
+            "recurrence", (DAILY,), (RECURRENCE,), lambda desk: desk.replace(RECURRENCE, recurrence(desk.read(DAILY)))
+        ),
+        Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of),
+        made(PRUNING, advice),
+    )
+
+
+def done(stage: str, batch: Batch | None, last: bool) -> Callable[[dict[str, Any]], None]:
+    """What the state says once the stage is committed: of a batch that it is done, and with its last stage that there is no batch any more."""
+
+    def note(state: dict[str, Any]) -> None:
+        if batch is None:
+            state[BEHIND] = [name for name in state.get(BEHIND, []) if name != stage]
+        elif last:
+            state.pop(STATE, None)
+        elif now := Batch.of(state):
+            now.done.append(stage)
+            now.put(state)
+
+    return note
+
+
+def wants_all_files(name: str) -> bool:
+    """Whether an execution of the source may be spread over files, so that all new ones must be read together."""
+    return name in SPREAD

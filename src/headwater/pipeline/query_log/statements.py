@@ -1,0 +1,237 @@
+"""A shape at a place, read: what it reads and writes, which column feeds which.
+
+A shape is read once for each place its names may mean something else in, and again when its text or the schemas known have changed. Reading is
+bounded in time, so that no text stalls a batch. What could not be read is a statement too, of level "nothing".
+
+Temporary tables that outlive a text are not followed through their session: a statement that writes nothing else is `temporary`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType, StructField, StructType
+
+from headwater.columns import Catalog, Level, Session
+from headwater.columns.cache import Cache
+from headwater.columns.dialect import rules
+from headwater.pipeline.query_log.reading import (
+    SECONDS,
+    SLICES,
+    WARNING_AT_MOST,
+    Late,
+    Understood,
+    deadline,
+    understood,
+)
+from headwater.pipeline.query_log.schema import QUARANTINE, STATEMENTS, place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARSE_TIMEOUT: Final = "parse_timeout"
+PARSE_FAILED: Final = "parse_failed"
+TOLD: Final = "what it reads and writes is as its source told"
+_SAMPLE: Final = 2_000
+# Where a name without a schema is looked up when the log does not say: both products' default.
+_USUAL: Final = {"postgres": "public", "redshift": "public"}
+_KEY: Final = ("namespace", "shape_id", "place")
+_PLACE: Final = ("database", "schema", "search_path")
+
+Schemas = Mapping[str, Mapping[str, Sequence[str]]]
+"""Of each namespace, tables (dotted names) and their columns in order."""
+
+PARSED: Final = StructType(
+    [*STATEMENTS.schema.fields, *(StructField(name, StringType()) for name in ("code", "reason", "source", "sample"))]
+)
+
+
+def versions(schemas: Schemas | None) -> dict[str, str]:
+    """The version of each namespace's schemas; of one that is not there it is the empty string."""
+    return {
+        namespace: Catalog(dict(sorted(known.items()))).version.hex() for namespace, known in (schemas or {}).items()
+    }
+
+
+def schemas_of(rows: DataFrame) -> dict[str, dict[str, list[str]]]:
+    """Schemas of a DataFrame with namespace, table (dotted) and columns (array of strings)."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows.select("namespace", "table", "columns").collect():
+        found.setdefault(row["namespace"], {})[row["table"]] = list(row["columns"])
+    return found
+
+
+def seen(landed: DataFrame, texts: DataFrame) -> DataFrame:
+    """Where shapes ran: the columns that say what names mean, with `place`, `dialect` and a `source`. `texts`: TEXTS, the new ones too."""
+    known = texts.select("text_key", "dialect", "shape_id")
+    grouped = ("source", "namespace", "text_key", "dialect", *_PLACE)
+    # Rows become few before anything is joined.
+    few = landed.where(F.col("text_key").isNotNull()).groupBy(*grouped).agg(F.count(F.lit(1)).alias("rows"))
+    placed = few.join(known, ["text_key", "dialect"]).withColumn("place", place())
+    return placed.groupBy(*_KEY, "dialect", *_PLACE).agg(F.min("source").alias("source"))
+
+
+def wanted(seen: DataFrame, known: DataFrame, changed: DataFrame, schemas: Schemas | None = None) -> DataFrame:
+    """What is to be read: places of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and other schemas."""
+    columns = [*_KEY, "dialect", *_PLACE, "source"]
+    dated = known.withColumn("source", F.lit(None).cast("string"))
+    stale = dated.where(~F.col("catalog_version").eqNullSafe(_version(schemas)))
+    moved = dated.join(changed.distinct(), "shape_id", "left_semi")
+    new = seen.join(known.select(*_KEY), list(_KEY), "left_anti")
+    again = stale.select(*columns).unionByName(moved.select(*columns)).dropDuplicates(list(_KEY))
+    return new.select(*columns).unionByName(again)
+
+
+def _version(schemas: Schemas | None) -> Column:
+    found: Column = F.lit("")
+    for namespace, version in versions(schemas).items():
+        found = F.when(F.col("namespace") == namespace, F.lit(version)).otherwise(found)
+    return found
+
+
+def parsed(
+    wanted: DataFrame, shapes: DataFrame, schemas: Schemas | None = None, seconds: float = SECONDS, slices: int = SLICES
+) -> DataFrame:
+    """STATEMENTS of what is wanted, and `code`, `reason`, `source`, `sample` of what could not be read. `shapes`: SHAPES, as they are now.
+
+    Whoever takes both `statements` and `bad` of it keeps it (`persist`): it is read anew each time.
+    """
+    given = wanted.join(shapes.select("shape_id", "text"), "shape_id")
+    plain = {
+        namespace: {table: list(columns) for table, columns in sorted(known.items())}
+        for namespace, known in (schemas or {}).items()
+    }
+    dated = versions(schemas)
+
+    def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        import pyarrow
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        made = to_arrow_schema(PARSED)
+        reader = _Reader(plain, dated, seconds)
+        for batch in batches:
+            yield pyarrow.RecordBatch.from_pylist([reader.row(row) for row in batch.to_pylist()], schema=made)
+
+    return given.repartition(slices, "shape_id").mapInArrow(work, PARSED)
+
+
+class _Reader:
+    """One task's: a cache of its own, and the schemas by namespace and dialect."""
+
+    def __init__(self, schemas: Schemas, dated: Mapping[str, str], seconds: float) -> None:
+        self._cache = Cache()
+        self._schemas = schemas
+        self._dated = dated
+        self._seconds = seconds
+        self._catalogs: dict[tuple[str, str], Catalog] = {}
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any]:
+        namespace, dialect, text = row["namespace"], row["dialect"], row["text"]
+        code = reason = None
+        try:
+            parser = rules(dialect).parser
+        except ValueError:  # one that nobody knows: plain SQL reads most of it
+            parser = ""
+        schema = row["schema"] or ("" if row["search_path"] else _USUAL.get(parser, ""))
+        session = Session(row["database"] or "", schema, tuple(row["search_path"] or ()))
+        try:
+            with deadline(self._seconds):
+                found = understood(text, parser, namespace, session, self._catalog(namespace, parser), self._cache)
+        except Late:
+            code, reason = PARSE_TIMEOUT, f"it could not be read in {self._seconds:g} seconds"
+            self._cache.clear()  # whatever was under way in it
+        except Exception as error:  # noqa: BLE001 - it is quarantined with what happened; the others go on
+            code, reason = PARSE_FAILED, f"{type(error).__name__}: {error}"[:WARNING_AT_MOST]
+        if code is not None:
+            found = Understood(Level.NOTHING.value, "UNKNOWN", warnings=(reason or "",))
+        return {
+            **{name: row[name] for name in (*_KEY, *_PLACE, "dialect", "source")},
+            **found._asdict(),
+            "reads": [{"namespace": one[0], "name": one[1]} for one in found.reads],
+            "writes": [{"namespace": one[0], "name": one[1]} for one in found.writes],
+            "warnings": list(found.warnings),
+            "catalog_version": self._dated.get(namespace, ""),
+            "code": code,
+            "reason": reason,
+            "sample": text[:_SAMPLE] if code is not None else None,
+        }
+
+    def _catalog(self, namespace: str, parser: str) -> Catalog:
+        found = self._catalogs.get((namespace, parser))
+        if found is None:
+            known: dict[str | tuple[str, ...], Iterable[str]] = {}
+            known.update(self._schemas.get(namespace, {}))
+            found = self._catalogs[namespace, parser] = Catalog(known, parser)
+        return found
+
+
+def statements(known: DataFrame, parsed: DataFrame) -> DataFrame:
+    """STATEMENTS of those known, with what was read now in the place of what was known of the same."""
+    kept = known.join(parsed.select(*_KEY), list(_KEY), "left_anti")
+    columns = STATEMENTS.columns()
+    return kept.select(*columns).unionByName(parsed.select(*columns))
+
+
+def bad(parsed: DataFrame) -> DataFrame:
+    """QUARANTINE of what could not be read."""
+    told = {
+        "source": F.coalesce("source", "dialect"),
+        "code": F.col("code"),
+        "reason": F.col("reason"),
+        "sample": F.col("sample"),
+        "digest": F.sha2(F.concat_ws("\0", *_KEY), 256),
+        "file": F.lit(None),
+        "at": F.current_timestamp(),
+    }
+    found = parsed.where(F.col("code").isNotNull())
+    return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
+
+
+def with_told(statements: DataFrame, told: DataFrame) -> DataFrame:
+    """STATEMENTS in which those that were not read (level tables or nothing, or no table of a part) have what their source told of them (TOLD).
+
+    `warnings` says so. A cut-off text and one that could not be read have lineage so. Names are as the dialect keeps them.
+    """
+    keys = list(_KEY)
+    lists = {"told_reads": "read_now", "told_writes": "written_now"}
+    gathered = (
+        told.where(F.col("shape_id").isNotNull())
+        .groupBy(*keys)
+        .agg(
+            *(
+                F.array_distinct(F.flatten(F.collect_set(F.coalesce(name, F.array().cast("array<string>"))))).alias(
+                    alias
+                )
+                for name, alias in lists.items()
+            )
+        )
+    )
+    joined = statements.join(gathered, keys, "left")
+    empty = (F.size("reads") == 0) & (F.size("writes") == 0) & (F.col("level") != Level.FULL.value)
+    given = (F.col("level").isin(Level.TABLES.value, Level.NOTHING.value) | empty) & (
+        (F.size(F.coalesce("read_now", F.array())) > 0) | (F.size(F.coalesce("written_now", F.array())) > 0)
+    )
+    # Kept, for the columns it looks at are about to change.
+    joined, given = joined.withColumn("_given", given), F.col("_given")
+    for column, alias in (("reads", "read_now"), ("writes", "written_now")):
+        joined = joined.withColumn(column, F.when(given, datasets(F.col(alias))).otherwise(F.col(column)))
+    noted = F.concat(F.coalesce("warnings", F.array().cast("array<string>")), F.array(F.lit(TOLD)))
+    joined = joined.withColumn("warnings", F.when(given, noted).otherwise(F.col("warnings")))
+    return joined.select(*STATEMENTS.columns())
+
+
+_LOWER: Final = tuple(
+    name for name in ("redshift", "trino", "databricks", "athena", "hive", "presto", "spark", "spark2")
+)
+
+
+def datasets(told: Column) -> Column:
+    """The datasets of names a source told, in order; needs `namespace` and `dialect` beside it."""
+
+    def one(name: Column) -> Column:
+        spelled = F.when(F.col("dialect").isin(*_LOWER), F.lower(name)).otherwise(name)
+        whole = F.when(F.col("dialect") == "bigquery", F.regexp_replace(spelled, r"\$[^.$]*\z", "")).otherwise(spelled)
+        return F.struct(F.col("namespace").alias("namespace"), F.coalesce(whole, F.lit("")).alias("name"))
+
+    return F.array_sort(F.array_distinct(F.transform(told, one)))

@@ -1,0 +1,106 @@
+"""A stage: tables in, tables out, one change of the store. It reads and writes what it declares and nothing else.
+
+What a stage did and that it did it become visible in the same commit, so after a crash at any moment the stages that count as done are exactly those
+whose tables are there.
+"""
+
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.errors import HeadwaterError, StageFailed
+from headwater.pipeline.tables import Change, Consumed, Store, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`work` is given a desk and does all its reading and writing there."""
+
+    name: str
+    reads: tuple[Table, ...]
+    writes: tuple[Table, ...]
+    work: Callable[["Desk"], None]
+
+
+class Desk:
+    """What a stage may touch: the tables it declares, as they were before it began, and the state that is committed with it."""
+
+    def __init__(self, stage: Stage, store: Store, change: Change) -> None:
+        self._stage = stage
+        self._store = store
+        self._change = change
+
+    @property
+    def spark(self) -> SparkSession:
+        return self._store.spark
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What will be the store's state. JSON-ready values only."""
+        return self._change.state
+
+    def days(self, table: Table) -> list[dt.date]:
+        return self._store.days(self._readable(table))
+
+    def read(self, table: Table, days: Collection[dt.date] | None = None) -> DataFrame:
+        return self._store.read(self._readable(table), days)
+
+    def replace(self, table: Table, rows: DataFrame, days: Collection[dt.date] | None = None) -> None:
+        self._change.replace(self._writable(table), rows, days)
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        self._change.append(self._writable(table), rows)
+
+    def written(self, table: Table, days: Collection[dt.date] | None = None) -> DataFrame:
+        """The table as it will be: with what this stage has written of it."""
+        return self._change.read(self._writable(table), days)
+
+    def consume(self, entries: Iterable[Consumed]) -> None:
+        self._change.consume(entries)
+
+    def _readable(self, table: Table) -> Table:
+        if table not in self._stage.reads:
+            raise ValueError(f"stage {self._stage.name} does not declare that it reads {table.name}")
+        return table
+
+    def _writable(self, table: Table) -> Table:
+        if table not in self._stage.writes:
+            raise ValueError(f"stage {self._stage.name} does not declare that it writes {table.name}")
+        return table
+
+
+def run(store: Store, stage: Stage, done: Callable[[dict[str, Any]], None]) -> float:
+    """Do the stage and commit it; the seconds it took. `done` notes in the state, just before the commit, that it is done.
+
+    Raises StageFailed when Spark could not do it: nothing of it is kept, and it can be done again.
+    """
+    began = time.monotonic()
+    try:
+        with store.change() as change:
+            stage.work(Desk(stage, store, change))
+            done(change.state)
+    except HeadwaterError:
+        raise
+    except ConnectionError as error:
+        # A JVM that is gone (killed, out of memory) is met as a closed socket.
+        raise StageFailed(f"stage {stage.name} did not end: Spark is gone ({error})", stage=stage.name) from error
+    except (PySparkException, Py4JError) as error:
+        raise StageFailed(f"stage {stage.name} did not end: {cause(error)}", stage=stage.name) from error
+    return time.monotonic() - began
+
+
+def cause(error: Exception) -> str:
+    """The first line that says something: of the exception Spark ends with, not of the stack above it. Of a Python worker, its exception."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    _, _, trace = str(error).partition("Traceback (most recent call last):\n")
+    if own := next((line for line in trace.splitlines() if line.strip() and not line.startswith(" ")), ""):
+        return own.strip()[:500]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    line = causes[-1] if causes else next((line for line in lines if not line.startswith("An error occurred")), "")
+    return (line or type(error).__name__)[:500]

@@ -1,0 +1,39 @@
+-- name: page :many
+-- Datasets that may go, and how they are used; one that has another name under which it is read stays. Of several names the last wave counts.
+with merged as (
+  select distinct on (coalesce(c.canonical_id, p.dataset_id)) coalesce(c.canonical_id, p.dataset_id) as id, p.at, p.wave, p.reason,
+         sum(p.money_month) over (partition by coalesce(c.canonical_id, p.dataset_id)) as money_month, p.evidence,
+         min(p.confidence) over (partition by coalesce(c.canonical_id, p.dataset_id)) as confidence
+  from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted
+  order by coalesce(c.canonical_id, p.dataset_id), p.wave desc, p.dataset_id
+), used as (
+  select coalesce(c.canonical_id, u.dataset_id) as id, sum(u.reads)::int8 as reads, sum(u.writes)::int8 as writes, max(u.last_read_at) as last_read_at,
+         max(u.last_read_by_person_at) as last_read_by_person_at, max(u.last_written_at) as last_written_at,
+         bool_or(u.status = 'active' and p.dataset_id is null) as alive
+  from usage u left join dataset_canonical c on c.dataset_id = u.dataset_id left join pruning p on p.dataset_id = u.dataset_id and not p.deleted
+  where not u.deleted group by 1
+)
+select d.id, d.namespace, d.name, m.at, m.wave, m.reason, m.money_month, m.evidence, m.confidence, coalesce(u.reads, 0), coalesce(u.writes, 0),
+       u.last_read_at, u.last_read_by_person_at, u.last_written_at
+from merged m join datasets d on d.id = m.id left join used u on u.id = m.id
+where not d.hidden and not coalesce(u.alive, false) and (%(namespace)s::text is null or d.namespace = %(namespace)s)
+  and (%(last_wave)s::int8 is null or m.wave <= %(last_wave)s) and m.confidence >= %(confidence)s::float8
+order by case %(sort)s when 'wave' then m.wave when 'money_month' then m.money_month when 'confidence' then m.confidence
+         when 'last_read' then extract(epoch from u.last_read_at)::float8 else null end * %(sign)s::int nulls last, m.wave, m.money_month desc nulls last, d.namespace, d.name
+limit %(limit)s offset %(offset)s
+
+-- name: waves :many
+-- Of the same datasets: how many go with each wave, and what that saves a month.
+with merged as (
+  select coalesce(c.canonical_id, p.dataset_id) as id, max(p.at) as at, max(p.wave) as wave, sum(p.money_month) as money_month, min(p.confidence) as confidence
+  from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted group by 1
+), used as (
+  select coalesce(c.canonical_id, u.dataset_id) as id, bool_or(u.status = 'active' and p.dataset_id is null) as alive
+  from usage u left join dataset_canonical c on c.dataset_id = u.dataset_id left join pruning p on p.dataset_id = u.dataset_id and not p.deleted
+  where not u.deleted group by 1
+)
+select m.wave, count(*), sum(m.money_month), max(m.at)
+from merged m join datasets d on d.id = m.id left join used u on u.id = m.id
+where not d.hidden and not coalesce(u.alive, false) and (%(namespace)s::text is null or d.namespace = %(namespace)s)
+  and (%(last_wave)s::int8 is null or m.wave <= %(last_wave)s) and m.confidence >= %(confidence)s::float8
+group by m.wave order by m.wave
