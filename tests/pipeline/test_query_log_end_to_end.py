@@ -122,6 +122,14 @@ def test_bigquery_to_published_lineage_usage_and_cost(
     assert {"query-log", "query-log.land", "query-log.daily", "query-log.edges"} <= {
         job.rpartition(":")[2] for job in runs
     }
+    (of_sync,) = [run["id"] for run in ask("/runs", limit=100)["runs"] if run["job"].endswith(":query-log")]
+    details = ask(f"/runs/{of_sync}")["facets"]["headwater_step"]["details"]
+    assert {name: details[name] for name in ("source", "rows", "files")} == {
+        "source": "bigquery",
+        "rows": 60,
+        "files": 4,
+    }
+    assert details["lag_seconds"] == told["lag_seconds"] > 0
     assert f"dataset:file:{tmp_path}/store/landed" in {
         node["id"] for node in ask("/lineage", node=f"dataset:file:{bigquery_log}")["nodes"]
     }

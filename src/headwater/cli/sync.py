@@ -393,4 +393,7 @@ def _say(answer: Synced) -> None:
             output.line(f"  {output.printable(example)}", "yellow")
     elif answer.unpublished_days:
         output.line(f"{answer.unpublished_days:,} days are not published yet", "yellow")
+    if answer.lag_seconds is not None:
+        ago = output.duration(max(0, round(answer.lag_seconds * 1000)))
+        output.line(f"the newest query of {answer.source} started {ago} ago")
     output.line(f"tables: {answer.store}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -87,12 +87,17 @@ def run(store: Store, stage: Stage, done: Callable[[dict[str, Any]], None]) -> f
             done(change.state)
     except HeadwaterError:
         raise
-    except ConnectionError as error:
-        # A JVM that is gone (killed, out of memory) is met as a closed socket.
-        raise StageFailed(f"stage {stage.name} did not end: Spark is gone ({error})", stage=stage.name) from error
-    except (PySparkException, Py4JError) as error:
-        raise StageFailed(f"stage {stage.name} did not end: {cause(error)}", stage=stage.name) from error
+    except (ConnectionError, PySparkException, Py4JError) as error:
+        why = f"Spark is gone ({error})" if gone(error) else cause(error)
+        raise StageFailed(f"stage {stage.name} did not end: {why}", stage=stage.name) from error
     return time.monotonic() - began
+
+
+def gone(error: Exception) -> bool:
+    """Whether the JVM is gone (killed, out of memory): a closed socket, or a question without an answer. Where py4j had sent the question and could
+    not read the answer it raises its plain error, without the trace that every answer has."""
+    plain = type(error) is Py4JError and "Trace:" not in str(error)
+    return plain or isinstance(error, (ConnectionError, Py4JNetworkError))
 
 
 def cause(error: Exception) -> str:

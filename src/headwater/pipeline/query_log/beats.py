@@ -12,7 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median_low
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Minutes: TypeAlias = "npt.NDArray[np.int64]"
 
 HOUR: Final = 60
 DAY: Final = 24 * HOUR
@@ -125,14 +132,20 @@ def _fitting(starts: Sequence[int], period: int, within: int, slotted: bool) -> 
     runs = _occasions(starts, within)
     if len(runs) < _least(period):
         return None
+    times = np.array(runs, dtype=np.int64)
     if slotted:
         apart = len(runs) <= MOST_SLOTS * len({run // period for run in runs})
     else:
-        apart = not _sparse(runs, period) and sum(_quiet(runs, run, period, within) for run in runs) >= KEPT * len(runs)
-    good = [run for run in runs if _keeps(runs, run, period, within)] if apart else []
-    firm = sum(1 for run in good if _any(runs, run - period, within) or _any(runs, run + period, within))
+        # Nothing runs between a run and the next beat: what runs all the time keeps every period.
+        quiet = 1 + np.count_nonzero(np.diff(times) >= period - within)
+        apart = bool(quiet >= KEPT * len(runs)) and not _sparse(runs, period)
+    if not apart:
+        return None
+    good = times[_keeping(times, period, within)]
+    firm = np.count_nonzero(_met(times, good - period, within) | _met(times, good + period, within))
     enough = 0.9 if period == 1 else KEPT
-    return _Beat(period, within, slotted, runs, good, len(good) / len(runs)) if firm >= enough * len(runs) else None
+    found = _Beat(period, within, slotted, runs, good.tolist(), len(good) / len(runs))
+    return found if firm >= enough * len(runs) else None
 
 
 def _sparse(runs: Sequence[int], period: int) -> bool:
@@ -141,10 +154,12 @@ def _sparse(runs: Sequence[int], period: int) -> bool:
 
 
 def _occasions(starts: Sequence[int], within: int) -> list[int]:
+    times = np.array(starts, dtype=np.int64)
+    following = times.searchsorted(times + within, side="right").tolist()
     runs, place = [], 0
     while place < len(starts):
         runs.append(starts[place])
-        place = bisect_right(starts, starts[place] + within, place)
+        place = following[place]
     return runs
 
 
@@ -153,20 +168,23 @@ def _any(runs: Sequence[int], at: int, within: int) -> bool:
     return place < len(runs) and runs[place] <= at + within
 
 
-def _quiet(runs: Sequence[int], run: int, period: int, within: int) -> bool:
-    """Whether nothing runs between `run` and the next beat: what runs all the time keeps every period."""
-    place = bisect_right(runs, run)
-    return place == len(runs) or runs[place] >= run + period - within
+def _met(runs: Minutes, times: Minutes, within: int) -> "npt.NDArray[np.bool_]":
+    """`_any` of each of the times."""
+    place = runs.searchsorted(times - within)
+    met: npt.NDArray[np.bool_] = (place < len(runs)) & (runs[np.minimum(place, len(runs) - 1)] <= times + within)
+    return met
 
 
-def _keeps(runs: Sequence[int], run: int, period: int, within: int) -> bool:
-    asked = met = 0
+def _keeping(runs: Minutes, period: int, within: int) -> "npt.NDArray[np.bool_]":
+    """Which runs have at least half of their neighbours."""
+    asked, met = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
     for times in (-3, -2, -1, 1, 2, 3):
-        at = run + times * period
-        if runs[0] - within <= at <= runs[-1] + within:
-            asked += 1
-            met += _any(runs, at, within)
-    return asked > 0 and 2 * met >= asked
+        at = runs + times * period
+        known = (runs[0] - within <= at) & (at <= runs[-1] + within)
+        asked += known
+        met += known & _met(runs, at, within)
+    keeping: npt.NDArray[np.bool_] = (asked > 0) & (2 * met >= asked)
+    return keeping
 
 
 def _judged(beat: _Beat, as_of: int) -> Rhythm:

@@ -15,6 +15,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headwater import __version__
+from headwater.client.recording import Step
 from headwater.client.step import step
 from headwater.errors import ServerUnavailable
 from headwater.pipeline.folder import InputFile, inputs
@@ -62,7 +63,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Synced(msgspec.Struct, kw_only=True):
-    """What a sync did. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store."""
+    """What a sync did. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store.
+
+    `watermark`: the newest start of a query of this source; `lag_seconds`: how long before the end of the sync that was."""
 
     source: str
     store: str
@@ -76,6 +79,7 @@ class Synced(msgspec.Struct, kw_only=True):
     published: Published | None = None
     unpublished_days: int = 0
     watermark: dt.datetime | None = None
+    lag_seconds: float | None = None
     stages: dict[str, float] = {}
     seconds: float = 0.0
 
@@ -108,7 +112,9 @@ def sync(
     work = _Sync(Store(spark, path, engine=__version__), asked, settings, show, recorded)
     answer = work.answer
     work.store.sweep()
-    with work.recorded(JOB):
+    with work.recorded(JOB) as told:
+        if told is not None:
+            told.detail("source", asked.source)  # of one that fails too
         work.reprice()
         work.redo()
         work.end_what_was_left()
@@ -119,12 +125,8 @@ def sync(
         work.roll_up()
         if publisher is not None:
             work.publish_measures(publisher)
-    work.store.sweep()
-    state = work.store.state
-    answer.unpublished_days = len(state.get(UNPUBLISHED, []))
-    if mark := state.get(WATERMARKS, {}).get(asked.source):
-        answer.watermark = dt.datetime.fromisoformat(mark)
-    answer.seconds = round(time.monotonic() - began, 3)
+        work.store.sweep()
+        work.sum_up(time.monotonic() - began, told)
     return answer
 
 
@@ -141,15 +143,27 @@ class _Sync:
         self.answer = Synced(source=asked.source, store=store.path)
 
     @contextmanager
-    def recorded(self, job: str, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Iterator[None]:
+    def recorded(self, job: str, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Iterator[Step | None]:
         """A run of its own around the block, if that is wanted."""
         if not self._recorded:
-            yield
+            yield None
             return
         with step(job, version=__version__, inputs=inputs) as told:
-            yield
+            yield told
             for place in outputs:
                 told.output(place)
+
+    def sum_up(self, seconds: float, told: Step | None) -> None:
+        """What this call did, as its answer and as details of its own run."""
+        answer, state = self.answer, self.store.state
+        answer.unpublished_days = len(state.get(UNPUBLISHED, []))
+        if mark := state.get(WATERMARKS, {}).get(self._asked.source):
+            answer.watermark = dt.datetime.fromisoformat(mark)
+            answer.lag_seconds = round((dt.datetime.now(dt.UTC) - answer.watermark).total_seconds(), 3)
+        answer.seconds = round(seconds, 3)
+        if told is not None:
+            for field, value in msgspec.to_builtins(answer).items():
+                told.detail(field, value)
 
     def end_what_was_left(self) -> None:
         if batch := Batch.of(self.store.state):
