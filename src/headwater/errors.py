@@ -8,6 +8,9 @@
     ├── InvalidPrices              invalid_prices       a price list of the query log that cannot be understood; carries the field
     ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
     ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
+    ├── InvalidCalendar            invalid_calendar     what is said of an entity's periods makes no sense, or a time is outside them
+    ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
+    ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
@@ -83,6 +86,18 @@ class InvalidQuestion(HeadwaterError):
 
 class InvalidChange(HeadwaterError):
     code = "invalid_change"
+
+
+class InvalidCalendar(HeadwaterError):
+    code = "invalid_calendar"
+
+
+class InvalidPeriod(HeadwaterError):
+    code = "invalid_period"
+
+
+class InvalidDates(HeadwaterError):
+    code = "invalid_dates"
 
 
 class Unprocessable(HeadwaterError):

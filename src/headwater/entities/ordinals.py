@@ -1,0 +1,212 @@
+"""Sets of instances: integers as sorted, disjoint half-open runs.
+
+An entity's instances are numbered, and what is done to them (filled, tainted, planned) is done to stretches of them. So a set costs what its runs
+cost, not what its members do: three years of hours without a hole are two integers. Nothing here knows what a number stands for.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Int = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+
+class Ordinals:
+    """An immutable set of int64. `starts` and `ends` are read-only: run i is starts[i] ≤ ordinal < ends[i] and ends[i] < starts[i + 1].
+
+    Equal sets have equal arrays, so equality and hash are those of the set. There is no `len()`: it would be either of `runs` and `count`.
+    """
+
+    __slots__ = ("_hash", "ends", "starts")
+
+    starts: Int
+    ends: Int
+
+    def __init__(self, runs: Iterable[tuple[int, int]] = ()) -> None:
+        """From half-open (start, end) pairs in any order; they may overlap and touch, and an empty one adds nothing.
+
+        ValueError where an end is before its start.
+        """
+        pairs = np.array(list(runs), dtype=np.int64).reshape(-1, 2)
+        self._become(*_joined(pairs[:, 0], pairs[:, 1]))
+
+    def _become(self, starts: Int, ends: Int) -> None:
+        starts.setflags(write=False)
+        ends.setflags(write=False)
+        self.starts, self.ends = starts, ends
+        self._hash: int | None = None
+
+    @classmethod
+    def between(cls, start: int, end: int) -> "Ordinals":
+        """The one run start ≤ ordinal < end; nothing where end ≤ start."""
+        return _sorted([start], [end]) if start < end else NONE
+
+    @classmethod
+    def joined(cls, starts: ArrayLike, ends: ArrayLike) -> "Ordinals":
+        """As `Ordinals(runs)`, of two arrays."""
+        return _sorted(*_joined(np.asarray(starts, dtype=np.int64), np.asarray(ends, dtype=np.int64)))
+
+    @classmethod
+    def of(cls, ordinals: ArrayLike) -> "Ordinals":
+        """Of members in any order, with repetitions or without."""
+        members = np.asarray(ordinals, dtype=np.int64)
+        if not members.size:
+            return NONE
+        steps = np.diff(members)
+        if (steps < 1).any():
+            members = np.unique(members)
+            steps = np.diff(members)
+        apart = np.flatnonzero(steps > 1)
+        return _sorted(
+            members[np.concatenate(([0], apart + 1))], members[np.concatenate((apart, [members.size - 1]))] + 1
+        )
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+        return int(self.starts.size)
+
+    @property
+    def count(self) -> int:
+        """How many ordinals."""
+        return int((self.ends - self.starts).sum())
+
+    @property
+    def first(self) -> int:
+        """The least ordinal. ValueError where there is none."""
+        if not self.starts.size:
+            raise ValueError("an empty set has no first ordinal")
+        return int(self.starts[0])
+
+    @property
+    def end(self) -> int:
+        """One more than the greatest ordinal. ValueError where there is none."""
+        if not self.ends.size:
+            raise ValueError("an empty set has no last ordinal")
+        return int(self.ends[-1])
+
+    def members(self) -> Int:
+        """Every ordinal, ascending: for what is done one by one. Costs 8 bytes for each."""
+        lengths = self.ends - self.starts
+        before = np.cumsum(lengths) - lengths
+        found: Int = np.arange(self.count, dtype=np.int64) + np.repeat(self.starts - before, lengths)
+        return found
+
+    def contains(self, ordinals: ArrayLike) -> Bool:
+        """For each ordinal of an array, whether it is a member."""
+        asked = np.asarray(ordinals, dtype=np.int64)
+        if not self.starts.size:
+            return np.zeros(asked.shape, dtype=np.bool_)
+        run = np.searchsorted(self.starts, asked, "right") - 1
+        held: Bool = (run >= 0) & (asked < self.ends[run])
+        return held
+
+    def union(self, *others: "Ordinals") -> "Ordinals":
+        """In any of them. O(r log r) of all runs together."""
+        some = [each for each in (self, *others) if each.starts.size]
+        if len(some) < 2:
+            return some[0] if some else NONE
+        return Ordinals.joined(
+            np.concatenate([each.starts for each in some]), np.concatenate([each.ends for each in some])
+        )
+
+    def intersection(self, other: "Ordinals") -> "Ordinals":
+        """In both. O(r log r)."""
+        # Of each run of ours, those of the other that end after it starts and start before it ends.
+        low = np.searchsorted(other.ends, self.starts, "right")
+        high = np.searchsorted(other.starts, self.ends, "left")
+        each = np.maximum(high - low, 0)
+        mine = np.repeat(np.arange(self.runs), each)
+        theirs = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each) + np.repeat(low, each)
+        # Runs of either set are apart, so these are too: nothing is left to join.
+        return _sorted(
+            np.maximum(self.starts[mine], other.starts[theirs]), np.minimum(self.ends[mine], other.ends[theirs])
+        )
+
+    def difference(self, other: "Ordinals") -> "Ordinals":
+        """In this one and not in the other."""
+        if not self.starts.size or not other.starts.size:
+            return self
+        return self.intersection(other.complement(self.first, self.end))
+
+    def complement(self, start: int, end: int) -> "Ordinals":
+        """What of start ≤ ordinal < end is not in the set."""
+        if start >= end:
+            return NONE
+        inside = self.intersection(Ordinals.between(start, end))
+        starts = np.concatenate(([start], inside.ends))
+        ends = np.concatenate((inside.starts, [end]))
+        some = starts < ends
+        return _sorted(starts[some], ends[some])
+
+    def shift(self, by: int) -> "Ordinals":
+        """Every ordinal `by` more."""
+        return _sorted(self.starts + by, self.ends + by)
+
+    def __or__(self, other: "Ordinals") -> "Ordinals":
+        return self.union(other)
+
+    def __and__(self, other: "Ordinals") -> "Ordinals":
+        return self.intersection(other)
+
+    def __sub__(self, other: "Ordinals") -> "Ordinals":
+        return self.difference(other)
+
+    def __le__(self, other: "Ordinals") -> bool:
+        """Whether every ordinal is in the other."""
+        return self.intersection(other) == self
+
+    def __contains__(self, ordinal: int) -> bool:
+        return bool(self.contains([ordinal])[0])
+
+    def __bool__(self) -> bool:
+        return bool(self.starts.size)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """The runs, ascending, as (start, end)."""
+        return zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ordinals):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.starts.tobytes(), self.ends.tobytes()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        """`{3..7, 9}`: both ends of a run are members; at most eight runs are written."""
+        some = [str(start) if end - start == 1 else f"{start}..{end - 1}" for start, end in list(self)[:8]]
+        more = f", and {self.runs - 8} runs more" if self.runs > 8 else ""
+        return "{" + ", ".join(some) + more + "}"
+
+
+def _sorted(starts: Any, ends: Any) -> Ordinals:
+    """Of runs that are in order and apart already."""
+    made = Ordinals.__new__(Ordinals)
+    made._become(np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
+    return made
+
+
+def _joined(starts: Int, ends: Int) -> tuple[Int, Int]:
+    """Any runs as sorted ones that are apart."""
+    if (ends < starts).any():
+        wrong = int(np.flatnonzero(ends < starts)[0])
+        raise ValueError(f"a run ends before it starts: {starts[wrong]}..{ends[wrong]}")
+    some = starts < ends
+    if not some.all():
+        starts, ends = starts[some], ends[some]
+    if starts.size > 1:
+        order = np.argsort(starts, kind="stable")
+        starts, reach = starts[order], np.maximum.accumulate(ends[order])
+        apart = starts[1:] > reach[:-1]
+        starts, ends = starts[np.append(True, apart)], reach[np.append(apart, True)]
+    return starts.astype(np.int64, copy=True), ends.astype(np.int64, copy=True)
+
+
+NONE = Ordinals()
