@@ -77,8 +77,8 @@ def length(text: str) -> Length | None:
 def earliest(local: Int, by: Length) -> Int:
     """Local times moved by months, then days: no later for an earlier one.
 
-    31 March less one month is 28 February. So all of 28 to 31 March, in the hours of the day too, comes to the first moment of 28 February at the
-    latest: a window that starts there never moves forward and back again as the hours of those days pass.
+    31 March less one month is 28 February, and 29 March 00:00 too. So an hour of 28, 29 or 30 March comes to the first
+    moment of 28 February: otherwise a window that starts there would move forward and back again as the hours of these days pass.
     """
     return _moved(local, by, late=False)
 
@@ -101,7 +101,8 @@ def _moved(local: Int, by: Length, *, late: bool) -> Int:
             np.int64
         )
         plain = (starts + nth) * DAY + time
-        # Only a longer month has days that come to the last one of the shorter.
-        start = np.where(longest > ends - starts, np.minimum(plain, (ends - 1) * DAY), plain)
+        # Of a longer month several days come to the last one of the shorter: all to its start, but for the hours after which no such day begins.
+        last = (ends - 1) * DAY + np.where(nth == longest - 1, time, 0)
+        start = np.where(longest > ends - starts, np.minimum(plain, last), plain)
         local = np.minimum(plain, ends * DAY) if late else start
     return local + by.days * DAY

@@ -130,7 +130,8 @@ def _counted(downstream: Calendar, upstream: Calendar, steps: int, ordinals: Int
 def _instants(calendar: Calendar, point: Point, ordinals: Int, *, late: bool) -> Int:
     """Where each downstream period's window starts, or ends where `late`: never earlier for a later period.
 
-    A length in days or months is measured on the wall, from where the period is meant to begin or end (`Calendar.wall`); hours and minutes after it.
+    A length in days or months is measured on the wall, in dates, from where the period is meant to begin or end (`Calendar.wall`); hours and
+    minutes after it.
     """
     if point.date is not None:
         return np.full(ordinals.shape, calendar.midnight(point.date))
@@ -146,5 +147,7 @@ def _instants(calendar: Calendar, point: Point, ordinals: Int, *, late: bool) ->
     if not by.civil:
         return at.begins(places + (point.side == "end")) + by.seconds
     start, end = at.wall(places)
-    local = start if point.side == "start" else end
-    return calendar.zone.instants((latest if late else earliest)(local, by)) + by.seconds
+    # Dates are what months are counted in: a business day that begins at six, or the evening before, is moved as its date and begins as it does.
+    offset = at.civil.offset if at.civil is not None else 0
+    local = (start if point.side == "start" else end) - offset
+    return calendar.zone.instants((latest if late else earliest)(local, by) + offset) + by.seconds

@@ -23,6 +23,7 @@ class Period(NamedTuple):
     end: int
     wall: int  # local time it is meant to begin at, and to end at
     wall_end: int
+    offset: int = 0  # of these two, what is the calendar's offset and not the date
 
 
 @functools.cache
@@ -112,7 +113,7 @@ def periods(spec: dict[str, Any], first: dt.date, last: dt.date) -> list[Period]
             date += dt.timedelta(days=step)
     starts = [first_instant(name, wall) for wall in walls]
     return [
-        Period(starts[i], starts[i + 1], walls[i], walls[i + 1])
+        Period(starts[i], starts[i + 1], walls[i], walls[i + 1], offset)
         for i in range(len(walls) - 1)
         if starts[i] < starts[i + 1]
     ]
@@ -233,7 +234,8 @@ class Windows:
         if not side.months and not days:
             return (period.end if side.end else period.start) + side.seconds
         local = walls(self.name, period)[side.end]
-        return first_instant(self.name, moved(local, side.months, days, late)) + side.seconds
+        date = moved(local - period.offset, side.months, days, late)
+        return first_instant(self.name, date + period.offset) + side.seconds
 
 
 def need(upstream: list[Period], alpha: int | None, beta: int, strict: bool) -> list[int]:

@@ -113,6 +113,9 @@ def test_ordinals_outside_are_refused_and_instants_outside_too() -> None:
     with pytest.raises(InvalidCalendar, match="from 1950-01-01T00:00:00Z to 2150-01-01T00:00:00Z"):
         days.at(dt.datetime(2150, 1, 1, tzinfo=dt.UTC))
     assert days.at(dt.datetime(2149, 12, 31, 23, tzinfo=dt.UTC)) == days.end - 1
+    start = dt.datetime(2024, 3, 10, tzinfo=dt.UTC)
+    assert days.covering(start, start + dt.timedelta(days=1)).count == 1
+    assert days.covering(start, start + dt.timedelta(days=1, microseconds=1)).count == 2
     assert not days.covering(dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(1950, 1, 1, tzinfo=dt.UTC))
     assert days.covering(dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(1950, 1, 1, 1, tzinfo=dt.UTC)).count == 1
 

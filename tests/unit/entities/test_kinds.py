@@ -146,6 +146,14 @@ def test_what_is_corrected_after_its_end_is_wrong_after_its_end() -> None:
     ]
 
 
+def test_what_was_there_before_a_period_is_in_its_first_revision() -> None:
+    found = Cumulative(DAYS, "incremental").tainted(
+        Edge(WEEKS, DAYS, Dates.of("last 2 weeks")), Ordinals.of([day("2024-03-06")]), WEEKS.all
+    )
+    assert [keys.key(DAYS.calendar, int(q)) for q in found.first] == ["2024-03-06", "2024-03-11"]
+    assert (found.end - found.first).tolist() == [5, 7]
+
+
 def test_a_rebuilt_period_is_repaired_by_its_last_revision() -> None:
     assert revisions(Cumulative(DAYS), "2024-03-04") == [("2024-W10", ["2024-03-10"])]
     assert revisions(Cumulative(DAYS), "2024-03-04", done="2024-03-07") == [("2024-W10", ["2024-03-07"])]
