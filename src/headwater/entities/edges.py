@@ -38,17 +38,18 @@ class Edge:
         clipped = dates.ignore_before_start or (dates.meaning.start is None and not dates.meaning.steps)
         first = upstream.first if clipped and upstream.first is not None else calendar.first
         self._needed = Ordinals.between(first, calendar.end)
+        self._exist = downstream.all
 
     def need(self, wanted: Ordinals) -> Ordinals:
         """The upstream instances that any of these downstream ones needs; those that are no instances need nothing.
 
         Among them are instances before the upstream's first one unless the dates say `before_start: ignore`, and after its last: see `incomplete`.
         """
-        return self._spans.of(wanted & self.downstream.all) & self._needed
+        return self._spans.of(wanted & self._exist) & self._needed
 
     def affected(self, changed: Ordinals, among: Ordinals | None = None) -> Ordinals:
         """The downstream instances that need any of these upstream ones. `among`: only of those, and nothing beyond them is computed."""
-        exist = self.downstream.all if among is None else self.downstream.all & among
+        exist = self._exist if among is None else self._exist & among
         return self._spans.touching(changed & self._needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
@@ -64,7 +65,7 @@ class Edge:
 
     def first_complete(self) -> int | None:
         """The first downstream instance that needs nothing that can never be; None where there is none."""
-        complete = self.downstream.all - self.incomplete()
+        complete = self._exist - self.incomplete()
         return complete.first if complete else None
 
     def resolve(self, ordinal: int, available: Ordinals, now: Instant | None = None) -> Ordinals:

@@ -114,7 +114,12 @@ class Ordinals:
         )
 
     def intersection(self, other: "Ordinals") -> "Ordinals":
-        """In both. O(r log r)."""
+        """In both. O(r log r); where one is a single run around the other, nothing is computed."""
+        for one, around in ((self, other), (other, self)):
+            if not one.starts.size:
+                return NONE
+            if around.starts.size == 1 and around.starts[0] <= one.starts[0] and one.ends[-1] <= around.ends[0]:
+                return one
         # Of each run of ours, those of the other that end after it starts and start before it ends.
         low = np.searchsorted(other.ends, self.starts, "right")
         high = np.searchsorted(other.starts, self.ends, "left")

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from drawn import Drawn, edge, place
 from periods_by_hand import EPOCH, Period, Windows, need, periods
@@ -13,7 +14,7 @@ from periods_by_hand import EPOCH, Period, Windows, need, periods
 from headwater.entities import keys
 from headwater.entities.calendar import Calendar
 from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
+from headwater.entities.edges import Edge, spans
 from headwater.entities.instances import Instances
 from headwater.entities.ordinals import Ordinals
 
@@ -105,6 +106,9 @@ def check(seed: int) -> int:
         count += 1
     if not some:
         return 0
+    low, high, _ = spans(down, up, dates.meaning).bounds(np.arange(mine[some[0]], mine[some[-1]] + 1))
+    assert (np.diff(low) >= 0).all(), (seed, drawn)
+    assert (np.diff(high) >= 0).all(), (seed, drawn)
     among = Ordinals.of([mine[k] for k in some])
     wanted = sorted({u for us in needed.values() for u in us})
     for u in [*chance.sample(wanted, min(len(wanted), 30)), wanted[0] - 3, wanted[-1] + 3] if wanted else []:
