@@ -11,6 +11,7 @@
     ├── InvalidCalendar            invalid_calendar     what is said of an entity's periods makes no sense, or a time is outside them
     ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
     ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
+    ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
@@ -98,6 +99,10 @@ class InvalidPeriod(HeadwaterError):
 
 class InvalidDates(HeadwaterError):
     code = "invalid_dates"
+
+
+class InvalidEntities(HeadwaterError):
+    code = "invalid_entities"
 
 
 class Unprocessable(HeadwaterError):

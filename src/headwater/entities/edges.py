@@ -37,7 +37,7 @@ class Edge:
         # `everything` is since the first instance: what would be before it is nothing that could be lacking.
         clipped = dates.ignore_before_start or (dates.meaning.start is None and not dates.meaning.steps)
         first = upstream.first if clipped and upstream.first is not None else calendar.first
-        self._needed = Ordinals.between(first, calendar.end)
+        self.needed = Ordinals.between(first, calendar.end)
         self._exist = downstream.all
 
     def need(self, wanted: Ordinals) -> Ordinals:
@@ -45,16 +45,16 @@ class Edge:
 
         Among them are instances before the upstream's first one unless the dates say `before_start: ignore`, and after its last: see `incomplete`.
         """
-        return self._spans.of(wanted & self._exist) & self._needed
+        return self._spans.of(wanted & self._exist) & self.needed
 
     def affected(self, changed: Ordinals, among: Ordinals | None = None) -> Ordinals:
         """The downstream instances that need any of these upstream ones. `among`: only of those, and nothing beyond them is computed."""
         exist = self._exist if among is None else self._exist & among
-        return self._spans.touching(changed & self._needed, exist)
+        return self._spans.touching(changed & self.needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
         """Of each downstream instance, the first upstream one of `changed` that it needs. They are of `affected(changed)`."""
-        needed = changed & self._needed
+        needed = changed & self.needed
         low = self._spans.bounds(affected)[0]
         return np.maximum(low, needed.starts[np.searchsorted(needed.ends, low, "right")])
 

@@ -1,0 +1,233 @@
+"""From some instances over links to all that these lead to, with the stream or against it: what `taint.py` asks, and nothing of what it means.
+
+Entities go in topological order, each once. Where a cycle is, its components go round until nothing is new: each time only with what was new, and
+chains of an entity with itself are closed at once (`chains.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from headwater.entities import chains
+from headwater.entities.graph import Graph, Link
+from headwater.entities.kinds import carried
+from headwater.entities.lags import shift
+from headwater.entities.ordinals import NONE, Ordinals
+
+Map = Callable[[Ordinals], Ordinals]
+
+
+class Used(NamedTuple):
+    """What was recorded of a link. `recorded`: the downstream instances of whose present version all that it used of this upstream is known.
+
+    `by`: the downstream instances that used any of these; `of`: the upstream ones that any of these used. Each is the other's inverse, and of a
+    union the union. What they say of instances that are not `recorded` is not heeded.
+    """
+
+    recorded: Ordinals
+    by: Map
+    of: Map
+
+
+class Facts(NamedTuple):
+    """What is known beyond the declarations. None: nothing.
+
+    exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0.
+    cuts: the downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the day before.
+    used: what was recorded of a link, in place of what is declared.
+    current: of a link with a static side, as far as nothing was recorded: (by, of) as of `Used`, of who was made while these versions were the
+    current ones. Otherwise any version may have been used by all.
+    """
+
+    exist: Callable[[str], Ordinals] | None = None
+    cuts: Callable[[Link], Ordinals] | None = None
+    used: Callable[[Link], Used | None] | None = None
+    current: Callable[[Link], tuple[Map, Map] | None] | None = None
+
+
+NOTHING = Facts()
+
+
+class Walk:
+    """`forward`: with the stream, to who needs; otherwise to what is needed. `exact`: over nothing but what was recorded.
+
+    Sets that are equal are made one object, so that a link that means the same as another need not be followed from the same set again.
+    """
+
+    def __init__(self, graph: Graph, facts: Facts, *, forward: bool, exact: bool = False) -> None:
+        self.graph = graph
+        self.facts = facts
+        self.forward = forward
+        self.exact = exact
+        self.passed: set[int] = set()  # ids of links over which anything came; the graph keeps them
+        self._exist: dict[str, Ordinals] = {}
+        self._same: dict[Ordinals, Ordinals] = {}
+        self._mapped: dict[tuple[int, int, int], Ordinals] = {}
+        self._united: dict[tuple[int, int], Ordinals] = {}
+
+    @property
+    def order(self) -> Sequence[tuple[str, ...]]:
+        """The components, in the direction of the walk."""
+        return self.graph.order if self.forward else self.graph.order[::-1]
+
+    def out(self, name: str) -> Sequence[Link]:
+        """The links that lead on from an entity."""
+        return self.graph.downstream(name) if self.forward else self.graph.upstream(name)
+
+    def into(self, name: str) -> Sequence[Link]:
+        """The links that lead to it."""
+        return self.graph.upstream(name) if self.forward else self.graph.downstream(name)
+
+    def ends(self, link: Link) -> tuple[str, str]:
+        """From whom to whom a link leads."""
+        return (link.upstream, link.downstream) if self.forward else (link.downstream, link.upstream)
+
+    def exist(self, name: str) -> Ordinals:
+        """An entity's instances that exist."""
+        found = self._exist.get(name)
+        if found is None:
+            instances = self.graph.entities[name].instances
+            every = instances.all if instances is not None else Ordinals.between(0, 1)
+            found = self._exist[name] = self._one(every if self.facts.exist is None else self.facts.exist(name))
+        return found
+
+    def closure(self, roots: Mapping[str, Ordinals]) -> dict[str, Ordinals]:
+        """The roots, and all that exists and can be come to; only entities of which there is anything."""
+        reached: dict[str, Ordinals] = {}
+        for component in self.order:
+            for name in component:
+                found = self._one(roots.get(name, NONE))
+                for link in self.into(name):
+                    source = link.upstream if self.forward else link.downstream
+                    if source in reached and source not in component:
+                        found = self._union(found, self._over(link, reached[source]))
+                if found:
+                    reached[name] = found
+            if self.graph.cyclic(component):
+                self._round(component, reached, roots)
+        return reached
+
+    def _round(self, component: tuple[str, ...], reached: dict[str, Ordinals], roots: Mapping[str, Ordinals]) -> None:
+        """All that a component comes to by itself, worked off in the order in which it is come to, which is that of time."""
+        fresh = {name: reached.pop(name) for name in component if name in reached}
+        chained: dict[int, Map | None] = {}
+        while fresh:
+            name = next(iter(fresh))
+            new = fresh.pop(name)
+            own = [link for link in self.out(name) if link.upstream == link.downstream]
+            for link in own:
+                if id(link) not in chained:
+                    chained[id(link)] = self._chain(link, roots.get(name, NONE))
+            new = _stable(new, [chain for link in own if (chain := chained[id(link)]) is not None])
+            new -= reached.get(name, NONE)
+            if not new:
+                continue
+            reached[name] = reached.get(name, NONE) | new
+            for link in self.out(name):
+                target = self.ends(link)[1]
+                if target in component and chained.get(id(link)) is None:
+                    more = self._over(link, new) - reached.get(target, NONE)
+                    if more:
+                        fresh[target] = fresh.get(target, NONE) | more
+        for name in component:
+            if name in reached:
+                reached[name] = self._one(reached[name])
+
+    def _chain(self, link: Link, roots: Ordinals) -> Map | None:
+        """What an entity comes to over a link to itself, at once. None where only step by step will do."""
+        cuts, used = self._known(link)
+        exist = self.exist(link.downstream)
+        if used is not None or self.exact:
+            return None
+        if link.carried:
+            if self.forward:
+                return lambda seeds: carried(seeds, exist, cuts) | seeds
+            return lambda seeds: chains.carried_from(seeds, exist, cuts) | seeds
+        edge = link.edge
+        if edge is None or (cuts and not self.forward):
+            return None
+        own = edge.downstream.all
+        lag = shift(edge, exist & own if self.forward else (exist | roots) & own)
+        if lag is None or 1 < lag[0] < lag[1]:
+            return None
+        near, far = lag
+        if self.forward:
+            may, allowed, closed = edge.needed, (exist & own) - cuts, chains.onward
+        else:
+            may, allowed, closed = own, exist & edge.needed, chains.backward
+        return lambda seeds: (closed(seeds & may, allowed, near, far) or NONE) | seeds
+
+    def _over(self, link: Link, some: Ordinals) -> Ordinals:
+        """What exists and is come to over one link from `some`, which is one of `_one`, or is not looked for again."""
+        target = self.exist(link.downstream if self.forward else link.upstream)
+        plain = link.edge is not None and self.facts.cuts is None and self.facts.used is None and not self.exact
+        key = (id(link.edge), id(some), id(target))
+        found = self._mapped.get(key) if plain else None
+        if found is None:
+            found = self._one(self.step(link, some, target, forward=self.forward))
+            if plain and self._same.get(some) is some:
+                self._mapped[key] = found
+        if found:
+            self.passed.add(id(link))
+        return found
+
+    def step(self, link: Link, some: Ordinals, among: Ordinals, *, forward: bool) -> Ordinals:
+        """Over one link: which of `among` need any of `some`; or, against the stream, which of them any of `some` needs."""
+        cuts, used = self._known(link)
+        recorded = NONE if used is None else used.recorded
+        if forward:
+            found = NONE if self.exact or not some else self._affected(link, some, among, cuts | recorded) - recorded
+            if used is not None and recorded:
+                found |= used.by(some) & recorded & among
+            return found - cuts
+        some -= cuts
+        rest = some - recorded
+        found = NONE if self.exact or not rest else self._needed(link, rest, among, cuts | recorded)
+        if used is not None and recorded:
+            found |= used.of(some & recorded) & among
+        return found
+
+    def _affected(self, link: Link, some: Ordinals, among: Ordinals, cuts: Ordinals) -> Ordinals:
+        if link.edge is not None:
+            return link.edge.affected(some, among)
+        if link.carried:
+            return carried(some, self.exist(link.downstream), cuts) & among
+        current = self.facts.current(link) if self.facts.current is not None else None
+        return among if current is None else current[0](some) & among
+
+    def _needed(self, link: Link, some: Ordinals, among: Ordinals, cuts: Ordinals) -> Ordinals:
+        if link.edge is not None:
+            return link.edge.need(some) & among
+        if link.carried:
+            return chains.carried_from(some, self.exist(link.downstream), cuts) & among
+        current = self.facts.current(link) if self.facts.current is not None else None
+        return among if current is None else current[1](some) & among
+
+    def _known(self, link: Link) -> tuple[Ordinals, Used | None]:
+        cuts = self.facts.cuts(link) if self.facts.cuts is not None else NONE
+        return cuts, self.facts.used(link) if self.facts.used is not None else None
+
+    def _one(self, some: Ordinals) -> Ordinals:
+        """The one object of all sets that are equal to this."""
+        return self._same.setdefault(some, some)
+
+    def _union(self, one: Ordinals, other: Ordinals) -> Ordinals:
+        if one is other or not other:
+            return one
+        if not one:
+            return other
+        key = (id(one), id(other))
+        found = self._united.get(key)
+        if found is None:
+            found = self._united[key] = self._one(one | other)
+        return found
+
+
+def _stable(seeds: Ordinals, chained: Sequence[Map]) -> Ordinals:
+    """Closed under all of these, each of which closes under itself."""
+    while True:
+        grown = seeds
+        for chain in chained:
+            grown = chain(grown)
+        if grown == seeds or len(chained) < 2:
+            return grown
+        seeds = grown
