@@ -32,11 +32,11 @@ class Edge:
         self.downstream = downstream
         self.upstream = upstream
         self.dates = dates
-        self._spans = spans(downstream.calendar, upstream.calendar, dates.meaning)
+        self.spans = spans(downstream.calendar, upstream.calendar, dates.meaning)
         calendar = upstream.calendar
         # `everything` is since the first instance: what would be before it is nothing that could be lacking.
-        clipped = dates.ignore_before_start or (dates.meaning.start is None and not dates.meaning.steps)
-        first = upstream.first if clipped and upstream.first is not None else calendar.first
+        self.clipped = dates.ignore_before_start or (dates.meaning.start is None and not dates.meaning.steps)
+        first = upstream.first if self.clipped and upstream.first is not None else calendar.first
         self.needed = Ordinals.between(first, calendar.end)
         self._exist = downstream.all
 
@@ -45,17 +45,17 @@ class Edge:
 
         Among them are instances before the upstream's first one unless the dates say `before_start: ignore`, and after its last: see `incomplete`.
         """
-        return self._spans.of(wanted & self._exist) & self.needed
+        return self.spans.of(wanted & self._exist) & self.needed
 
     def affected(self, changed: Ordinals, among: Ordinals | None = None) -> Ordinals:
         """The downstream instances that need any of these upstream ones. `among`: only of those, and nothing beyond them is computed."""
         exist = self._exist if among is None else self._exist & among
-        return self._spans.touching(changed & self.needed, exist)
+        return self.spans.touching(changed & self.needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
         """Of each downstream instance, the first upstream one of `changed` that it needs. They are of `affected(changed)`."""
         needed = changed & self.needed
-        low = self._spans.bounds(affected)[0]
+        low = self.spans.bounds(affected)[0]
         return np.maximum(low, needed.starts[np.searchsorted(needed.ends, low, "right")])
 
     def incomplete(self, among: Ordinals | None = None) -> Ordinals:

@@ -20,6 +20,7 @@ from headwater.entities.dates import Dates, Meaning
 from headwater.entities.edges import Edge
 from headwater.entities.instances import Instances
 from headwater.entities.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries
+from headwater.entities.ordinals import Ordinals
 from headwater.errors import HeadwaterError, InvalidEntities
 
 Kind = TimeSeries | Sliding | Snapshot | Static | Cumulative
@@ -89,6 +90,8 @@ class Graph:
                 )
                 problems.append(f"entity {entity.name!r} {wrong}")
             self.entities.setdefault(entity.name, entity)
+        one = {entity.instances: _every(entity) for entity in self.entities.values()}
+        self._every = {name: one[entity.instances] for name, entity in self.entities.items()}
         self._edges: dict[tuple[Instances, Instances, Meaning, bool], Edge] = {}
         self._upstream: dict[str, list[Link]] = {name: [] for name in self.entities}
         self._downstream: dict[str, list[Link]] = {name: [] for name in self.entities}
@@ -118,6 +121,10 @@ class Graph:
         if state is None:
             return links
         return [link for link in links if link.dependency is None or state in link.dependency.states]
+
+    def every(self, name: str) -> Ordinals:
+        """All instances that an entity may ever have, one object for equal ones; of a static one version 0. KeyError for a name nobody has."""
+        return self._every[name]
 
     def cyclic(self, component: tuple[str, ...]) -> bool:
         """Whether an instance of it may need others of it."""
@@ -181,6 +188,10 @@ class Graph:
                 f"a cycle without lag: {links[cycle[0]].downstream}{path}; an instance would need itself, or a later one. "
                 "Let one of these need an earlier period: `previous`, or a window that ends before its own"
             )
+
+
+def _every(entity: Entity) -> Ordinals:
+    return Ordinals.between(0, 1) if entity.instances is None else entity.instances.all
 
 
 _PREVIOUS = Dates.of("previous")

@@ -105,21 +105,28 @@ class Ordinals:
         return held
 
     def union(self, *others: "Ordinals") -> "Ordinals":
-        """In any of them. O(r log r) of all runs together."""
+        """In any of them. O(r log r) of all runs together; of two, one that is a single run around the other is the answer itself."""
         some = [each for each in (self, *others) if each.starts.size]
         if len(some) < 2:
             return some[0] if some else NONE
+        if len(some) == 2:
+            for one, other in (some, some[::-1]):
+                if one.starts.size == 1 and one.starts[0] <= other.starts[0] and other.ends[-1] <= one.ends[0]:
+                    return one
         return Ordinals.joined(
             np.concatenate([each.starts for each in some]), np.concatenate([each.ends for each in some])
         )
 
     def intersection(self, other: "Ordinals") -> "Ordinals":
-        """In both. O(r log r); where one is a single run around the other, nothing is computed."""
+        """In both. O(r log r); where one is a single run, the other is cut to it, and is itself where it lies within."""
         for one, around in ((self, other), (other, self)):
             if not one.starts.size:
                 return NONE
             if around.starts.size == 1 and around.starts[0] <= one.starts[0] and one.ends[-1] <= around.ends[0]:
                 return one
+        for one, around in ((self, other), (other, self)):
+            if around.starts.size == 1:
+                return one._clipped(int(around.starts[0]), int(around.ends[0]))
         # Of each run of ours, those of the other that end after it starts and start before it ends.
         low = np.searchsorted(other.ends, self.starts, "right")
         high = np.searchsorted(other.starts, self.ends, "left")
@@ -130,6 +137,14 @@ class Ordinals:
         return _sorted(
             np.maximum(self.starts[mine], other.starts[theirs]), np.minimum(self.ends[mine], other.ends[theirs])
         )
+
+    def _clipped(self, start: int, end: int) -> "Ordinals":
+        low, high = int(np.searchsorted(self.ends, start, "right")), int(np.searchsorted(self.starts, end, "left"))
+        if low >= high:
+            return NONE
+        starts, ends = self.starts[low:high].copy(), self.ends[low:high].copy()
+        starts[0], ends[-1] = max(start, int(starts[0])), min(end, int(ends[-1]))
+        return _sorted(starts, ends)
 
     def difference(self, other: "Ordinals") -> "Ordinals":
         """In this one and not in the other."""
@@ -177,11 +192,19 @@ class Ordinals:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ordinals):
             return NotImplemented
-        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
+        if self is other:
+            return True
+        if self.starts.size != other.starts.size:
+            return False
+        return bool((self.starts == other.starts).all() and (self.ends == other.ends).all())
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash((self.starts.tobytes(), self.ends.tobytes()))
+            if self.starts.size < 64:
+                self._hash = hash((self.starts.tobytes(), self.ends.tobytes()))
+            else:
+                # Sums, not all bytes: sets of thousands of runs are looked up by it.
+                self._hash = hash((int(self.starts.sum()), int(self.ends.sum()), int(self.starts @ self.ends)))
         return self._hash
 
     def __repr__(self) -> str:
@@ -209,8 +232,9 @@ def _joined(starts: Int, ends: Int) -> tuple[Int, Int]:
     if starts.size > 1:
         order = np.argsort(starts, kind="stable")
         starts, reach = starts[order], np.maximum.accumulate(ends[order])
-        apart = starts[1:] > reach[:-1]
-        starts, ends = starts[np.append(True, apart)], reach[np.append(apart, True)]
+        apart = np.ones(starts.size + 1, dtype=np.bool_)
+        np.greater(starts[1:], reach[:-1], out=apart[1:-1])
+        starts, ends = starts[apart[:-1]], reach[apart[1:]]
     return starts.astype(np.int64, copy=True), ends.astype(np.int64, copy=True)
 
 

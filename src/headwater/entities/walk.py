@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from headwater.entities import chains
+from headwater.entities.calendar import Calendar
+from headwater.entities.edges import Edge
 from headwater.entities.graph import Graph, Link
 from headwater.entities.kinds import carried
 from headwater.entities.lags import shift
@@ -61,7 +63,9 @@ class Walk:
         self.passed: set[int] = set()  # ids of links over which anything came; the graph keeps them
         self._exist: dict[str, Ordinals] = {}
         self._same: dict[Ordinals, Ordinals] = {}
+        self._images: dict[tuple[int, int], Ordinals] = {}
         self._mapped: dict[tuple[int, int, int], Ordinals] = {}
+        self._hulls: dict[int, Ordinals] = {}
         self._united: dict[tuple[int, int], Ordinals] = {}
 
     @property
@@ -83,11 +87,14 @@ class Walk:
 
     def exist(self, name: str) -> Ordinals:
         """An entity's instances that exist."""
+        if self.facts.exist is None:
+            return self.graph.every(name)
         found = self._exist.get(name)
         if found is None:
-            instances = self.graph.entities[name].instances
-            every = instances.all if instances is not None else Ordinals.between(0, 1)
-            found = self._exist[name] = self._one(every if self.facts.exist is None else self.facts.exist(name))
+            found = self.facts.exist(name)
+            if self.graph.entities[name].instances is not None:
+                found &= self.graph.every(name)
+            found = self._exist[name] = self._one(found)
         return found
 
     def closure(self, roots: Mapping[str, Ordinals]) -> dict[str, Ordinals]:
@@ -146,29 +153,60 @@ class Walk:
         if edge is None or (cuts and not self.forward):
             return None
         own = edge.downstream.all
-        lag = shift(edge, exist & own if self.forward else (exist | roots) & own)
+        lag = shift(edge, exist if self.forward else (exist | roots) & own)
         if lag is None or 1 < lag[0] < lag[1]:
             return None
         near, far = lag
         if self.forward:
-            may, allowed, closed = edge.needed, (exist & own) - cuts, chains.onward
+            may, allowed, closed = edge.needed, exist - cuts, chains.onward
         else:
             may, allowed, closed = own, exist & edge.needed, chains.backward
         return lambda seeds: (closed(seeds & may, allowed, near, far) or NONE) | seeds
 
     def _over(self, link: Link, some: Ordinals) -> Ordinals:
-        """What exists and is come to over one link from `some`, which is one of `_one`, or is not looked for again."""
+        """What exists and is come to over one link from `some`. What was looked up before is known by the objects, which `_one` keeps alive."""
         target = self.exist(link.downstream if self.forward else link.upstream)
-        plain = link.edge is not None and self.facts.cuts is None and self.facts.used is None and not self.exact
-        key = (id(link.edge), id(some), id(target))
-        found = self._mapped.get(key) if plain else None
-        if found is None:
-            found = self._one(self.step(link, some, target, forward=self.forward))
-            if plain and self._same.get(some) is some:
-                self._mapped[key] = found
+        edge = link.edge
+        if edge is None or self.exact or self.facts.cuts is not None or self.facts.used is not None:
+            found = self.step(link, some, target, forward=self.forward)
+        else:
+            # Forward, all that mean the same share an image, and each cuts it to what exists of it.
+            image = self._image(edge, some) if self.forward else some
+            key = (0 if self.forward else id(edge), id(image), id(target))
+            known = self._mapped.get(key)
+            if known is None:
+                found = image & target if self.forward else edge.need(some) & target
+                known = self._one(found)
+                if self._same.get(image) is image:
+                    self._mapped[key] = known
+            found = known
         if found:
             self.passed.add(id(link))
         return found
+
+    def _image(self, edge: Edge, some: Ordinals) -> Ordinals:
+        """What needs any of `some` in all the time in which anything of the downstream's calendar exists."""
+        key = (id(edge if edge.clipped else edge.spans), id(some))
+        found = self._images.get(key)
+        if found is None:
+            found = self._one(edge.spans.touching(some & edge.needed, self._hull(edge.downstream.calendar)))
+            if self._same.get(some) is some:
+                self._images[key] = found
+        return found
+
+    def _hull(self, calendar: Calendar) -> Ordinals:
+        if not self._hulls:
+            # Calendars that are equal are one object, and so are most sets.
+            sets: dict[int, dict[int, Ordinals]] = {}
+            for name, entity in self.graph.entities.items():
+                exist = self.exist(name)
+                sets.setdefault(id(entity.instances and entity.instances.calendar), {})[id(exist)] = exist
+            for each, found in sets.items():
+                some = [exist for exist in found.values() if exist]
+                if some:
+                    hull = min(exist.first for exist in some), max(exist.end for exist in some)
+                    self._hulls[each] = Ordinals.between(*hull)
+        return self._hulls.get(id(calendar), NONE)
 
     def step(self, link: Link, some: Ordinals, among: Ordinals, *, forward: bool) -> Ordinals:
         """Over one link: which of `among` need any of `some`; or, against the stream, which of them any of `some` needs."""
