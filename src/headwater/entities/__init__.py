@@ -5,7 +5,10 @@
     keys        a period's text and back             instances  which periods an entity has
     dates       the language of `dates`              edges      what is needed, and what is affected
     kinds       what an entity's kind makes of it    durations  lengths of time
+    graph       entities and their links, checked    lags       how far back a link reaches
+    taint       what is wrong, what may be behind it walk       the walk of both, and what it is told
+    chains      chains of one entity, closed at once cycles     components, and cycles without lag
 
-Built so far: periods, dependencies and their inverse, and what a wrong upstream instance means for each kind of entity. States, readiness, the
-walk over all entities, and backfill plans come later.
+Built so far: periods, dependencies and their inverse, what a wrong upstream instance means for each kind of entity, and for all entities of a graph.
+States, readiness and backfill plans come later.
 """

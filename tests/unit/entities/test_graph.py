@@ -192,6 +192,7 @@ def test_how_many_periods_back() -> None:
     assert of(DAYS, "-1w") == (7, 7)
     assert of(PARIS, "last 2 days ending previous") == (1, 2)
     assert of(DAYS, "-1mo") is None
+    assert of(DAYS, "from -1mo to -1d") is None
     assert of(DAYS, "same") is None
     assert of(DAYS, "-1w", NONE) is None
     apia = Instances.of({"every": "day", "tz": "Pacific/Apia", "from": "2011-01-01", "until": "2012-12-01"})

@@ -312,3 +312,25 @@ def test_who_is_wrong_because_of_one_has_it_among_its_suspects(seed: int) -> Non
     for name, ordinal in chance.sample(reached_, min(3, len(reached_))):
         back = suspects(drawn.graph, {name: Ordinals.between(ordinal, ordinal + 1)}, drawn.facts()).hits
         assert any(back[root].instances & some for root, some in wrong.items() if root in back)
+
+
+def test_what_is_before_the_first_instance_is_wrong_only_for_who_requires_it() -> None:
+    first, later = ({"every": "day", "from": since, "until": "2024-04-01"} for since in ("2024-01-01", "2024-03-01"))
+    ignored = Dates.of({"dates": "last 3 days", "before_start": "ignore"})
+    graph = Graph(
+        [
+            Entity("a", TimeSeries(), Instances.of(first)),
+            Entity("b", TimeSeries(), Instances.of(later)),
+            *(
+                Entity(name, TimeSeries(), Instances.of(later), {"completed": (Dependency(upstream, dates),)})
+                for name, upstream, dates in (
+                    ("of a", "a", Dates.of("everything")),
+                    ("of b", "b", Dates.of("everything")),
+                    ("requires", "b", Dates.of("last 3 days")),
+                    ("ignores", "b", ignored),
+                )
+            ),
+        ]
+    )
+    day = at(graph, "a", "2024-02-29")
+    assert set(tainted(graph, {"a": day, "b": day}).hits) == {"a", "b", "of a", "requires"}
