@@ -168,7 +168,7 @@ class Walk:
         target = self.exist(link.downstream if self.forward else link.upstream)
         edge = link.edge
         if edge is None or self.exact or self.facts.cuts is not None or self.facts.used is not None:
-            found = self.step(link, some, target, forward=self.forward)
+            found = self._one(self.step(link, some, target, forward=self.forward))
         else:
             # Forward, all that mean the same share an image, and each cuts it to what exists of it.
             image = self._image(edge, some) if self.forward else some

@@ -334,3 +334,8 @@ def test_what_is_before_the_first_instance_is_wrong_only_for_who_requires_it() -
     )
     day = at(graph, "a", "2024-02-29")
     assert set(tainted(graph, {"a": day, "b": day}).hits) == {"a", "b", "of a", "requires"}
+
+
+def test_sets_that_are_gone_are_not_taken_for_others() -> None:
+    """What is known of a set is looked up by its identity, so it has to be kept: once it was not, and this graph showed it."""
+    assert check(200_522) > 0
