@@ -29,6 +29,14 @@ COMPLETED = "completed"
 """The state that a dependency accepts where it does not say which, and the one an entity has that declares none."""
 
 
+class Minimum(NamedTuple):
+    """How many of the instances needed will do: `20` (count), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
+
+    count: int | None = None
+    share: float | None = None
+    lacking: int | None = None
+
+
 class Dependency(NamedTuple):
     """What a state of an entity needs of another. `dates` None: what the downstream's kind needs by default; of a static one: `static`."""
 
@@ -36,7 +44,12 @@ class Dependency(NamedTuple):
     dates: Dates | None = None
     states: tuple[str, ...] = (COMPLETED,)  # any of these will do
     accept_tainted: bool = False  # wrong instances do not hold it back; they make it wrong all the same
-    optional: bool = False
+    optional: bool = False  # taken where it is there, waited for by nobody
+    minimum: Minimum | None = None  # all of what is needed where None
+    wait: int | None = None  # seconds after the downstream period's end; from then on `then` holds
+    then: str = "fail"  # fail; accept: what is there will do; or the name of an entity that is taken instead
+    columns: tuple[str, ...] = ()  # only these are used; all where empty
+    group: str = ""  # of one state's dependencies with the same group, any one will do
 
 
 class Entity(NamedTuple):

@@ -4,7 +4,7 @@ A mark is a kind and what it refers to. Kinds belong to axes that do not exclude
 at once. Which changes are allowed is `status.py`; nothing here knows what a mark means beyond the sets that everybody asks for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
 from headwater.entities.ordinals import NONE, Ordinals
