@@ -30,9 +30,9 @@ COMPLETED = "completed"
 
 
 class Minimum(NamedTuple):
-    """How many of the instances needed will do: `20` (count), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
+    """How many of the instances needed will do: `20` (number), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
 
-    count: int | None = None
+    number: int | None = None
     share: float | None = None
     lacking: int | None = None
 
