@@ -1,0 +1,58 @@
+"""Verdicts on versions, and what became of them. Which instances they are about is in the marks."""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.arrays import Packed
+from headwater.store.database import Connection
+
+
+class Incident(msgspec.Struct, frozen=True):
+    """`fixed_at`: what was produced from then on is right; a new version of what was wrong before that is not."""
+
+    id: uuid.UUID
+    opened_seq: int
+    opened_at: dt.datetime
+    opened_by: str
+    reason: str
+    state: Literal["open", "fixed", "retracted"]
+    fixed_at: dt.datetime | None
+    closed_at: dt.datetime | None
+    closed_by: str | None
+    note: str
+
+
+async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetime, by: str, reason: str) -> None:
+    """Keep a new one; one that is known stays as it is."""
+    await sqlfile.load("incidents")["open"].exec(connection, id=id_, seq=seq, at=at, by=by, reason=reason)
+
+
+async def named(connection: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Incident]:
+    """Those of them that there are."""
+    rows = await sqlfile.load("incidents")["named"].many(connection, ids=Packed("uuid", list(ids)))
+    return {row[0]: Incident(*row) for row in rows}
+
+
+async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[Incident], int]:
+    """The latest first, and how many there are altogether."""
+    queries = sqlfile.load("incidents")
+    rows = await queries["page"].many(connection, state=state, limit=limit, offset=offset)
+    (count,) = await queries["count"].one(connection, state=state)
+    return [Incident(*row) for row in rows], int(count)
+
+
+async def fixed(
+    connection: Connection, id_: uuid.UUID, fixed_at: dt.datetime, at: dt.datetime, by: str, note: str
+) -> None:
+    """What is produced from `fixed_at` on is right."""
+    await sqlfile.load("incidents")["fixed"].exec(connection, id=id_, fixed_at=fixed_at, at=at, by=by, note=note)
+
+
+async def retracted(connection: Connection, id_: uuid.UUID, at: dt.datetime, by: str, note: str) -> None:
+    """It was none."""
+    await sqlfile.load("incidents")["retracted"].exec(connection, id=id_, at=at, by=by, note=note)
