@@ -4,8 +4,10 @@ A mark is a kind and what it refers to. Kinds belong to axes that do not exclude
 at once. Which changes are allowed is `status.py`; nothing here knows what a mark means beyond the sets that everybody asks for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
+
+import numpy as np
 
 from headwater.entities.ordinals import NONE, Ordinals
 
@@ -91,6 +93,35 @@ class Marks(Mapping[Mark, Ordinals]):
 
     def __repr__(self) -> str:
         return f"Marks({', '.join(f'{mark.kind} {mark.ref}: {some}' for mark, some in self._held.items())})"
+
+
+def by_entity(rows: Iterable[tuple[int, str, str, int, int]]) -> dict[int, Marks]:
+    """(entity, kind, ref, start, end) as marks by entity. Kinds that are not known here, of a later version, are left alone."""
+    found: dict[int, dict[Mark, list[tuple[int, int]]]] = {}
+    for entity, kind, ref, start, end in rows:
+        if kind in KINDS:
+            mark = Mark(kind, ref)  # type: ignore[arg-type]  # one of KINDS
+            found.setdefault(entity, {}).setdefault(mark, []).append((start, end))
+    return {entity: Marks({mark: Ordinals(runs) for mark, runs in held.items()}) for entity, held in found.items()}
+
+
+def replayed(changes: Iterable[tuple[str, str, int, int, bool]]) -> Marks:
+    """(kind, ref, start, end, added) in the order in which they came to be known, as what held after the last. Linear in changes and in the
+    stretch that they are about, not in the product of changes and runs.
+    """
+    told: dict[Mark, list[tuple[int, int, bool]]] = {}
+    for kind, ref, start, end, added in changes:
+        if kind in KINDS:
+            told.setdefault(Mark(kind, ref), []).append((start, end, added))  # type: ignore[arg-type]  # one of KINDS
+    found: dict[Mark, Ordinals] = {}
+    for mark, some in told.items():
+        low, high = min(each[0] for each in some), max(each[1] for each in some)
+        held = np.zeros(high - low + 2, dtype=np.int8)  # one more on either side, so that runs begin and end inside
+        for start, end, added in some:
+            held[start - low + 1 : end - low + 1] = added
+        steps = np.diff(held)
+        found[mark] = Ordinals.joined(np.flatnonzero(steps == 1) + low, np.flatnonzero(steps == -1) + low)
+    return Marks(found)
 
 
 def difference(before: Marks, after: Marks) -> Iterator[tuple[Mark, Ordinals, bool]]:

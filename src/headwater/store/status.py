@@ -121,6 +121,22 @@ async def known(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, in
     return {bytes(row[0]): row[1] for row in rows}
 
 
+async def over(connection: Connection, runs: Sequence[tuple[int, str]]) -> list[tuple[int, str, int, int]]:
+    """(entity_id, run, first_, end_) of each report that a run has ended."""
+    if not runs:
+        return []
+    rows = await sqlfile.load("status")["over"].many(
+        connection, entity_id=Packed("int4", [each[0] for each in runs]), run=Packed("text", [each[1] for each in runs])
+    )
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+async def troubled(connection: Connection) -> bool:
+    """Whether any instance of any entity is wrong, or was and left readers that are."""
+    (some,) = await sqlfile.load("status")["troubled"].one(connection)
+    return bool(some)
+
+
 async def marks(connection: Connection, windows: Sequence[Window]) -> list[Run]:
     """The marks that overlap or touch these windows, whole: they reach beyond them."""
     if not windows:

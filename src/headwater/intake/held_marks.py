@@ -1,0 +1,61 @@
+"""The marks of some instances as the database has them, changed in memory, and the rows by which the two differ then."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from headwater.entities.marks import Marks, by_entity
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.store import status as store
+from headwater.store.database import Connection
+from headwater.store.status import Run, Window
+
+
+class HeldMarks:
+    """Marks by entity id. What was loaded is whole runs, so that what is written joins what it touches."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._rows = set(runs)
+        self._marks = by_entity(self._rows)
+        self._touched: set[int] = set()
+
+    @classmethod
+    async def load(cls, connection: Connection, windows: Sequence[Window]) -> "HeldMarks":
+        """Of these windows, and beyond them as far as their runs go."""
+        return cls(await store.marks(connection, windows))
+
+    def of(self, entity_id: int) -> Marks:
+        """What holds now; outside of what was loaded nothing is known."""
+        return self._marks.get(entity_id, _NOTHING)
+
+    def put(self, entity_id: int, marks: Marks) -> None:
+        self._marks[entity_id] = marks
+        self._touched.add(entity_id)
+
+    def rows(self) -> tuple[list[Run], list[Run]]:
+        """The rows that do not hold any more, and those that hold instead; asked again there are none."""
+        before = {row for row in self._rows if row.entity_id in self._touched}
+        now = {
+            Run(entity_id, mark.kind, mark.ref, start, end)
+            for entity_id in self._touched
+            for mark, some in self._marks[entity_id].items()
+            for start, end in some
+        }
+        gone, new = before - now, now - before
+        self._rows = (self._rows - gone) | new
+        self._touched.clear()
+        return sorted(gone), sorted(new)
+
+
+def windows(wanted: Mapping[int, Ordinals]) -> list[Window]:
+    """A window for each run of the instances of each entity."""
+    return [(entity_id, start, end) for entity_id, some in wanted.items() for start, end in some]
+
+
+def united(wanted: Iterable[tuple[int, Ordinals]]) -> dict[int, Ordinals]:
+    """By entity id all instances that are wanted."""
+    found: dict[int, list[Ordinals]] = {}
+    for entity_id, some in wanted:
+        found.setdefault(entity_id, []).append(some)
+    return {entity_id: NONE.union(*each) for entity_id, each in found.items()}
+
+
+_NOTHING = Marks()
