@@ -12,6 +12,7 @@
     ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
     ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
     ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
+    ├── InvalidStatus              invalid_status       a report of instances that cannot be: a state nobody declared, a check of what is not there
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here
     ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
@@ -103,6 +104,10 @@ class InvalidDates(HeadwaterError):
 
 class InvalidEntities(HeadwaterError):
     code = "invalid_entities"
+
+
+class InvalidStatus(HeadwaterError):
+    code = "invalid_status"
 
 
 class Unprocessable(HeadwaterError):
