@@ -61,6 +61,17 @@ class Entity(NamedTuple):
     states: Mapping[str, tuple[Dependency, ...]] = {}
 
 
+class Wrong(NamedTuple):
+    """What does not fit together. `entity`, its `state` and the `place` of the dependency in it say what it is about, as far as it is about one;
+    of an entity that is declared twice `place` is the second's place among all entities.
+    """
+
+    text: str
+    entity: str = ""
+    state: str = ""
+    place: int | None = None
+
+
 class Link(NamedTuple):
     """A dependency in its place. `edge` is None where there are no dates to compute with: one side is static, or a snapshot is carried on."""
 
@@ -88,20 +99,20 @@ class Graph:
 
     def __init__(self, entities: Iterable[Entity]) -> None:
         """InvalidEntities with all that is wrong in `problems`, a text each: names declared twice, names and states that nobody has (with the
-        nearest that somebody has), dates that make no sense, and cycles without lag as a path.
+        nearest that somebody has), dates that make no sense, and cycles without lag as a path. `about` says of each what `Wrong` has besides.
         """
         self.entities: dict[str, Entity] = {}
-        problems: list[str] = []
-        for entity in entities:
+        problems: list[Wrong] = []
+        for nth, entity in enumerate(entities):
             if entity.name in self.entities:
-                problems.append(f"entity {entity.name!r} is declared twice")
+                problems.append(Wrong(f"entity {entity.name!r} is declared twice", entity.name, place=nth))
             elif isinstance(entity.kind, Static) != (entity.instances is None):
                 wrong = (
                     "is static and has no periods"
                     if entity.instances
                     else "has no periods, and only a static one has none"
                 )
-                problems.append(f"entity {entity.name!r} {wrong}")
+                problems.append(Wrong(f"entity {entity.name!r} {wrong}", entity.name))
             self.entities.setdefault(entity.name, entity)
         one = {entity.instances: _every(entity) for entity in self.entities.values()}
         self._every = {name: one[entity.instances] for name, entity in self.entities.items()}
@@ -120,8 +131,12 @@ class Graph:
         for component in self.order:
             problems += self._without_lag(component)
         if problems:
-            some = "\n".join(f"- {problem}" for problem in problems)
-            raise InvalidEntities(f"the entities do not fit together:\n{some}", problems=problems)
+            some = "\n".join(f"- {problem.text}" for problem in problems)
+            raise InvalidEntities(
+                f"the entities do not fit together:\n{some}",
+                problems=[problem.text for problem in problems],
+                about=[list(problem[1:]) for problem in problems],
+            )
 
     def upstream(self, name: str, state: str | None = None) -> Sequence[Link]:
         """What an entity needs, in the order declared; of one of its states only. KeyError for a name that no entity has."""
@@ -143,26 +158,26 @@ class Graph:
         """Whether an instance of it may need others of it."""
         return len(component) > 1 or any(link.upstream == component[0] for link in self._upstream[component[0]])
 
-    def _links(self, entity: Entity, problems: list[str]) -> Iterator[Link]:
+    def _links(self, entity: Entity, problems: list[Wrong]) -> Iterator[Link]:
         for state, dependencies in entity.states.items():
-            for dependency in dependencies:
+            for place, dependency in enumerate(dependencies):
                 where = f"entity {entity.name!r}, state {state!r}"
+                about = (entity.name, state, place)
                 upstream = self.entities.get(dependency.upstream)
                 if upstream is None:
-                    problems.append(
-                        f"{where}: there is no entity {dependency.upstream!r}{_near(dependency.upstream, self.entities)}"
-                    )
+                    near = _near(dependency.upstream, self.entities)
+                    problems.append(Wrong(f"{where}: there is no entity {dependency.upstream!r}{near}", *about))
                     continue
                 has = upstream.states or {COMPLETED: ()}
                 problems += [
-                    f"{where}: entity {upstream.name!r} has no state {accepted!r}{_near(accepted, has)}"
+                    Wrong(f"{where}: entity {upstream.name!r} has no state {accepted!r}{_near(accepted, has)}", *about)
                     for accepted in dependency.states
                     if accepted not in has
                 ]
                 try:
                     yield self._link(entity, state, dependency, upstream)
                 except HeadwaterError as wrong:
-                    problems.append(f"{where}, of {upstream.name!r}: {wrong.message}")
+                    problems.append(Wrong(f"{where}, of {upstream.name!r}: {wrong.message}", *about))
         if isinstance(entity.kind, Snapshot) and entity.kind.mode == "carry":
             yield Link(entity.name, "", entity.name, _PREVIOUS)
 
@@ -183,7 +198,7 @@ class Graph:
             edge = self._edges[key] = Edge(entity.instances, upstream.instances, dates)
         return Link(entity.name, state, upstream.name, dates, dependency, edge)
 
-    def _without_lag(self, component: tuple[str, ...]) -> Iterator[str]:
+    def _without_lag(self, component: tuple[str, ...]) -> Iterator[Wrong]:
         """Problems, one for each cycle. A link through something static has no lag that anybody could know."""
         if not self.cyclic(component):
             return
@@ -197,9 +212,15 @@ class Graph:
         ]
         for cycle in cycles.without_lag(len(component), arcs):
             path = "".join(f" ← {links[each].upstream} ({links[each].dates.text})" for each in cycle)
-            yield (
-                f"a cycle without lag: {links[cycle[0]].downstream}{path}; an instance would need itself, or a later one. "
-                "Let one of these need an earlier period: `previous`, or a window that ends before its own"
+            first = links[cycle[0]]
+            yield Wrong(
+                f"a cycle without lag: {first.downstream}{path}; an instance would need itself, or a later one. "
+                "Let one of these need an earlier period: `previous`, or a window that ends before its own",
+                first.downstream,
+                first.state,
+                self.entities[first.downstream].states[first.state].index(first.dependency)
+                if first.dependency is not None
+                else None,
             )
 
 

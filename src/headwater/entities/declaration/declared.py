@@ -1,0 +1,71 @@
+"""All that a person declares of one entity: what the graph computes with, and what is only kept and shown.
+
+What is unsaid has its default here, so that nobody who reads a declaration has to know defaults.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from headwater.entities.declaration.document import Place
+from headwater.entities.durations import Length
+from headwater.entities.graph import Entity
+from headwater.entities.ordinals import NONE, Ordinals
+
+Path = tuple[str | int, ...]
+
+
+class Stored(NamedTuple):
+    """A dataset that holds an entity, as OpenLineage names it."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace} {self.name}"
+
+
+class Producer(NamedTuple):
+    """A job that makes an entity's instances: `airflow://prod/reads_weekly/compute`. `max_periods`: so many in one run at most."""
+
+    job: str
+    every: str = ""  # how often it runs; as often as the entity has periods where empty
+    max_periods: int | None = None
+    pool: str = ""
+
+
+class Declared(NamedTuple):
+    """`entity` is what the graph is made of. Its dependencies are sorted by upstream, as their order says nothing; states are as declared."""
+
+    entity: Entity
+    description: str = ""
+    owners: tuple[str, ...] = ()
+    tags: Mapping[str, tuple[str, ...]] = {}
+    tier: str = ""
+    produced_by: tuple[Producer, ...] = ()
+    stored_in: tuple[Stored, ...] = ()
+    compatible: tuple[
+        tuple[str, ...], ...
+    ] = ()  # states that an instance may have together, though completed takes others away
+    due: int | None = (
+        None  # seconds after a period's end by which its instance is expected; nothing is expected where None
+    )
+    retention: Length | None = None  # so long after a period's end its instance may be deleted; None: it is kept
+    frozen: Ordinals = NONE  # instances that are never made again
+    repair: Literal["latest", "all"] | int = (
+        "latest"  # of rebuilt snapshots: what `Snapshot.repair` is told; an ordinal: that one and later
+    )
+    transparent: bool = False  # only points at what it depends on: drawings leave it out and keep its lines
+    renamed_from: str = ""
+    places: Mapping[Path, Place] = {}
+
+    @property
+    def name(self) -> str:
+        return self.entity.name
+
+    def place(self, *path: str | int) -> Place:
+        """Where a part of it stands, or else the nearest part that it is in: `place("period", "from")`, `place("states", "completed", 0)` of a
+        dependency by its number in `entity.states`. Line 0 where it comes from no text.
+        """
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, Place())

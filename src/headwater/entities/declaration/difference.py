@@ -1,0 +1,88 @@
+"""What changed from one declaration to another, entity by entity: what a person who reviews it has to know, not what lines differ."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from headwater.entities.declaration.canonical import Json, document
+from headwater.entities.declaration.declared import Declared
+
+
+class Change(NamedTuple):
+    """`path` says which part was changed: `period.from`, `states.completed.reads.dates`. `old` and `new` are JSON, None where there is nothing."""
+
+    what: Literal["added", "removed", "renamed", "changed"]
+    entity: str
+    path: str = ""
+    old: object = None
+    new: object = None
+
+
+def difference(old: Iterable[Declared], new: Iterable[Declared]) -> list[Change]:
+    """Sorted by entity, as it is called now. Empty where both mean the same: order, spelling and where something stands are no change.
+
+    An entity that says what it was called is compared with that one. That others depend on it by its new name is no change of theirs.
+    """
+    before = {each.name: document(each) for each in old}
+    after = {each.name: document(each) for each in new}
+    renamed = {
+        str(said["renamed_from"]): name
+        for name, said in after.items()
+        if said.get("renamed_from") in before and name not in before and said["renamed_from"] not in after
+    }
+    was = {renamed.get(name, name): name for name in before}
+    found: list[Change] = []
+    for name in sorted({*was, *after}):
+        if name not in after:
+            found.append(Change("removed", name, old=before[name]))
+        elif name not in was:
+            found.append(Change("added", name, new=after[name]))
+        else:
+            if was[name] != name:
+                found.append(Change("renamed", name, "entity", was[name], name))
+            one, other = _shown(before[was[name]], renamed), _shown(after[name], {})
+            if set(one["order of states"]) != set(other["order of states"]):
+                # Which states came and went is told with what they need.
+                other["order of states"] = one["order of states"]
+            found += _changed(name, "", one, other)
+    return found
+
+
+def _changed(name: str, path: str, old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Change]:
+    for word in sorted({*old, *new}):
+        was, now = old.get(word), new.get(word)
+        if was == now:
+            continue
+        here = f"{path}.{word}" if path else word
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            yield from _changed(name, here, was, now)
+        else:
+            yield Change("changed", name, here, was, now)
+
+
+def _shown(said: Json, renamed: Mapping[str, str]) -> Json:
+    """The document with lists that have names made into mappings by them. What it was called is told by `renamed`."""
+    found = {word: value for word, value in said.items() if word not in {"entity", "renamed_from", "states"}}
+    states = said["states"]
+    if not isinstance(states, list):
+        return found
+    found["states"] = {state["state"]: _by_upstream(state.get("depends_on", []), renamed) for state in states}
+    found["order of states"] = [state["state"] for state in states]
+    return found
+
+
+def _by_upstream(needs: list[Mapping[str, object]], renamed: Mapping[str, str]) -> Json:
+    """`reads`, of the second one `reads (2)`; groups are `any_of 1`, `any_of 2`."""
+    found: Json = {}
+    groups = 0
+    for need in needs:
+        [(name, what)] = need.items()
+        if name == "any_of" and isinstance(what, list):
+            groups += 1
+            found[f"any_of {groups}"] = _by_upstream(what, renamed)
+            continue
+        called = renamed.get(name, name)
+        if isinstance(what, Mapping) and what.get("then") in renamed:
+            what = {**what, "then": renamed[str(what["then"])]}
+        times = sum(each == called or each.startswith(f"{called} (") for each in found)
+        found[f"{called} ({times + 1})" if times else called] = what
+    return found

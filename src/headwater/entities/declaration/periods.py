@@ -1,0 +1,126 @@
+"""The kind of an entity and its periods, and what goes with one kind only: a window, a mode, corrections."""
+
+from typing import NamedTuple
+
+from headwater.entities.dates import Dates
+from headwater.entities.declaration.document import Part, Place
+from headwater.entities.declaration.fields import Fields
+from headwater.entities.graph import Kind
+from headwater.entities.instances import Instances
+from headwater.entities.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries
+from headwater.errors import HeadwaterError, InvalidDates
+
+KINDS = ("timeseries", "sliding", "snapshot", "static", "cumulative")
+OF_KIND = {
+    "window": ("sliding",),
+    "mode": ("snapshot", "cumulative"),
+    "repair": ("snapshot",),
+    "process": ("cumulative",),
+    "corrections": ("cumulative",),
+}
+"""Words that go with some kinds only."""
+PERIOD = ("every", "cron", "table", "tz", "starts", "offset", "anchor", "from", "until")
+
+
+class Cut(NamedTuple):
+    """How an entity is cut by time. `instances` is None of a static one, and where the period is wrong."""
+
+    kind: Kind
+    instances: Instances | None
+
+
+def cut(fields: Fields, said: dict[str, Part], place: Place) -> Cut:
+    """Of an entity; where something is wrong it is noted, and something like it taken in its place."""
+    name = fields.choice(said.get("kind"), "kind", KINDS)
+    for word, kinds in OF_KIND.items():
+        if word in said and name not in kinds:
+            fields.note(said[word].place, f"{word} goes with kind: {' or '.join(kinds)}, not with {name}")
+    period = _said(fields, said, place, name)
+    instances = _instances(fields, period, "period") if period is not None else None
+    match name:
+        case "sliding":
+            return Cut(Sliding(_window(fields, said.get("window"), place)), instances)
+        case "snapshot":
+            carry = fields.choice(said.get("mode"), "mode", ("rebuild", "carry")) == "carry"
+            return Cut(Snapshot("carry" if carry else "rebuild"), instances)
+        case "static":
+            return Cut(Static(), None)
+        case "cumulative":
+            adds = fields.choice(said.get("mode"), "mode", ("rebuild", "incremental")) == "incremental"
+            corrections = fields.number(said.get("corrections"), "corrections", 0) or 0
+            process = _process(fields, said.get("process"), period, place)
+            if process is None:
+                return Cut(TimeSeries(), instances)
+            return Cut(Cumulative(process, "incremental" if adds else "rebuild", corrections), instances)
+        case _:
+            return Cut(TimeSeries(), instances)
+
+
+def _said(fields: Fields, said: dict[str, Part], place: Place, kind: str) -> Part | None:
+    """What is said of the period, by either name. `granularity` is the word of old."""
+    period, granularity = said.get("period"), said.get("granularity")
+    if period is not None and granularity is not None:
+        fields.note(granularity.place, "granularity is the old word for period; leave one of them out")
+    found = period or granularity
+    if kind == "static":
+        if found is not None:
+            fields.note(found.place, "a static entity has no period; leave it out, or choose another kind")
+        return None
+    if found is None:
+        fields.note(place, "there is no period; write such as `period: day`, or `kind: static` where it has none")
+    return found
+
+
+def _instances(fields: Fields, part: Part, what: str, beside: dict[str, object] | None = None) -> Instances | None:
+    """`beside`: words taken from elsewhere where they are not said here."""
+    keys = {**part.keys}
+    if isinstance(part.value, str):
+        period: dict[str, object] = {"every": part.value}
+        keys["every"] = part.place
+    else:
+        wrong = len(fields.problems)
+        period = {}
+        for word, each in fields.mapping(part, what, PERIOD).items():
+            if word == "table":
+                period[word] = [fields.text(bound, f"{what}, table") for bound in fields.items(each)]
+            else:
+                period[word] = fields.text(each, f"{what}, {word}")
+        keys = {word: each.place for word, each in part.value.items()} if isinstance(part.value, dict) else {}
+        if len(fields.problems) > wrong:
+            return None
+    try:
+        return Instances.of({**(beside or {}), **period})
+    except HeadwaterError as error:
+        words = [str(error.detail.get("field")), *error.detail]
+        at = next((keys[word] for word in words if word in keys), part.place)
+        fields.note(at, f"{what}: {error.message}")
+        return None
+
+
+def _process(fields: Fields, part: Part | None, period: Part | None, place: Place) -> Instances | None:
+    """When a cumulative entity is processed: in the zone of its period where it says no other."""
+    if part is None:
+        fields.note(place, "kind: cumulative needs process, when it is made again: `process: day`")
+        return None
+    beside: dict[str, object] = {}
+    if period is not None and isinstance(period.value, dict):
+        beside = {
+            word: each.value
+            for word, each in period.value.items()
+            if word in {"tz", "starts"} and isinstance(each.value, str)
+        }
+    return _instances(fields, part, "process", beside)
+
+
+def _window(fields: Fields, part: Part | None, place: Place) -> str:
+    window = " ".join(fields.text(part, "window").lower().split())
+    if not window:
+        if part is None:
+            fields.note(place, "kind: sliding needs a window: `window: 30 days`")
+        return "1 day"
+    try:
+        Dates.of(f"last {window}")
+    except InvalidDates as wrong:
+        fields.note(part.place if part else place, f"window {window!r} is no length: {wrong.message}")
+        return "1 day"
+    return window
