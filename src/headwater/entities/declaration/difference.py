@@ -39,18 +39,20 @@ def difference(old: Iterable[Declared], new: Iterable[Declared]) -> list[Change]
         else:
             if was[name] != name:
                 found.append(Change("renamed", name, "entity", was[name], name))
-            one, other = _shown(before[was[name]], renamed), _shown(after[name], {})
-            if set(one["order of states"]) != set(other["order of states"]):
-                # Which states came and went is told with what they need.
-                other["order of states"] = one["order of states"]
-            found += _changed(name, "", one, other)
+            found += _changed(name, "", _shown(before[was[name]], renamed), _shown(after[name], {}))
     return found
+
+
+_ORDER = "order of states"
 
 
 def _changed(name: str, path: str, old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Change]:
     for word in sorted({*old, *new}):
         was, now = old.get(word), new.get(word)
         if was == now:
+            continue
+        if word == _ORDER and isinstance(was, list) and isinstance(now, list) and set(was) != set(now):
+            # Which states came and went is told with what they need.
             continue
         here = f"{path}.{word}" if path else word
         if isinstance(was, Mapping) and isinstance(now, Mapping):
@@ -66,7 +68,7 @@ def _shown(said: Json, renamed: Mapping[str, str]) -> Json:
     if not isinstance(states, list):
         return found
     found["states"] = {state["state"]: _by_upstream(state.get("depends_on", []), renamed) for state in states}
-    found["order of states"] = [state["state"] for state in states]
+    found[_ORDER] = [state["state"] for state in states]
     return found
 
 
