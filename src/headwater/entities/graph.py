@@ -29,6 +29,10 @@ COMPLETED = "completed"
 """The state that a dependency accepts where it does not say which, and the one an entity has that declares none."""
 
 
+FAIL, ACCEPT = "fail", "accept"
+"""What `then` says where it names no entity."""
+
+
 class Minimum(NamedTuple):
     """How many of the instances needed will do: `20` (number), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
 
@@ -47,7 +51,7 @@ class Dependency(NamedTuple):
     optional: bool = False  # taken where it is there, waited for by nobody
     minimum: Minimum | None = None  # all of what is needed where None
     wait: int | None = None  # seconds after the downstream period's end; from then on `then` holds
-    then: str = "fail"  # fail; accept: what is there will do; or the name of an entity that is taken instead
+    then: str = FAIL  # fail; accept: what is there will do; or the name of an entity that is taken instead, with the same dates and states
     columns: tuple[str, ...] = ()  # only these are used; all where empty
     group: str = ""  # of one state's dependencies with the same group, any one will do
 
@@ -73,7 +77,10 @@ class Wrong(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A dependency in its place. `edge` is None where there are no dates to compute with: one side is static, or a snapshot is carried on."""
+    """A dependency in its place. `edge` is None where there are no dates to compute with: one side is static, or a snapshot is carried on.
+
+    instead: the upstream is the one that the dependency takes when its wait is over; it comes right after the link to the one waited for.
+    """
 
     downstream: str
     state: str
@@ -81,6 +88,7 @@ class Link(NamedTuple):
     dates: Dates
     dependency: Dependency | None = None
     edge: Edge | None = None
+    instead: bool = False
 
     @property
     def carried(self) -> bool:
@@ -161,25 +169,40 @@ class Graph:
     def _links(self, entity: Entity, problems: list[Wrong]) -> Iterator[Link]:
         for state, dependencies in entity.states.items():
             for place, dependency in enumerate(dependencies):
-                where = f"entity {entity.name!r}, state {state!r}"
-                about = (entity.name, state, place)
-                upstream = self.entities.get(dependency.upstream)
-                if upstream is None:
-                    near = _near(dependency.upstream, self.entities)
-                    problems.append(Wrong(f"{where}: there is no entity {dependency.upstream!r}{near}", *about))
-                    continue
-                has = upstream.states or {COMPLETED: ()}
+                where = Wrong(f"entity {entity.name!r}, state {state!r}", entity.name, state, place)
+                yield from self._to(entity, dependency, dependency.upstream, where, problems)
                 problems += [
-                    Wrong(f"{where}: entity {upstream.name!r} has no state {accepted!r}{_near(accepted, has)}", *about)
-                    for accepted in dependency.states
-                    if accepted not in has
+                    where._replace(text=f"{where.text}, of {dependency.upstream!r}: {wrong}")
+                    for wrong in _misplaced(entity, dependency)
                 ]
-                try:
-                    yield self._link(entity, state, dependency, upstream)
-                except HeadwaterError as wrong:
-                    problems.append(Wrong(f"{where}, of {upstream.name!r}: {wrong.message}", *about))
+                if dependency.then not in {FAIL, ACCEPT}:
+                    then = where._replace(text=f"{where.text}, then")
+                    for link in self._to(entity, dependency, dependency.then, then, problems):
+                        yield link._replace(instead=True)
         if isinstance(entity.kind, Snapshot) and entity.kind.mode == "carry":
             yield Link(entity.name, "", entity.name, _PREVIOUS)
+
+    def _to(
+        self, entity: Entity, dependency: Dependency, name: str, where: Wrong, problems: list[Wrong]
+    ) -> Iterator[Link]:
+        """The link of a dependency to its upstream, or to the one taken instead."""
+        upstream = self.entities.get(name)
+        if upstream is None:
+            near = _near(name, self.entities)
+            problems.append(where._replace(text=f"{where.text}: there is no entity {name!r}{near}"))
+            return
+        has = upstream.states or {COMPLETED: ()}
+        problems += [
+            where._replace(text=f"{where.text}: entity {name!r} has no state {accepted!r}{_near(accepted, has)}")
+            for accepted in dependency.states
+            if accepted not in has
+        ]
+        try:
+            link = self._link(entity, where.state, dependency, upstream)
+        except HeadwaterError as wrong:
+            problems.append(where._replace(text=f"{where.text}, of {name!r}: {wrong.message}"))
+        else:
+            yield link
 
     def _link(self, entity: Entity, state: str, dependency: Dependency, upstream: Entity) -> Link:
         timeless = entity.instances is None or upstream.instances is None
@@ -226,6 +249,16 @@ class Graph:
 
 def _every(entity: Entity) -> Ordinals:
     return Ordinals.between(0, 1) if entity.instances is None else entity.instances.all
+
+
+def _misplaced(entity: Entity, dependency: Dependency) -> Iterator[str]:
+    """What a dependency says of waiting that could never hold."""
+    if dependency.wait is not None and entity.instances is None:
+        yield "wait counts from the end of a period, and a static entity has none"
+    if dependency.then != FAIL and dependency.wait is None:
+        yield f"then {dependency.then!r} needs a wait: how long after the period's end it begins to hold"
+    if dependency.then == dependency.upstream:
+        yield f"then {dependency.then!r} is what is waited for; name another entity, or write accept or fail"
 
 
 _PREVIOUS = Dates.of("previous")
