@@ -13,14 +13,36 @@ class HeldMarks:
     """Marks by entity id. What was loaded is whole runs, so that what is written joins what it touches."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        self._rows = set(runs)
-        self._marks = by_entity(self._rows)
+        self._rows: set[Run] = set()
+        self._seen: set[Run] = set()
+        self._marks: dict[int, Marks] = {}
         self._touched: set[int] = set()
+        self._add(runs)
+
+    def _add(self, runs: Iterable[Run]) -> None:
+        """Rows that were not loaded before; those that were may have been changed since."""
+        new = {run for run in runs if run not in self._seen}
+        self._seen |= new
+        self._rows |= new
+        for entity_id, marks in by_entity(new).items():
+            self._marks[entity_id] = self.of(entity_id).with_(marks)
 
     @classmethod
     async def load(cls, connection: Connection, windows: Sequence[Window]) -> "HeldMarks":
         """Of these windows, and beyond them as far as their runs go."""
         return cls(await store.marks(connection, windows))
+
+    async def more(self, connection: Connection, windows: Sequence[Window]) -> None:
+        """Load what else is known there."""
+        self._add(await store.marks(connection, windows))
+
+    async def more_by_ref(self, connection: Connection, kinds: Sequence[str], ref: str) -> None:
+        """Load all marks of these kinds with a ref, of all entities."""
+        self._add(await store.marks_by_ref(connection, kinds, ref))
+
+    def ids(self) -> list[int]:
+        """The entities of which anything is known."""
+        return list(self._marks)
 
     def of(self, entity_id: int) -> Marks:
         """What holds now; outside of what was loaded nothing is known."""

@@ -3,13 +3,14 @@
 import datetime as dt
 import uuid
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
+from headwater.store.status import Window
 
 
 class Incident(msgspec.Struct, frozen=True):
@@ -25,6 +26,16 @@ class Incident(msgspec.Struct, frozen=True):
     closed_at: dt.datetime | None
     closed_by: str | None
     note: str
+
+
+class Root(NamedTuple):
+    """Instances that an incident condemned, and the code that had made them; `""` where nobody knows."""
+
+    incident: uuid.UUID
+    entity_id: int
+    code: str
+    start_: int
+    end_: int
 
 
 async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetime, by: str, reason: str) -> None:
@@ -56,3 +67,28 @@ async def fixed(
 async def retracted(connection: Connection, id_: uuid.UUID, at: dt.datetime, by: str, note: str) -> None:
     """It was none."""
     await sqlfile.load("incidents")["retracted"].exec(connection, id=id_, at=at, by=by, note=note)
+
+
+async def condemn(connection: Connection, roots: Sequence[Root]) -> None:
+    """Keep what an incident is about."""
+    if roots:
+        await sqlfile.load("incidents")["condemn"].send_columns(connection, Root._fields, roots)
+
+
+async def roots(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Root]:
+    """What these are about."""
+    rows = await sqlfile.load("incidents")["roots"].many(connection, ids=Packed("uuid", list(ids)))
+    return [Root(*row) for row in rows]
+
+
+async def about(connection: Connection, windows: Sequence[Window]) -> list[uuid.UUID]:
+    """Incidents that are not retracted and condemned any instance in these windows."""
+    if not windows:
+        return []
+    rows = await sqlfile.load("incidents")["about"].many(
+        connection,
+        entity_id=Packed("int4", [window[0] for window in windows]),
+        start_=Packed("int8", [window[1] for window in windows]),
+        end_=Packed("int8", [window[2] for window in windows]),
+    )
+    return [row[0] for row in rows]

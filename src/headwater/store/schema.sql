@@ -889,3 +889,14 @@ create table incidents (
   note        text        not null default ''
 );
 create index incidents_opened on incidents (opened_at);
+
+-- The instances that an incident condemned, by the code that had made them ('' where nobody knows).
+create table incident_roots (
+  incident  uuid   not null,
+  entity_id int    not null,
+  code      text   not null,
+  start_    bigint not null,
+  end_      bigint not null,
+  primary key (incident, entity_id, code, start_)
+);
+create index incident_roots_of on incident_roots (entity_id, end_);

@@ -117,6 +117,8 @@ async def seq_at(connection: Connection, at: dt.datetime) -> int:
 
 async def known(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
     """Of those keys that have been used, the seq of the report."""
+    if not keys:
+        return {}
     rows = await sqlfile.load("status")["known"].many(connection, keys=Packed("bytea", list(keys)))
     return {bytes(row[0]): row[1] for row in rows}
 

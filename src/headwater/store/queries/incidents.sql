@@ -23,3 +23,19 @@ update incidents set state = 'fixed', fixed_at = %(fixed_at)s, closed_at = %(at)
 -- name: retracted :exec
 -- A false alarm.
 update incidents set state = 'retracted', closed_at = %(at)s, closed_by = %(by)s, note = %(note)s where id = %(id)s
+
+-- name: condemn :exec
+-- The instances that it is about, by the code that had made them.
+insert into incident_roots (incident, entity_id, code, start_, end_)
+select * from unnest(%(incident)b::uuid[], %(entity_id)b::int4[], %(code)b::text[], %(start_)b::int8[], %(end_)b::int8[])
+on conflict do nothing
+
+-- name: roots :many
+-- What these incidents are about.
+select incident, entity_id, code, start_, end_ from incident_roots where incident = any(%(ids)b::uuid[]) order by incident, entity_id, start_
+
+-- name: about :many
+-- Incidents that hold and are about any instance in these windows.
+select distinct r.incident from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join incident_roots r on r.entity_id = w.entity_id and r.end_ > w.start_ and r.start_ < w.end_
+join incidents i on i.id = r.incident and i.state <> 'retracted'

@@ -1,0 +1,141 @@
+"""What incidents make of a new version: the facts that `entities/incidents.py` asks for, out of the database, and what follows for other entities.
+
+Nothing is looked up while no incident holds: most of the time.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+
+from headwater.entities.declaration.held import Held
+from headwater.entities.incidents import Incident, Version, judged, same_content
+from headwater.entities.marks import Marks
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.intake.held_marks import HeldMarks, united, windows
+from headwater.intake.status_report import Understood
+from headwater.store import incidents as incident_store
+from headwater.store import status as store
+from headwater.store.database import Connection
+
+WRONG = ("tainted", "inherited", "repaired", "wont_fix")
+
+
+class Judge:
+    """Of one batch. `marks` are those of the batch, so that a version is judged by what the reports before it left."""
+
+    def __init__(self, connection: Connection, held: Held, marks: HeldMarks, incidents: Sequence[Incident]) -> None:
+        self._connection = connection
+        self._held = held
+        self._marks = marks
+        self._incidents = incidents
+        # (entity id, instances, seq, fingerprint) of versions, in the order in which they were produced.
+        self.versions: list[tuple[int, Ordinals, int, str | None]] = []
+
+    @classmethod
+    async def load(
+        cls, connection: Connection, held: Held, marks: HeldMarks, some: Sequence[Understood], seq: int
+    ) -> "Judge | None":
+        """None where nothing is wrong anywhere, and no incident is about any of these. `marks` get what the reports' upstreams have."""
+        made = [one for one in some if one.produced]
+        if not made:
+            return None
+        own = windows(united((one.entity_id, one.instances) for one in made))
+        ids = await incident_store.about(connection, own)
+        if not ids and not await store.troubled(connection):
+            return None
+        wanted = united(pair for one in made for pair in _upstream(held, one))
+        await marks.more(connection, windows(wanted))
+        judge = cls(connection, held, marks, await _incidents(connection, held, ids))
+        everything = windows(united([*wanted.items(), *((one.entity_id, one.instances) for one in made)]))
+        for version in await store.versions(connection, everything, seq):
+            stretch = Ordinals.between(version.start_, version.end_)
+            judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
+        return judge
+
+    async def judged(self, one: Understood, heeded: Ordinals, exist: Ordinals, seq: int) -> dict[int, Marks]:
+        """What holds of all entities that a new version changes, by id, once `marks` have what `status.after` made of it.
+
+        `heeded`: the instances of which it is the newest version. `exist`: those that there were before. `seq`: of the report before it.
+        """
+        said, read_seq = one.said, seq if one.said.seq is None else one.said.seq
+        read: dict[str, Ordinals] = {}
+        replaced: dict[str, Ordinals] = {}
+        for upstream_id, name, instances in one.reads or ():
+            read[name] = read.get(name, NONE) | instances
+            newer = [some for id_, some, at, _ in self.versions if id_ == upstream_id and at > read_seq]
+            replaced[name] = NONE.union(*newer) & read[name]
+        if one.reads is not None:
+            # What is not in a record that is complete was not read.
+            read |= {link.upstream: NONE for link in self._held.graph.upstream(one.name) if link.upstream not in read}
+        version = Version(
+            one.name,
+            heeded,
+            int(one.at.timestamp()),
+            said.code or "",
+            read,
+            replaced,
+            self._same(one.entity_id, heeded, said.fingerprint) & exist,
+            heeded if said.right else NONE,
+        )
+        known = _Known(self._held, self._marks)
+        verdict = judged(self._held.graph, version, known, self._incidents)
+        found = {one.entity_id: verdict.marks}
+        self.versions.append((one.entity_id, heeded, seq + 1, said.fingerprint))
+        for incident in verdict.cleared:
+            await self._marks.more_by_ref(self._connection, WRONG, incident)
+            known = _Known(self._held, self._marks, found)
+            for name, marks in same_content(self._held.graph, incident, known).items():
+                found[self._held.ids[name]] = marks
+        return found
+
+    def _same(self, entity_id: int, instances: Ordinals, fingerprint: str | None) -> Ordinals:
+        """Those whose last version has this content."""
+        found = NONE
+        if fingerprint is None:
+            return found
+        for id_, some, _, content in self.versions:
+            if id_ == entity_id:
+                found = found | some if content == fingerprint else found - some
+        return found & instances
+
+
+class _Known(Mapping[str, Marks]):
+    """Marks by the entity's name, of those that are loaded, as they are now."""
+
+    def __init__(self, held: Held, marks: HeldMarks, instead: Mapping[int, Marks] | None = None) -> None:
+        self._held, self._marks, self._instead = held, marks, instead or {}
+
+    def __getitem__(self, name: str) -> Marks:
+        id_ = self._held.ids[name]
+        return self._instead[id_] if id_ in self._instead else self._marks.of(id_)
+
+    def __iter__(self) -> Iterator[str]:
+        ids = {*self._marks.ids(), *self._instead}
+        return iter([self._held.names[id_] for id_ in ids if id_ in self._held.names])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _upstream(held: Held, one: Understood) -> Iterator[tuple[int, Ordinals]]:
+    """What the judgement of a new version looks at: what it read, or may have read where that is not recorded, and its own entity's chain."""
+    reads = {name for _, name, _ in one.reads or ()}
+    for upstream_id, _, instances in one.reads or ():
+        yield upstream_id, instances
+    for link in held.graph.upstream(one.name):
+        if link.upstream == one.name or (one.reads is None and link.upstream not in reads):
+            needed = link.edge.need(one.instances) if link.edge is not None else held.graph.every(link.upstream)
+            yield held.ids[link.upstream], needed
+
+
+async def _incidents(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -> list[Incident]:
+    found = await incident_store.named(connection, ids)
+    roots: dict[uuid.UUID, dict[str, dict[str, Ordinals]]] = {}
+    for root in await incident_store.roots(connection, ids):
+        name = held.names.get(root.entity_id)
+        if name is not None:
+            codes = roots.setdefault(root.incident, {}).setdefault(name, {})
+            codes[root.code] = codes.get(root.code, NONE) | Ordinals.between(root.start_, root.end_)
+    return [
+        Incident(str(id_), roots.get(id_, {}), int(one.fixed_at.timestamp()) if one.fixed_at else None)
+        for id_, one in found.items()
+    ]

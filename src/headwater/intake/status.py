@@ -1,0 +1,220 @@
+"""Reports about instances: append them to the log, and make the marks what holds after them, in one transaction.
+
+One transaction writes at a time, over all servers: numbers of reports are then in the order in which they can be seen, and a report is judged by what
+holds. Reports that come while one runs share the next (`Batcher`), so that this costs little.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.entities import ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.graph import COMPLETED
+from headwater.entities.marks import Mark
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.status import Started, after
+from headwater.errors import HeadwaterError
+from headwater.intake import held_marks
+from headwater.intake.batcher import Batcher
+from headwater.intake.declared import declared
+from headwater.intake.judgement import Judge
+from headwater.intake.ledger import Ledger
+from headwater.intake.status_report import Reported, Understood, understood
+from headwater.store import status as store
+from headwater.store.database import Connection, Database
+
+_KEPT = ("states", "remove", "seq", "code", "fingerprint", "storage", "rows", "bytes", "right")
+"""What the log keeps of a report beside its columns."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Why a report was not taken."""
+
+    code: str
+    message: str
+    detail: dict[str, Any] = {}
+
+
+class Taken(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a report. `seq`: its place in the log; null where it was refused. `duplicate`: it was there already, under that seq.
+
+    `changed`: whether any mark is another now. `late`: of these instances there is a newer version, which stays the current one.
+    """
+
+    seq: int | None
+    duplicate: bool = False
+    changed: bool = False
+    late: list[str] = []
+    refused: Refused | None = None
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One result for each report, in order; and the last seq of the log then."""
+
+    seq: int
+    results: list[Taken]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A report and who sent it."""
+
+    report: Reported
+    actor: str
+
+
+class StatusIntake:
+    """Takes reports in; those that come at the same time are written together."""
+
+    def __init__(self, database: Database) -> None:
+        self._batcher: Batcher[list[Told], Recorded] = Batcher(lambda some: _together(database, some))
+
+    async def add(self, reports: Sequence[Reported], actor: str) -> Recorded:
+        """Written when this comes back. What is wrong with a report is said in its place; the others are taken."""
+        size = sum(len(one.instances) * 24 + 400 for one in reports)
+        return await self._batcher.add([Told(one, actor) for one in reports], size)
+
+
+async def _together(database: Database, some: Sequence[list[Told]]) -> list[Recorded]:
+    """Several callers' reports in one transaction."""
+    seq, results = await record(database, [told for each in some for told in each])
+    found, at = [], 0
+    for each in some:
+        found.append(Recorded(seq, results[at : at + len(each)]))
+        at += len(each)
+    return found
+
+
+async def record(database: Database, told: Sequence[Told]) -> tuple[int, list[Taken]]:
+    """The last seq, and what became of each report, in order."""
+    async with database.transaction() as connection:
+        ledger = await Ledger.open(connection)
+        return await Batch(connection, ledger, await declared(connection), told).write()
+
+
+class Batch:
+    """Reports that are written in one transaction, each on what the one before left."""
+
+    def __init__(self, connection: Connection, ledger: Ledger, held: Held, told: Sequence[Told]) -> None:
+        self.connection = connection
+        self.ledger = ledger
+        self.held = held
+        self.told = told
+
+    async def write(self) -> tuple[int, list[Taken]]:
+        results: dict[int, Taken] = {}
+        asked: dict[int, Understood] = {}
+        for place, told in enumerate(self.told):
+            try:
+                asked[place] = understood(told.report, self.held, self.ledger.now)
+            except HeadwaterError as error:
+                results[place] = _refused(error)
+        known = await store.known(self.connection, [one.key for one in asked.values()])
+        await self._load([one for one in asked.values() if one.key not in known])
+        for place, one in asked.items():
+            if one.key in known:
+                results[place] = Taken(known[one.key], duplicate=True)
+                continue
+            taken = results[place] = await self._one(one, self.told[place].actor)
+            if taken.seq is not None:
+                known[one.key] = taken.seq
+        await self.ledger.flush()
+        return self.ledger.seq, [results[place] for place in range(len(self.told))]
+
+    async def _load(self, some: Sequence[Understood]) -> None:
+        wanted = held_marks.united((one.entity_id, one.instances) for one in some)
+        self.marks = self.ledger.marks
+        await self.marks.more(self.connection, held_marks.windows(wanted))
+        made = held_marks.united((one.entity_id, one.instances) for one in some if one.produced)
+        # The newest production of each instance so far: (instances, when), in the order of time.
+        self.made: dict[int, list[tuple[Ordinals, dt.datetime]]] = {}
+        for version in await store.versions(self.connection, held_marks.windows(made), self.ledger.seq):
+            stretch = Ordinals.between(version.start_, version.end_)
+            self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at))
+        starts = [(one.entity_id, one.report.run) for one in some if isinstance(one.report, Started)]
+        self.over: dict[tuple[int, str], Ordinals] = {}
+        for entity_id, run, first, end in await store.over(self.connection, starts):
+            self._ended(entity_id, run, Ordinals.between(first, end))
+        self.judge = await Judge.load(self.connection, self.held, self.marks, some, self.ledger.seq)
+
+    def _ended(self, entity_id: int, run: str, some: Ordinals) -> None:
+        self.over[entity_id, run] = self.over.get((entity_id, run), NONE) | some
+
+    async def _one(self, one: Understood, actor: str) -> Taken:
+        declared_ = self.held.one(one.name)
+        before = self.marks.of(one.entity_id)
+        heeded = one.instances
+        if one.produced:
+            newer = [some for some, at in self.made.get(one.entity_id, []) if at > one.at]
+            heeded -= NONE.union(*newer)
+        elif isinstance(one.report, Started):
+            # A start that comes after its run's end says nothing new.
+            heeded -= self.over.get((one.entity_id, one.report.run), NONE)
+        late = one.instances - heeded
+        states = tuple(declared_.entity.states) or (COMPLETED,)
+        try:
+            now = before
+            if one.produced and late:
+                now = now.without({mark: late for mark in now if mark == Mark("running", one.said.ref)})
+            now = after(now, one.report, heeded, states, compatible=_compatible(declared_.compatible))
+        except HeadwaterError as error:
+            return _refused(error)
+        found = {one.entity_id: now}
+        if one.produced and self.judge is not None:
+            self.marks.put(one.entity_id, now)
+            found |= await self.judge.judged(one, heeded, before.exist, self.ledger.seq)
+            self.marks.put(one.entity_id, before)
+        self.ledger.report(
+            one.entity_id,
+            one.said.what,
+            one.said.ref,
+            one.instances,
+            actor=actor,
+            reason=one.said.reason,
+            at=one.at,
+            key=one.key,
+            said={field: value for field in _KEPT if (value := getattr(one.said, field))},
+        )
+        changed = self.ledger.change(found)
+        if one.produced:
+            self._version(one)
+        if one.said.what in {"produced", "failed"} and one.said.ref:
+            self._ended(one.entity_id, one.said.ref, one.instances)
+        shown = ranges.written(declared_.entity.instances, late) if late else []
+        return Taken(self.ledger.seq, changed=changed, late=shown)
+
+    def _version(self, one: Understood) -> None:
+        said = one.said
+        storage = msgspec.json.encode(said.storage).decode() if said.storage is not None else None
+        for start, end in one.instances:
+            self.ledger.versions.append(
+                store.Version(
+                    one.entity_id,
+                    self.ledger.seq,
+                    start,
+                    end,
+                    one.at,
+                    said.ref,
+                    said.code,
+                    said.fingerprint,
+                    storage,
+                    said.rows,
+                    said.bytes,
+                    one.reads is not None,
+                )
+            )
+        self.made.setdefault(one.entity_id, []).append((one.instances, one.at))
+        read_seq = self.ledger.seq - 1 if said.seq is None else min(said.seq, self.ledger.seq - 1)
+        for upstream_id, _, some in one.reads or ():
+            self.ledger.reads += [store.Read(self.ledger.seq, upstream_id, start, end, read_seq) for start, end in some]
+
+
+def _compatible(groups: Sequence[Sequence[str]]) -> set[str]:
+    """Those that may stand beside completed."""
+    return {state for group in groups if "completed" in group for state in group}
+
+
+def _refused(error: HeadwaterError) -> Taken:
+    return Taken(None, refused=Refused(error.code, error.message, error.detail))

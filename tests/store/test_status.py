@@ -1,0 +1,179 @@
+"""Reports about instances: what they make hold, what is kept of them, and that the marks follow from the log."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from headwater.entities import ranges
+from headwater.entities.marks import by_entity, replayed
+from headwater.intake.declared import declared
+from headwater.intake.entities import File, apply
+from headwater.intake.status import Taken, Told, record
+from headwater.intake.status_report import Reported, WhatWasRead
+from headwater.store import status as store
+from headwater.store.database import Database
+
+T0 = dt.datetime(2024, 3, 20, tzinfo=dt.UTC)
+
+DECLARED = """
+entity: reads
+period: {every: day, from: 2024-01-01}
+states: [estimated, completed]
+---
+entity: report
+period: {every: week, from: 2024-01-01}
+depends_on: {reads: all_week}
+---
+entity: bill
+period: {every: month, from: 2024-01-01}
+depends_on: {reads: all_month}
+"""
+
+
+def at(hours: float) -> dt.datetime:
+    return T0 + dt.timedelta(hours=hours)
+
+
+def says(entity: str, what: Any, *instances: str, **more: Any) -> Told:
+    return Told(Reported(entity=entity, what=what, instances=list(instances), **more), "tests")
+
+
+class Board:
+    """A database with these entities declared."""
+
+    def __init__(self, database: Database, run: Any) -> None:
+        self.database, self.run = database, run
+        run(apply(database, [File("entities.yaml", DECLARED)], "tests"))
+
+    def say(self, *told: Told) -> list[Taken]:
+        return self.run(record(self.database, told))[1]
+
+    def marks(self, entity: str) -> dict[str, list[str]]:
+        """`{"state completed": ["2024-03-10"], …}`, once the log has told the same."""
+        return self.run(self._marks(entity))
+
+    async def _marks(self, entity: str) -> dict[str, list[str]]:
+        async with self.database.connection() as connection:
+            held = await declared(connection)
+            number = held.number(entity)
+            rows = await store.marks_of(connection, [number])
+            marks = by_entity(rows).get(number)
+            again = replayed(await store.changes(connection, (number, -(2**40), 2**40), 2**60))
+            if marks is None:
+                assert not again
+                return {}
+            assert marks == again
+            # Runs of one mark are apart.
+            assert len(rows) == sum(some.runs for some in marks.values())
+            return {
+                f"{mark.kind} {mark.ref}": ranges.written(held.instances(entity), some) for mark, some in marks.items()
+            }
+
+
+@pytest.fixture
+def board(database: Database, run: Any) -> Board:
+    return Board(database, run)
+
+
+def test_a_run_makes_an_instance(board: Board) -> None:
+    (started,) = board.say(says("reads", "started", "2024-03-10", ref="r1", at=at(0)))
+    assert (started.seq, started.changed) == (1, True)
+    assert board.marks("reads") == {"running r1": ["2024-03-10"]}
+    board.say(says("reads", "produced", "2024-03-10", ref="r1", at=at(1)))
+    assert board.marks("reads") == {"state completed": ["2024-03-10"]}
+    board.say(
+        says("reads", "produced", "2024-03-09", ref="r0", at=at(2)), says("reads", "produced", "2024-03-11", at=at(3))
+    )
+    assert board.marks("reads") == {"state completed": ["2024-03-09..2024-03-11"]}
+
+
+def test_saying_it_twice_changes_nothing(board: Board) -> None:
+    one = says("reads", "produced", "2024-03-10", ref="r1", at=at(1))
+    first, second = board.say(one, one)
+    (third,) = board.say(one)
+    assert first.seq == 1
+    assert not first.duplicate
+    assert (second.seq, second.duplicate, third.seq, third.duplicate) == (1, True, 1, True)
+    (other,) = board.say(says("reads", "produced", "2024-03-10", ref="r1", at=at(2)))
+    assert (other.seq, other.changed) == (2, False)
+
+
+def test_what_comes_late_is_kept_and_changes_nothing_else(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-10..2024-03-11", ref="r2", at=at(5)))
+    (late,) = board.say(says("reads", "produced", "2024-03-09..2024-03-10", ref="r1", at=at(1), states=["estimated"]))
+    assert late.late == ["2024-03-10"]
+    assert board.marks("reads") == {
+        "state completed": ["2024-03-10..2024-03-11"],
+        "state estimated": ["2024-03-09"],
+    }
+    board.say(says("reads", "started", "2024-03-09", ref="r1", at=at(0)))
+    assert "running r1" not in board.marks("reads")
+
+
+def test_a_report_that_makes_no_sense_does_not_stop_the_others(board: Board) -> None:
+    nobody, state, good, day, missing = board.say(
+        says("raeds", "produced", "2024-03-10"),
+        says("reads", "produced", "2024-03-10", states=["complete"]),
+        says("reads", "produced", "2024-03-10"),
+        says("reads", "produced", "2023-12-31"),
+        says("report", "doubted", "2024-W10", ref="not_null"),
+    )
+    assert good.seq == 1
+    told = [each.refused for each in (nobody, state, day, missing)]
+    assert [each.code for each in told if each] == ["not_found", "invalid_status", "invalid_period", "invalid_status"]
+    assert told[0]
+    assert "did you mean 'reads'" in told[0].message
+    assert told[1]
+    assert "did you mean 'completed'" in told[1].message
+
+
+def test_an_interval_names_instances(board: Board) -> None:
+    board.say(says("reads", "produced", start=T0 - dt.timedelta(10), end=T0 - dt.timedelta(8), at=at(1)))
+    assert board.marks("reads") == {"state completed": ["2024-03-10..2024-03-11"]}
+
+
+def test_what_a_version_read_is_kept(board: Board, run: Any) -> None:
+    board.say(says("reads", "produced", "2024-03-04..2024-03-10", at=at(1)))
+    board.say(
+        says(
+            "report",
+            "produced",
+            "2024-W10",
+            at=at(2),
+            reads=[WhatWasRead("reads", ["2024-03-04..2024-03-10"])],
+            fingerprint="xxh3:1",
+        )
+    )
+
+    async def kept() -> Any:
+        async with board.database.connection() as connection:
+            held = await declared(connection)
+            (week,) = ranges.read(held.instances("report"), ["2024-W10"])
+            (version,) = await store.versions(connection, [(held.number("report"), *week)], 99)
+            (read,) = await store.reads(connection, [version.seq])
+            return version, read, held.number("reads")
+
+    version, read, reads = run(kept())
+    assert (version.seq, version.fingerprint, version.complete) == (2, "xxh3:1", True)
+    assert (read.upstream_id, read.end_ - read.start_, read.read_seq) == (reads, 7, 1)
+
+
+def test_marks_as_rows_stay_few(board: Board) -> None:
+    for month in range(1, 4):
+        for day in range(1, 29):
+            board.say(says("reads", "produced", f"2024-{month:02}-{day:02}"))
+    assert board.marks("reads") == {
+        "state completed": ["2024-01-01..2024-01-28", "2024-02-01..2024-02-28", "2024-03-01..2024-03-28"]
+    }
+
+
+def test_deleted_and_made_again(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-01..2024-03-10", at=at(0)))
+    board.say(says("reads", "deleted", "..2024-03-05", ref="retention", at=at(1)))
+    assert board.marks("reads") == {
+        "deleted retention": ["2024-03-01..2024-03-05"],
+        "state completed": ["2024-03-06..2024-03-10"],
+    }
+    board.say(says("reads", "produced", "2024-03-05", at=at(2)))
+    assert board.marks("reads")["deleted retention"] == ["2024-03-01..2024-03-04"]
