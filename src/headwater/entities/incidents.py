@@ -98,7 +98,7 @@ def opened(
     roots = {name: some & _of(known, name).exist for name, some in roots.items()}
     there = {name: marks.exist | marks.of("deleted") for name, marks in known.items()}
     facts = facts._replace(exist=lambda name: there.get(name, NONE))
-    hits = tainted(graph, _first(graph, roots, facts, past), facts).hits
+    hits = tainted(graph, _first(graph, roots, facts, past.missed), facts).hits
     changed: dict[str, Marks] = {}
     for name in {**roots, **hits}:
         marks = _of(known, name)
@@ -166,10 +166,12 @@ def same_content(graph: Graph, incident: str, known: Known, facts: Facts = NOTHI
     }
     may = {name: some | seeds[name] for name, some in wrong.items()}
     facts = facts._replace(exist=lambda name: may.get(name, NONE))
-    hits = tainted(graph, {name: some for name, some in seeds.items() if some}, facts).hits
+    # From one step on: that a version before the current one was wrong does not make the current one so.
+    hits = tainted(graph, _first(graph, seeds, facts), facts).hits
     changed: dict[str, Marks] = {}
     for name, some in wrong.items():
-        if right := some - (hits[name].instances if name in hits else NONE):
+        still = known[name].get(Mark("tainted", incident), NONE) | (hits[name].instances if name in hits else NONE)
+        if right := some - still:
             changed[name] = _without(known[name], incident, right, "inherited", "wont_fix")
     return changed
 
@@ -199,15 +201,17 @@ def retracted(incident: str, known: Known) -> dict[str, Marks]:
     }
 
 
-def _first(graph: Graph, roots: Mapping[str, Ordinals], facts: Facts, past: Past) -> dict[str, Ordinals]:
-    """Who used the roots themselves, in the versions condemned."""
+def _first(
+    graph: Graph, roots: Mapping[str, Ordinals], facts: Facts, missed: Callable[[Link], Ordinals] | None = None
+) -> dict[str, Ordinals]:
+    """Who used these over one link, of carried snapshots over any number of them; without those that `missed` it."""
     walk = Walk(graph, facts, forward=True)
     found = dict.fromkeys(roots, NONE)
     for name, some in roots.items():
         for link in graph.downstream(name) if some and name in graph.entities else ():
             used = walk.step(link, some, walk.exist(link.downstream), forward=True)
-            if past.missed is not None:
-                used -= past.missed(link)
+            if missed is not None:
+                used -= missed(link)
             found[link.downstream] = found.get(link.downstream, NONE) | used
     return found
 
