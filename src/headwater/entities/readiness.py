@@ -243,11 +243,12 @@ def _link(at: _Asked, link: Link, dependency: Dependency) -> _Answer:
             return _Answer(True, {link.upstream: there} if there else {})
         wanted = least = needed.count
     else:
-        wanted, least = chosen, 1
         if link.edge is not None:
             there = link.edge.resolve(at.ordinal, there, at.now)
         elif dependency.minimum is not None:
-            wanted = dependency.minimum.number or wanted
+            chosen = dependency.minimum.number or chosen
+        # Never more than there can be; and where there can be none, that one is wanting.
+        wanted, least = min(chosen, max(needed.count, 1)), 1
     pins = {link.upstream: there} if there else {}
     count = there.count
     if chosen and count >= wanted:
