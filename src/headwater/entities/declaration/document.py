@@ -65,18 +65,16 @@ class _Open:
         self.key: tuple[str, Place] | None = None
 
 
-def parts(text: str | bytes, file: str, problems: list[Problem]) -> list[Part]:
-    """The documents of a text, those that are empty left out. What is wrong is added to `problems`; after a mistake of YAML itself nothing more
+def parts(text: str | bytes, file: str, problems: list[Problem]) -> Iterator[Part]:
+    """The documents of a text one by one, those that are empty left out. What is wrong is added to `problems`; after a mistake of YAML itself nothing more
     of the text is read, what stands before it is. Of a key that is there twice the first is kept.
     """
-    found: list[Part] = []
     try:
         for part in _documents(_decoded(text), file, problems):
             if part.value is not None:
-                found.append(part)
+                yield part
     except _Unreadable as wrong:
         problems.append(Problem(file, wrong.line, wrong.column, wrong.message))
-    return found
 
 
 def of_json(value: object, depth: int = 0) -> Part:

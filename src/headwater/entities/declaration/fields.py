@@ -44,7 +44,7 @@ class Fields:
             self.note(part.place, f"{what} is {told(part)}, not a text")
             return ""
         text = part.value.strip()
-        if not text or len(text) > _LONGEST or not all(char.isprintable() or char in "\n\t" for char in text):
+        if not text or len(text) > _LONGEST or not _printable(text):
             wrong = "is empty" if not text else "has more than 10000 characters" if len(text) > _LONGEST else ""
             self.note(part.place, f"{what} {wrong or 'has characters that cannot be printed'}")
             return ""
@@ -117,6 +117,10 @@ class Fields:
             self.note(part.place, f"{what} is {told(part)}, and months are not always as long; write days")
             return None
         return found.days * DAY + found.seconds
+
+
+def _printable(text: str) -> bool:
+    return text.isprintable() or all(char.isprintable() or char in "\n\t" for char in text)
 
 
 def told(part: Part) -> str:

@@ -13,6 +13,7 @@ Below the entity itself where `completed` is its only state, otherwise below eac
 `[{entity_state: estimated, depends_on: …}]`, or only the names.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -170,20 +171,26 @@ def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind:
     """None where nothing is said of them. Texts of one meaning are written as one: in lower case, single spaces, `within` among them."""
     if not said:
         return None
-    words: dict[str, object] = {word: fields.text(part, f"{what}, {word}") for word, part in said.items()}
+    words = {word: fields.text(part, f"{what}, {word}") for word, part in said.items()}
     if not all(words.values()):
         return None
     words.setdefault("dates", kind.default_dates)
     try:
-        found = Dates.of(words)
+        return _read(tuple(words.items()))
     except InvalidDates as wrong:
         field = str(wrong.detail.get("field", "dates"))
         fields.note(said[field].place if field in said else place, f"{what}: {wrong.message}")
         return None
-    text = " ".join(str(words["dates"]).lower().split())
-    if "within" in words:
-        text += f" within {' '.join(str(words['within']).lower().split())}"
-    return found._replace(text=text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(words: tuple[tuple[str, object], ...]) -> Dates:
+    """Large declarations say the same again and again."""
+    said = dict(words)
+    text = " ".join(str(said["dates"]).lower().split())
+    if "within" in said:
+        text += f" within {' '.join(str(said['within']).lower().split())}"
+    return Dates.of(said)._replace(text=text)
 
 
 def _minimum(fields: Fields, part: Part | None, what: str) -> Minimum | None:
