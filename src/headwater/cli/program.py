@@ -27,6 +27,7 @@ from headwater.cli import (
     trace,
 )
 from headwater.cli.dead_letters import dead_letters
+from headwater.cli.entities import entities
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
@@ -104,6 +105,7 @@ metadata.add_to(program)
 program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
+program.add_typer(entities, name="entities")
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")

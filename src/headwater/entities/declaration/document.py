@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import yaml
 
-_LARGEST = 32 * 1024 * 1024
+LARGEST = 32 * 1024 * 1024
 _DEEPEST = 20
 _NULL = {"", "~", "null", "Null", "NULL"}
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -66,8 +66,8 @@ class _Open:
 
 
 def parts(text: str | bytes, file: str, problems: list[Problem]) -> Iterator[Part]:
-    """The documents of a text one by one, those that are empty left out. What is wrong is added to `problems`; after a mistake of YAML itself nothing more
-    of the text is read, what stands before it is. Of a key that is there twice the first is kept.
+    """The documents of a text one by one, those that are empty left out. What is wrong is added to `problems`; after a mistake of YAML itself
+    nothing more of the text is read, what stands before it is. Of a key that is there twice the first is kept.
     """
     try:
         for part in _documents(_decoded(text), file, problems):
@@ -95,8 +95,8 @@ def of_json(value: object, depth: int = 0) -> Part:
 
 
 def _decoded(text: str | bytes) -> str:
-    if len(text) > _LARGEST:
-        raise _Unreadable(f"the file has more than {_LARGEST // 1024 // 1024} MiB; declare entities in several files")
+    if len(text) > LARGEST:
+        raise _Unreadable(f"the file has more than {LARGEST // 1024 // 1024} MiB; declare entities in several files")
     if isinstance(text, str):
         return text.removeprefix("\ufeff")
     try:
