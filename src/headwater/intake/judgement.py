@@ -3,6 +3,7 @@
 Nothing is looked up while no incident holds: most of the time.
 """
 
+import datetime as dt
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -51,25 +52,27 @@ class Judge:
             judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
         return judge
 
-    async def judged(self, one: Understood, heeded: Ordinals, exist: Ordinals, seq: int) -> dict[int, Marks]:
+    async def judged(
+        self, one: Understood, heeded: Ordinals, exist: Ordinals, seq: int, began: dt.datetime
+    ) -> dict[int, Marks]:
         """What holds of all entities that a new version changes, by id, once `marks` have what `status.after` made of it.
 
         `heeded`: the instances of which it is the newest version. `exist`: those that there were before. `seq`: of the report before it.
+        `began`: when its run did, as far as that is known.
         """
         said, read_seq = one.said, seq if one.said.seq is None else one.said.seq
         read: dict[str, Ordinals] = {}
         replaced: dict[str, Ordinals] = {}
         for upstream_id, name, instances in one.reads or ():
             read[name] = read.get(name, NONE) | instances
-            newer = [some for id_, some, at, _ in self.versions if id_ == upstream_id and at > read_seq]
-            replaced[name] = NONE.union(*newer) & read[name]
+            replaced[name] = self._replaced(upstream_id, read_seq) & read[name]
         if one.reads is not None:
             # What is not in a record that is complete was not read.
             read |= {link.upstream: NONE for link in self._held.graph.upstream(one.name) if link.upstream not in read}
         version = Version(
             one.name,
             heeded,
-            int(one.at.timestamp()),
+            int(began.timestamp()),
             said.code or "",
             read,
             replaced,
@@ -89,13 +92,27 @@ class Judge:
 
     def _same(self, entity_id: int, instances: Ordinals, fingerprint: str | None) -> Ordinals:
         """Those whose last version has this content."""
+        last: dict[str, Ordinals] = {}
+        for _, some, _, content in self._of(entity_id):
+            last = {each: held - some for each, held in last.items()}
+            if content is not None:
+                last[content] = last.get(content, NONE) | some
+        return last.get(fingerprint, NONE) & instances if fingerprint is not None else NONE
+
+    def _replaced(self, entity_id: int, seq: int) -> Ordinals:
+        """What was made again after a seq with other content, or with content that nobody knows."""
+        last: dict[str, Ordinals] = {}
         found = NONE
-        if fingerprint is None:
-            return found
-        for id_, some, _, content in self.versions:
-            if id_ == entity_id:
-                found = found | some if content == fingerprint else found - some
-        return found & instances
+        for _, some, at, content in self._of(entity_id):
+            if at > seq:
+                found |= some - last.get(content, NONE) if content is not None else some
+            last = {each: held - some for each, held in last.items()}
+            if content is not None:
+                last[content] = last.get(content, NONE) | some
+        return found
+
+    def _of(self, entity_id: int) -> Iterator[tuple[int, Ordinals, int, str | None]]:
+        return (version for version in self.versions if version[0] == entity_id)
 
 
 class _Known(Mapping[str, Marks]):

@@ -28,6 +28,7 @@ from headwater.store.database import Connection, Database
 
 _KEPT = ("states", "remove", "seq", "code", "fingerprint", "storage", "rows", "bytes", "right")
 """What the log keeps of a report beside its columns."""
+_OF_RUNS = {"started", "produced", "failed"}
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -133,14 +134,23 @@ class Batch:
         for version in await store.versions(self.connection, held_marks.windows(made), self.ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
             self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at))
-        starts = [(one.entity_id, one.report.run) for one in some if isinstance(one.report, Started)]
+        asked = {(one.entity_id, one.said.ref) for one in some if one.said.what in _OF_RUNS and one.said.ref}
         self.over: dict[tuple[int, str], Ordinals] = {}
-        for entity_id, run, first, end in await store.over(self.connection, starts):
-            self._ended(entity_id, run, Ordinals.between(first, end))
+        self.began: dict[tuple[int, str], dt.datetime] = {}
+        for entity_id, run, what, at, first, end in await store.runs(self.connection, sorted(asked)):
+            self._ran(entity_id, run, what, at, Ordinals.between(first, end))
         self.judge = await Judge.load(self.connection, self.held, self.marks, some, self.ledger.seq)
 
-    def _ended(self, entity_id: int, run: str, some: Ordinals) -> None:
-        self.over[entity_id, run] = self.over.get((entity_id, run), NONE) | some
+    def _ran(self, entity_id: int, run: str, what: str, at: dt.datetime, some: Ordinals) -> None:
+        key = entity_id, run
+        if what == "started":
+            self.began[key] = min(at, self.began.get(key, at))
+        else:
+            self.over[key] = self.over.get(key, NONE) | some
+
+    def _began(self, one: Understood) -> dt.datetime:
+        """When the run began; where nobody said, when it was done."""
+        return min(one.at, self.began.get((one.entity_id, one.said.ref), one.at))
 
     async def _one(self, one: Understood, actor: str) -> Taken:
         declared_ = self.held.one(one.name)
@@ -164,7 +174,7 @@ class Batch:
         found = {one.entity_id: now}
         if one.produced and self.judge is not None:
             self.marks.put(one.entity_id, now)
-            found |= await self.judge.judged(one, heeded, before.exist, self.ledger.seq)
+            found |= await self.judge.judged(one, heeded, before.exist, self.ledger.seq, self._began(one))
             self.marks.put(one.entity_id, before)
         self.ledger.report(
             one.entity_id,
@@ -180,8 +190,8 @@ class Batch:
         changed = self.ledger.change(found)
         if one.produced:
             self._version(one)
-        if one.said.what in {"produced", "failed"} and one.said.ref:
-            self._ended(one.entity_id, one.said.ref, one.instances)
+        if one.said.what in _OF_RUNS and one.said.ref:
+            self._ran(one.entity_id, one.said.ref, one.said.what, one.at, one.instances)
         shown = ranges.written(declared_.entity.instances, late) if late else []
         return Taken(self.ledger.seq, changed=changed, late=shown)
 

@@ -123,14 +123,18 @@ async def known(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, in
     return {bytes(row[0]): row[1] for row in rows}
 
 
-async def over(connection: Connection, runs: Sequence[tuple[int, str]]) -> list[tuple[int, str, int, int]]:
-    """(entity_id, run, first_, end_) of each report that a run has ended."""
-    if not runs:
+async def runs(
+    connection: Connection, asked: Sequence[tuple[int, str]]
+) -> list[tuple[int, str, str, dt.datetime, int, int]]:
+    """(entity_id, run, what, happened_at, first_, end_) of each report that a run has started or ended."""
+    if not asked:
         return []
-    rows = await sqlfile.load("status")["over"].many(
-        connection, entity_id=Packed("int4", [each[0] for each in runs]), run=Packed("text", [each[1] for each in runs])
+    rows = await sqlfile.load("status")["runs"].many(
+        connection,
+        entity_id=Packed("int4", [each[0] for each in asked]),
+        run=Packed("text", [each[1] for each in asked]),
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
 
 
 async def troubled(connection: Connection) -> bool:

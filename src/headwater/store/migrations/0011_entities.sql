@@ -49,8 +49,8 @@ create table status_reports (
 );
 create index status_reports_of on status_reports (entity_id, seq);
 create index status_reports_time on status_reports (recorded_at, seq);
--- Whether a run is over: its start may come after its end.
-create index status_reports_over on status_reports (entity_id, ref) where what in ('produced', 'failed') and ref <> '';
+-- When a run began, and whether it is over: its start may come after its end.
+create index status_reports_run on status_reports (entity_id, ref) where what in ('started', 'produced', 'failed') and ref <> '';
 
 -- The marks that a report set (`added`) or took away.
 create table status_changes (

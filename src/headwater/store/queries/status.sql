@@ -14,10 +14,10 @@ select coalesce((select seq from status_reports where recorded_at <= %(at)s::tim
 -- Which of these keys have been used, and by which report.
 select key, seq from status_reports where key = any(%(keys)b::bytea[])
 
--- name: over :many
--- Of these runs those that have ended for an entity, with the hull of the instances.
-select r.entity_id, r.ref, r.first_, r.end_ from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
-join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what in ('produced', 'failed') and r.ref <> ''
+-- name: runs :many
+-- What was said of these runs of an entity, with the hull of the instances.
+select r.entity_id, r.ref, r.what, r.happened_at, r.first_, r.end_ from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
+join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what in ('started', 'produced', 'failed') and r.ref <> ''
 
 -- name: troubled :one
 -- Whether any instance is wrong, or was.

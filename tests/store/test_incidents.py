@@ -1,0 +1,147 @@
+"""Verdicts: what becomes wrong, what is right again by what, over a real log."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from headwater.errors import InvalidStatus, NotFound
+from headwater.intake import incidents
+from headwater.intake.incidents import Wrong
+from headwater.intake.status_report import WhatWasRead
+from headwater.store.database import Database
+from store.test_status import Board, at, says
+
+MARCH = "2024-03-01..2024-03-31"
+
+
+@pytest.fixture
+def board(database: Database, run: Any) -> Board:
+    board = Board(database, run)
+    board.say(says("reads", "produced", MARCH, at=at(0), code="v1"))
+    for week in ("2024-W09", "2024-W10", "2024-W11", "2024-W12"):
+        board.say(says("report", "produced", week, at=at(1)))
+    board.say(says("bill", "produced", "2024-03", at=at(1)))
+    return board
+
+
+def opened(board: Board, *instances: str, entity: str = "reads", **more: Any) -> incidents.Opened:
+    return board.run(incidents.open_(board.database, [Wrong(entity, list(instances))], "spoilt", "ada", **more))
+
+
+def test_what_used_it_is_wrong_too(board: Board) -> None:
+    found = opened(board, "2024-03-10..2024-03-11")
+    assert [(hit.entity, hit.instances, hit.depth, hit.basis) for hit in found.hits] == [
+        ("reads", ["2024-03-10..2024-03-11"], 0, "exact"),
+        ("report", ["2024-W10..2024-W11"], 1, "declared"),
+        ("bill", ["2024-03"], 1, "declared"),
+    ]
+    assert found.count == 5
+    ref = str(found.id)
+    assert board.marks("reads")[f"tainted {ref}"] == ["2024-03-10..2024-03-11"]
+    assert board.marks("report")[f"inherited {ref}"] == ["2024-W10..2024-W11"]
+    assert board.marks("bill")[f"inherited {ref}"] == ["2024-03"]
+
+
+def test_trying_it_out_changes_nothing(board: Board) -> None:
+    found = opened(board, "2024-03-10", dry_run=True)
+    assert (found.id, found.count) == (None, 3)
+    assert list(board.marks("report")) == ["state completed"]
+
+
+def test_a_run_of_the_same_code_does_not_launder(board: Board) -> None:
+    ref = str(opened(board, "2024-03-10").id)
+    board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v1"))
+    assert board.marks("reads")[f"tainted {ref}"] == ["2024-03-10"]
+    board.say(says("reads", "produced", "2024-03-10", at=at(6), code="v2"))
+    assert f"tainted {ref}" not in board.marks("reads")
+    assert board.marks("reads")[f"repaired {ref}"] == ["2024-03-10"]
+    # Who read the wrong one is wrong until made again.
+    assert board.marks("report")[f"inherited {ref}"] == ["2024-W10"]
+    board.say(says("report", "produced", "2024-W10", at=at(7)))
+    assert f"inherited {ref}" not in board.marks("report")
+    assert board.marks("bill")[f"inherited {ref}"] == ["2024-03"]
+
+
+def test_what_is_made_after_the_fix_is_right(board: Board) -> None:
+    found = opened(board, "2024-03-10")
+    board.run(incidents.fix(board.database, found.id, "ada", at=at(4)))
+    board.say(says("reads", "started", "2024-03-10", ref="early", at=at(3)))
+    board.say(says("reads", "produced", "2024-03-10", ref="early", at=at(5)))
+    assert f"tainted {found.id}" in board.marks("reads")  # it began before
+    board.say(says("reads", "produced", "2024-03-10", at=at(6)))
+    assert f"tainted {found.id}" not in board.marks("reads")
+
+
+def test_somebody_says_that_the_new_one_is_right(board: Board) -> None:
+    found = opened(board, "2024-03-10")
+    board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v1", right=True))
+    assert f"tainted {found.id}" not in board.marks("reads")
+
+
+def test_a_false_alarm(board: Board) -> None:
+    first, second = opened(board, "2024-03-10"), opened(board, "2024-03-20")
+    settled = board.run(incidents.retract(board.database, first.id, "bob", note="the check was wrong"))
+    assert settled.state == "retracted"
+    assert {each.entity: each.instances for each in settled.changed} == {
+        "reads": ["2024-03-10"],
+        "report": ["2024-W10"],
+        "bill": ["2024-03"],
+    }
+    assert board.marks("report") == {
+        "state completed": ["2024-W09..2024-W12"],
+        f"inherited {second.id}": ["2024-W12"],
+    }
+    with pytest.raises(InvalidStatus, match="was retracted"):
+        board.run(incidents.fix(board.database, first.id, "ada"))
+
+
+def test_the_same_content_was_never_wrong(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
+    found = opened(board, "2024-03-10")
+    board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v2", fingerprint="xxh3:1"))
+    for entity in ("reads", "report", "bill"):
+        assert [mark for mark in board.marks(entity) if "state" not in mark] == [], entity
+    assert found.count == 3
+
+
+def test_what_was_read_decides(board: Board) -> None:
+    board.say(
+        says("report", "produced", "2024-W10", at=at(2), reads=[WhatWasRead("reads", ["2024-03-04..2024-03-09"])]),
+        says("report", "produced", "2024-W11", at=at(2), reads=[WhatWasRead("reads", ["2024-03-11..2024-03-17"])]),
+    )
+    found = opened(board, "2024-03-10..2024-03-11")
+    report = next(hit for hit in found.hits if hit.entity == "report")
+    assert report.instances == ["2024-W10..2024-W11"]  # the first version of W10 had no record
+    board.say(says("report", "produced", "2024-W12", at=at(3), reads=[WhatWasRead("reads", ["2024-03-11"])]))
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W10..2024-W12"]
+
+
+def test_a_run_that_read_before_it_was_repaired_is_wrong(board: Board) -> None:
+    found = opened(board, "2024-03-10")
+    board.say(says("report", "produced", "2024-W11", at=at(3)))
+    seq = board.say(says("bill", "started", "2024-03", ref="b2", at=at(3)))[0].seq
+    board.say(says("reads", "produced", "2024-03-10", at=at(4), code="v2"))
+    read = [WhatWasRead("reads", [MARCH])]
+    board.say(says("bill", "produced", "2024-03", ref="b2", at=at(5), seq=seq, reads=read))
+    assert board.marks("bill")[f"inherited {found.id}"] == ["2024-03"]
+    board.say(says("bill", "produced", "2024-03", ref="b3", at=at(6), seq=seq + 2, reads=read))
+    assert f"inherited {found.id}" not in board.marks("bill")
+
+
+def test_somebody_looked_and_it_is_right(board: Board) -> None:
+    found = opened(board, "2024-03-10")
+    board.run(incidents.confirm(board.database, found.id, [Wrong("bill", ["2024-03"])], "bob"))
+    assert list(board.marks("bill")) == ["state completed"]
+    assert f"inherited {found.id}" in board.marks("report")
+
+
+def test_what_is_refused(board: Board) -> None:
+    with pytest.raises(InvalidStatus, match="none of these instances exist"):
+        opened(board, "2024-05-01")
+    with pytest.raises(NotFound, match="did you mean 'reads'"):
+        opened(board, "2024-03-10", entity="read")
+    with pytest.raises(NotFound, match="no incident"):
+        board.run(incidents.retract(board.database, uuid.uuid4(), "ada"))
+    found = opened(board, "2024-03-31..2024-04-02")
+    assert found.missing == [Wrong("reads", ["2024-04-01..2024-04-02"])]
