@@ -90,7 +90,9 @@ def windows(graph: Graph, entity: str, ordinals: Ordinals, state: str | None = N
             for link in (need.link, need.instead) if need.instead is not None else (need.link,):
                 needed = graph.every(link.upstream)
                 if link.edge is not None:
-                    needed &= link.edge.need(ordinals)
+                    # Of one instance the same is asked again when its marks are known.
+                    one = ordinals.count == 1
+                    needed &= _needed(link.edge, ordinals.first) if one else link.edge.need(ordinals)
                 found[link.upstream] = found.get(link.upstream, NONE) | needed
     return found
 
@@ -278,9 +280,9 @@ def _looked(at: _Asked, link: Link, upstream: Entity) -> tuple[Ordinals, int]:
 
 
 def _least(minimum: Minimum, wanted: int) -> int:
-    """How many will do. 0.07 of 100 is 7, though their product is a little more than that."""
+    """How many will do, where not all are there. 0.07 of 100 is 7, though their product is a little more than that."""
     if minimum.number is not None:
-        return min(minimum.number, wanted)
+        return minimum.number
     if minimum.share is not None:
         return math.ceil(round(minimum.share * wanted, 6))
     return wanted - (minimum.lacking or 0)

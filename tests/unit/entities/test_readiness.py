@@ -421,6 +421,7 @@ def test_laws(block: int) -> None:
         for name, ordinal in instances_of(drawn, chance):
             found = at(drawn, name, ordinal, known)
             window = needed(drawn, name, ordinal)
+            assert all(some <= drawn.graph.every(up) for up, some in window.items()), seed
             for each in found.states:
                 assert all(some <= window[up] for up, some in each.pins.items()), seed
                 assert each.ready == all(lack.outcome == "accepted" for lack in each.missing), seed
