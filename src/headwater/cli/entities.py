@@ -18,10 +18,13 @@ from headwater.cli.moment import moment
 from headwater.errors import InvalidEntities, InvalidQuestion, NotFound, UnreadableContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from headwater.entities.declaration.declared import Declared
     from headwater.entities.declaration.whole import Declaration
+    from headwater.entities.edges import Edge
+
+    First = Callable[[Edge], int | None]
 
 entities = typer.Typer(
     help="Datasets cut by time: what is declared of them.", rich_markup_mode=None, no_args_is_help=True
@@ -50,9 +53,12 @@ def check(paths: Paths, as_of: AsOf = None, json: Json = False) -> None:
       headwater entities check entities/ --json | jq '.warnings[]'
     """
     need("server", "`headwater entities check`")
+    from headwater.entities.declaration.whole import first_full
+
     now = moment(as_of) if as_of else dt.datetime.now(dt.UTC)
     found = _declaration(paths, json)
-    shown = [_entity(found, each, now) for each in found.by_name.values()]
+    full = functools.cache(first_full)  # links that mean the same have one edge
+    shown = [_entity(found, each, now, full) for each in found.by_name.values()]
     if json:
         output.json_line({"entities": shown, "warnings": [each._asdict() for each in found.warnings], "problems": []})
         return
@@ -159,36 +165,29 @@ def _read(path: Path) -> bytes:
         raise UnreadableContent(f"{path} cannot be read: {wrong.strerror}", path=str(path)) from wrong
 
 
-def _entity(found: Declaration, declared: Declared, now: dt.datetime) -> dict[str, Any]:
+def _entity(found: Declaration, declared: Declared, now: dt.datetime, full: First) -> dict[str, Any]:
     instances, kind = declared.entity.instances, type(declared.entity.kind).__name__.lower()
     return {
         "entity": declared.name,
         "kind": kind,
         "every": instances.calendar.every_text if instances else None,
         "instances": instances.over(now).count if instances else None,
-        "needs": list(_needs(found, declared)),
+        "needs": list(_needs(found, declared, full)),
     }
 
 
-def _needs(found: Declaration, declared: Declared) -> Iterator[dict[str, Any]]:
+def _needs(found: Declaration, declared: Declared, full: First) -> Iterator[dict[str, Any]]:
     from headwater.entities import keys
 
     for link in found.graph.upstream(declared.name):
         edge = link.edge
-        first = _first(edge) if edge is not None else None
+        first = full(edge) if edge is not None else None
         yield {
             "state": link.state,
             "entity": link.upstream,
             "dates": "the one before" if link.carried else link.dates.text,
             "first": keys.key(edge.downstream.calendar, first) if edge is not None and first is not None else None,
         }
-
-
-@functools.cache
-def _first(edge: Any) -> int | None:
-    """Links that mean the same have one edge."""
-    first: int | None = edge.first_complete()
-    return first
 
 
 def _counted(some: Any, what: str) -> str:

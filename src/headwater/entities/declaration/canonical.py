@@ -61,7 +61,7 @@ def from_document(said: Mapping[str, object]) -> Declared:
         raise InvalidEntities(f"this is no declaration of an entity: {wrong}", problems=[str(wrong)]) from wrong
     if problems or found is None:
         raise refused(problems)
-    return found
+    return found._replace(places={})
 
 
 def _kind(declared: Declared) -> Json:

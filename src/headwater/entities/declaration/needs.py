@@ -147,6 +147,8 @@ def _one(fields: Fields, name: str, part: Part, place: Place, state: str, kind: 
         yield Needed(Dependency(name, dates, group=group), place)
         return
     said = fields.mapping(part, what, _WORDS)
+    if "states" in said and said["states"].value == []:
+        fields.note(said["states"].place, f"{what}: states is empty, so that none would do; leave it out for completed")
     then = fields.text(said.get("then"), f"{what}, then")
     if then and "wait" not in said:
         fields.note(said["then"].place, f"{what}: then goes with wait: from when on does it hold?")

@@ -98,12 +98,12 @@ def _instances(fields: Fields, part: Part, what: str, beside: dict[str, object] 
 
 
 def _process(fields: Fields, part: Part | None, period: Part | None, place: Place) -> Instances | None:
-    """When a cumulative entity is processed: in the zone of its period where it says no other."""
+    """When a cumulative entity is processed. A word alone, `day`, is in the zone and the weeks of its period; a mapping says all of it."""
     if part is None:
         fields.note(place, "kind: cumulative needs process, when it is made again: `process: day`")
         return None
     beside: dict[str, object] = {}
-    if period is not None and isinstance(period.value, dict):
+    if isinstance(part.value, str) and period is not None and isinstance(period.value, dict):
         beside = {
             word: each.value
             for word, each in period.value.items()

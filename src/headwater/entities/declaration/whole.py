@@ -105,7 +105,7 @@ def _fallbacks(by_name: Mapping[str, Declared]) -> Iterator[Problem]:
 def _warnings(graph: Graph, by_name: Mapping[str, Declared]) -> Iterator[Problem]:
     # Links of one meaning have one edge, and large declarations few meanings.
     across = functools.cache(overlapping)
-    hopeless = functools.cache(lambda edge: edge.first_complete() is None)
+    hopeless = functools.cache(lambda edge: first_full(edge) is None)
     for name, each in by_name.items():
         for link in graph.upstream(name):
             if link.edge is None or link.dependency is None:
@@ -137,7 +137,15 @@ def waited_for(link: Link) -> bool:
     needed = link.dependency
     if link.edge is None or needed is None or needed.optional or needed.group or needed.minimum:
         return False
-    return needed.wait is None and not link.edge.dates.meaning.newest
+    return needed.wait is None
+
+
+def first_full(edge: Edge) -> int | None:
+    """The first downstream instance that needs nothing that can never be; of `last_available` the first for which there may be any. None: none."""
+    if edge.dates.meaning.newest:
+        some = edge.affected(edge.upstream.all)
+        return some.first if some else None
+    return edge.first_complete()
 
 
 def overlapping(edge: Edge) -> tuple[Calendar, Calendar] | None:
