@@ -89,9 +89,9 @@ def test_aliases_are_not_multiplied() -> None:
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "a:\n"], ids=["list", "mapping", "block", "lines"])
 def test_deep_nesting_is_refused_at_once(opening: str) -> None:
     text = opening * 100_000 if opening != "a:\n" else "".join(" " * n + "a:\n" for n in range(2_000))
-    started = time.perf_counter()
+    started = time.process_time()
     assert [each.partition(": ")[2] for each in problems(text)] == ["nested deeper than 20"]
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_json_that_is_nested_too_deeply_is_refused() -> None:

@@ -33,7 +33,7 @@ class Fields:
             if word not in known:
                 near = difflib.get_close_matches(word, known, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-                self.note(part.keys.get(word, part.place), f"{what} has no {word!r}; {hint}")
+                self.note(part.keys.get(word, part.place), f"{what} has no {told(Part(word))}; {hint}")
         return {word: each for word, each in part.value.items() if word in known and each.value is not None}
 
     def text(self, part: Part | None, what: str) -> str:

@@ -85,7 +85,7 @@ def entity(part: Part, problems: list[Problem]) -> Declared | None:
         if named is None or named.value is None:
             fields.note(part.place, "it has no name; write `entity: NAME`")
         return None
-    fields.who = f"entity {name!r}"
+    fields.who = f"entity {name!r}" if len(name) <= 200 else f"entity {told(Part(name))}"
     if not needs.NAME.fullmatch(name):
         fields.note(
             named.place if named else part.place,
