@@ -33,6 +33,7 @@ class ServerSettings(BaseModel):
     public_url: str | None = Field(None, description="Where browsers reach the page; sign-in comes back to it.")
     workers: int = Field(1, ge=1, le=64, description="Server processes.")
     max_concurrent: int = Field(256, ge=1, description="Requests one process answers at once; more are told 503.")
+    max_waiting: int = Field(4096, ge=1, description="Requests one process lets wait for news at once, beside those.")
     request_seconds: float = Field(120.0, gt=0, description="An answer that has not begun by then is a 503.")
     header_seconds: float = Field(30.0, gt=0, le=60, description="A client that sends its headers slower is let go.")
     body_seconds: float = Field(30.0, gt=0, description="A body may take this, and 1 s more for each 16 KiB that came.")

@@ -16,6 +16,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
+from headwater.answer.news import News
 from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
 from headwater.api.limits import Limits
@@ -26,6 +27,7 @@ from headwater.api.routes import admin, auth, health, history, listeners, v1, v2
 from headwater.api.sessions import Sessions
 from headwater.intake import deliveries, rebuild, retention
 from headwater.intake.accept import Intake
+from headwater.intake.status import StatusIntake
 from headwater.settings import Settings
 from headwater.store import secrets
 from headwater.store.database import Database
@@ -85,7 +87,9 @@ def create_app(settings: Settings) -> Any:
             await database.close()
 
     server = settings.server
-    limits = Limits(server.max_concurrent, server.request_seconds, server.body_seconds, server.max_body_bytes)
+    limits = Limits(
+        server.max_concurrent, server.max_waiting, server.request_seconds, server.body_seconds, server.max_body_bytes
+    )
     numbers = health.public_metrics if settings.access.public_metrics else health.metrics
     app: Any = Litestar(
         [
@@ -105,7 +109,16 @@ def create_app(settings: Settings) -> Any:
         guards=[access.guard],
         middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
         exception_handlers=problems.HANDLERS,
-        state=State({"database": database, "intake": intake, "settings": settings, "metrics": metrics}),
+        state=State(
+            {
+                "database": database,
+                "intake": intake,
+                "status": StatusIntake(database),
+                "news": News(),
+                "settings": settings,
+                "metrics": metrics,
+            }
+        ),
         openapi_config=OpenAPIConfig(
             "Headwater",
             __version__,

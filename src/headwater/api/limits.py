@@ -1,7 +1,8 @@
 """How much one process takes on: requests at once, a body's size and the time it may take to arrive, the time an answer may take.
 
 More than that is said at once and in order (413, 408, 503 with Retry-After), before any work is done and long before the pool runs dry.
-Routes with `opt={"always": True}` (health, metrics) are answered even then.
+Routes with `opt={"always": True}` (health, metrics) are answered even then; those with `opt={"waits": True}` mostly do nothing but wait, and are
+counted by themselves.
 """
 
 import asyncio
@@ -18,27 +19,32 @@ _BYTES_A_SECOND = 16 * 1024
 
 
 class Limits(msgspec.Struct):
-    """The middleware, one for the application; `running` is how many requests are being answered."""
+    """The middleware, one for the application; `running` is how many requests are being answered, `waiting` how many wait for news."""
 
     max_concurrent: int
+    max_waiting: int
     request_seconds: float
     body_seconds: float
     max_body_bytes: int
     running: int = 0
+    waiting: int = 0
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != ScopeType.HTTP or scope["route_handler"].opt.get("always"):
                 await app(scope, receive, send)
                 return
-            if self.running >= self.max_concurrent:
+            waits = bool(scope["route_handler"].opt.get("waits"))
+            if (self.waiting >= self.max_waiting) if waits else (self.running >= self.max_concurrent):
                 raise Overloaded("as many requests as may be are being answered; try again in a moment")
             self._announced(scope)
-            self.running += 1
+            self.waiting += waits
+            self.running += not waits
             try:
                 await self._timed(app, scope, self._body(receive), send)
             finally:
-                self.running -= 1
+                self.waiting -= waits
+                self.running -= not waits
 
         return limited
 

@@ -15,7 +15,7 @@ from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.difference import difference
 from headwater.entities.declaration.held import Held
 from headwater.entities.declaration.reading import entities, refused
-from headwater.entities.declaration.whole import whole
+from headwater.entities.declaration.whole import Declaration, whole
 from headwater.intake.declared import declared
 from headwater.store import entities as store
 from headwater.store.database import Connection, Database
@@ -64,7 +64,7 @@ async def apply(
         warnings = [str(warning) for warning in declaration.warnings]
         number = None
         if changes and not dry_run:
-            number = await _write(connection, held, every, changes, author)
+            number = await _write(connection, held, declaration, changes, author)
         return AppliedEntities(number, len(every), changes, warnings)
 
 
@@ -91,10 +91,13 @@ def _together(held: Held, said: Sequence[Declared], *, prune: bool) -> dict[str,
 
 
 async def _write(
-    connection: Connection, held: Held, every: dict[str, Declared], changes: Sequence[Change], author: str
+    connection: Connection, held: Held, declaration: Declaration, changes: Sequence[Change], author: str
 ) -> int:
+    every = declaration.by_name
     was = {change.entity: str(change.old) for change in changes if change.what == "renamed"}
     touched = dict.fromkeys(change.entity for change in changes if change.what != "removed")
+    # That an upstream is called otherwise is no change of those who need it, but their declaration has its name.
+    touched |= dict.fromkeys(link.downstream for name in was for link in declaration.graph.downstream(name))
     ended = [held.number(change.entity) for change in changes if change.what == "removed"]
     added, kept, renamed = list[tuple[str, str]](), dict[str, int](), dict[int, str]()
     # Names of rows, also of entities that were removed: who comes back goes on where it was.

@@ -187,22 +187,28 @@ class Batch:
             key=one.key,
             said={field: value for field in _KEPT if (value := getattr(one.said, field))},
         )
-        changed = self.ledger.change(found)
+        changed = self.ledger.change({one.entity_id: found.pop(one.entity_id)})
+        seq = self.ledger.seq
+        for number, marks in found.items():
+            # Who was wrong only because of what turned out to be right.
+            if some := self.ledger.touched(number, marks):
+                self.ledger.report(number, "cleared", f"seq {seq}", some, actor=actor)
+                self.ledger.change({number: marks})
         if one.produced:
-            self._version(one)
+            self._version(one, seq)
         if one.said.what in _OF_RUNS and one.said.ref:
             self._ran(one.entity_id, one.said.ref, one.said.what, one.at, one.instances)
         shown = ranges.written(declared_.entity.instances, late) if late else []
-        return Taken(self.ledger.seq, changed=changed, late=shown)
+        return Taken(seq, changed=changed, late=shown)
 
-    def _version(self, one: Understood) -> None:
+    def _version(self, one: Understood, seq: int) -> None:
         said = one.said
         storage = msgspec.json.encode(said.storage).decode() if said.storage is not None else None
         for start, end in one.instances:
             self.ledger.versions.append(
                 store.Version(
                     one.entity_id,
-                    self.ledger.seq,
+                    seq,
                     start,
                     end,
                     one.at,
@@ -216,9 +222,9 @@ class Batch:
                 )
             )
         self.made.setdefault(one.entity_id, []).append((one.instances, one.at))
-        read_seq = self.ledger.seq - 1 if said.seq is None else min(said.seq, self.ledger.seq - 1)
+        read_seq = seq - 1 if said.seq is None else min(said.seq, seq - 1)
         for upstream_id, _, some in one.reads or ():
-            self.ledger.reads += [store.Read(self.ledger.seq, upstream_id, start, end, read_seq) for start, end in some]
+            self.ledger.reads += [store.Read(seq, upstream_id, start, end, read_seq) for start, end in some]
 
 
 def _compatible(groups: Sequence[Sequence[str]]) -> set[str]:

@@ -171,7 +171,7 @@ async def write(
     versions: Sequence[Version] = (),
     reads: Sequence[Read] = (),
 ) -> None:
-    """Append reports with what they changed, and make the marks what holds now. Under `alone`; who waits is told at the commit."""
+    """Append reports with what they changed, and make the marks what holds now. Under `alone`."""
     queries = sqlfile.load("status")
     if gone:
         keys = [(run.entity_id, run.kind, run.ref, run.end_) for run in gone]
@@ -179,8 +179,6 @@ async def write(
     for name, rows in (("mark", new), ("report", reports), ("change", changes), ("version", versions), ("read", reads)):
         if rows:
             await queries[name].send_columns(connection, rows[0]._fields, rows)
-    if reports:
-        await queries["tell"].send(connection, seq=reports[-1].seq)
 
 
 async def versions(connection: Connection, windows: Sequence[Window], seq: int) -> list[Version]:
@@ -224,6 +222,17 @@ async def since(connection: Connection, seq: int, ids: Sequence[int] | None, lim
         connection, seq=seq, ids=None if ids is None else Packed("int4", list(ids)), limit=limit
     )
     return [Report(row[0], row[1], b"", *row[2:]) for row in rows]
+
+
+async def news(connection: Connection, seq: int) -> dict[int, int]:
+    """The entities that were spoken of after a seq, and the last seq of each."""
+    return dict(await sqlfile.load("status")["news"].many(connection, seq=seq))
+
+
+async def made_by(connection: Connection, seqs: Sequence[int]) -> dict[int, tuple[dt.datetime, str, str]]:
+    """Of versions by seq: when each was recorded, by whom, and why."""
+    rows = await sqlfile.load("status")["reports_of_versions"].many(connection, seqs=Packed("int8", list(seqs)))
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
 def _windows(windows: Sequence[Window]) -> dict[str, object]:

@@ -103,6 +103,10 @@ where entity_id = %(entity_id)s and first_ < %(end_)s and end_ > %(start_)s and 
 select r.seq, r.recorded_at, r.entity_id, r.what, r.ref, r.first_, r.end_, r.happened_at, r.actor, r.reason, r.body::text from status_reports r
 where r.seq > %(seq)s and (%(ids)b::int4[] is null or r.entity_id = any(%(ids)b::int4[])) order by r.seq limit %(limit)s
 
--- name: tell :exec
--- Wake those who wait: up to which seq there is news.
-select pg_notify('headwater_status', %(seq)s::text)
+-- name: news :many
+-- The entities that were spoken of after a seq, and the last seq of each.
+select entity_id, max(seq) from status_reports where seq > %(seq)s group by entity_id
+
+-- name: reports_of_versions :many
+-- Who made these versions, and when that was recorded.
+select seq, recorded_at, actor, reason from status_reports where seq = any(%(seqs)b::int8[])

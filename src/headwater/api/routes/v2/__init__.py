@@ -2,7 +2,7 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import catalog, correlation, graph, measured, metadata, runs, server
+from headwater.api.routes.v2 import catalog, correlation, entities, graph, measured, metadata, runs, server
 
 router = Router(
     "/api/v2",
@@ -12,6 +12,7 @@ router = Router(
         *runs.handlers,
         *correlation.handlers,
         *measured.handlers,
+        *entities.handlers,
         *metadata.handlers,
         *server.handlers,
     ],

@@ -1,0 +1,112 @@
+"""Which verdicts there are, and what of each is wrong still."""
+
+import datetime as dt
+import uuid
+
+import msgspec
+
+from headwater.answer.declared import declared
+from headwater.entities import ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.marks import Kind, by_entity
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.errors import NotFound
+from headwater.store import incidents as store
+from headwater.store import status as status_store
+from headwater.store.database import Database
+
+_KINDS: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix")
+
+
+class ShownIncident(msgspec.Struct, frozen=True):
+    """`state`: open, fixed (what was produced from `fixed_at` on is right) or retracted. `wrong`: instances that are wrong because of it now."""
+
+    id: uuid.UUID
+    state: str
+    reason: str
+    opened_at: dt.datetime
+    opened_by: str
+    fixed_at: dt.datetime | None
+    closed_at: dt.datetime | None
+    closed_by: str | None
+    note: str
+    wrong: int
+    entities: int
+
+
+class ShownIncidents(msgspec.Struct, frozen=True):
+    total: int
+    incidents: list[ShownIncident]
+
+
+class OfEntity(msgspec.Struct, frozen=True):
+    """What an incident says of one entity: wrong itself, wrong by what it used, made again since, left as it is."""
+
+    entity: str
+    tainted: list[str]
+    inherited: list[str]
+    repaired: list[str]
+    wont_fix: list[str]
+
+
+class OneIncident(msgspec.Struct, frozen=True):
+    """`roots`: what it was opened about, whatever has become of it."""
+
+    incident: ShownIncident
+    roots: dict[str, list[str]]
+    entities: list[OfEntity]
+
+
+async def incidents(
+    database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0
+) -> ShownIncidents:
+    """The latest first; in one state, or all."""
+    async with database.snapshot() as connection:
+        found, total = await store.page(connection, state, limit, offset)
+        shown = [_shown(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]
+    return ShownIncidents(total, shown)
+
+
+async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
+    """One of them, entity by entity, upstream first. NotFound."""
+    async with database.snapshot() as connection:
+        found = (await store.named(connection, [id_])).get(id_)
+        if found is None:
+            raise NotFound(
+                f"there is no incident {id_}; `headwater incident list` shows those there are", incident=str(id_)
+            )
+        held = await declared(connection)
+        rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))
+        roots: dict[str, Ordinals] = {}
+        for root in await store.roots(connection, [id_]):
+            name = held.names.get(root.entity_id)
+            if name is not None:
+                roots[name] = roots.get(name, NONE) | Ordinals.between(root.start_, root.end_)
+    marks = by_entity(rows)
+    order = [name for component in held.graph.order for name in component if held.ids[name] in marks]
+    return OneIncident(
+        _shown(found, rows),
+        {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
+        [_of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}) for name in order],
+    )
+
+
+def _of(held: Held, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
+    return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
+
+
+def _shown(one: store.Incident, rows: list[status_store.Run]) -> ShownIncident:
+    wrong = [row for row in rows if row.kind in {"tainted", "inherited"}]
+    return ShownIncident(
+        one.id,
+        one.state,
+        one.reason,
+        one.opened_at,
+        one.opened_by,
+        one.fixed_at,
+        one.closed_at,
+        one.closed_by,
+        one.note,
+        sum(row.end_ - row.start_ for row in wrong),
+        len({row.entity_id for row in wrong}),
+    )
