@@ -5,6 +5,7 @@ right. Marks speak of current versions. Of all that came before they know one th
 replaced or deleted. Where that is less than the versions themselves would tell, the answer here is that an instance is wrong, never that it is right:
 
 - of an instance with `repaired`, which of its versions a reader read is not told apart when it is asked what else is wrong still;
+- of a snapshot of which nobody recorded what it was carried on from, any before it may have been it: record it when it is made;
 - of an instance made more than once before an incident was opened, every version is taken to have read what any of them had.
 
 Nothing here decides what is allowed (`status.py`) or reads what was recorded: the caller has the versions, and passes what they say.
@@ -14,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from headwater.entities.graph import Graph, Link
+from headwater.entities.kinds import carried
 from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.taint import tainted
-from headwater.entities.walk import NOTHING, Facts, Walk
+from headwater.entities.walk import NOTHING, Facts, Used, Walk
 
 Known = Mapping[str, Marks]
 """Marks by entity. Entities that nothing is known of may be left out, and so are, of answers, those of which nothing changed."""
@@ -51,8 +53,9 @@ class Version(NamedTuple):
     began: when the run began, in seconds: it ran the code there was then. code: which, `""` where nobody knows.
     read: by upstream what it had read, as it was before the run wrote anything. Of an upstream that is not in it nothing was recorded, and what is
     declared counts; of itself then what the run makes in one go is made in order, each of what it had just made.
-    replaced: by upstream, what was made again with other content, or deleted, after the run had read it, or began where nothing is recorded; of
-    something static also what was the newest until then.
+    replaced: by upstream, what was made again with other content, or deleted, after the run had read it, or began where nothing is recorded. Where
+    nothing is recorded, also what would have been read otherwise: of something static what was the newest until then, of the snapshots of the entity
+    itself those that were made since for the first time.
     same: those with the same content as the version that they replace; of a version that is judged twice all of them.
     right: those of which somebody says that they are not wrong themselves.
     """
@@ -97,7 +100,7 @@ def opened(
     """
     roots = {name: some & _of(known, name).exist for name, some in roots.items()}
     there = {name: marks.exist | marks.of("deleted") for name, marks in known.items()}
-    facts = facts._replace(exist=lambda name: there.get(name, NONE))
+    facts = _facts(facts, there)
     hits = tainted(graph, _first(graph, roots, facts, past.missed), facts).hits
     changed: dict[str, Marks] = {}
     for name in {**roots, **hits}:
@@ -165,7 +168,7 @@ def same_content(graph: Graph, incident: str, known: Known, facts: Facts = NOTHI
         for name, marks in known.items()
     }
     may = {name: some | seeds[name] for name, some in wrong.items()}
-    facts = facts._replace(exist=lambda name: may.get(name, NONE))
+    facts = _facts(facts, may)
     # From one step on: that a version before the current one was wrong does not make the current one so.
     hits = tainted(graph, _first(graph, seeds, facts), facts).hits
     changed: dict[str, Marks] = {}
@@ -199,6 +202,31 @@ def retracted(incident: str, known: Known) -> dict[str, Marks]:
         for name, marks in known.items()
         if gone & marks.keys()
     }
+
+
+def _facts(facts: Facts, exist: Mapping[str, Ordinals]) -> Facts:
+    """Of these instances. A snapshot of which nobody recorded what it was carried on from may have been from any before it: those between may have
+    been made later, whatever was recorded of them.
+    """
+    known = facts.used
+    facts = facts._replace(exist=lambda name: exist.get(name, NONE))
+    if known is None:
+        return facts
+
+    def used(link: Link) -> Used | None:
+        found = known(link)
+        if found is None or not link.carried:
+            return found
+        mine = exist.get(link.downstream, NONE)
+        cuts = facts.cuts(link) if facts.cuts is not None else NONE
+        rest = mine - found.recorded
+
+        def by(some: Ordinals) -> Ordinals:
+            return (found.by(some) & found.recorded) | (carried(some, mine, cuts) & rest)
+
+        return found._replace(recorded=mine, by=by)
+
+    return facts._replace(used=used)
 
 
 def _first(
@@ -274,9 +302,14 @@ def _onward(version: Version, graph: Graph, known: Known, incident: str, seeds: 
         return NONE
     if not seeds:
         return NONE
-    exist = _of(known, version.entity).exist | made
+    exist = _of(known, version.entity).exist | made | seeds
     others = exist - made
-    facts = Facts(exist=lambda name: exist if name == version.entity else NONE, cuts=lambda _: others)
+    # Over what has changed since, a snapshot may have been carried on from what is before it.
+    before = others - version.replaced.get(version.entity, NONE)
+    facts = Facts(
+        exist=lambda name: exist if name == version.entity else NONE,
+        cuts=lambda link: before if link.carried else others,
+    )
     return tainted(graph, {version.entity: seeds}, facts).hits[version.entity].instances & made
 
 

@@ -139,7 +139,7 @@ class World:
         first = chance.randrange(len(ks))
         some = ks[first : first + (1 if self.informed else chance.choice([1, 1, 2, 5]))]
         upstreams = {link.upstream for link in self.graph.upstream(entity)}
-        recorded = frozenset(u for u in upstreams if self.informed or chance.random() < 0.6)
+        recorded = frozenset(u for u in sorted(upstreams) if self.informed or chance.random() < 0.6)
         share = chance.choice([0.0, 0.0, 0.3])
         left_out = {at for at in self.current if chance.random() < share}
         carry = any(link.carried for link in self.graph.upstream(entity))
@@ -230,6 +230,9 @@ class World:
             there = [k for n, k in run.seen if n == name]
             if entity.instances is None and there:
                 found.setdefault(name, set()).add(max(there))
+        if run.entity not in run.recorded:
+            fresh = {k for n, k in self.current if n == run.entity and (n, k) not in run.seen}
+            found[run.entity] = found.get(run.entity, set()) | fresh
         # Of something static recorded, only what was made again counts.
         for name in run.recorded:
             if self.graph.entities[name].instances is None:

@@ -73,11 +73,11 @@ def check(seed: int, steps: int, *, informed: bool) -> tuple[int, int, int]:
 def test_it_is_what_the_versions_say(block: int) -> None:
     """Where all is recorded the marks are the versions' own answer; where little is, never less than it."""
     compared = exact = 0
-    for seed in range(block * 6, block * 6 + 6):
-        _, some, over = check(seed, 80, informed=True)
+    for seed in range(block * 4, block * 4 + 4):
+        _, some, over = check(seed, 70, informed=True)
         compared, exact = compared + some, exact + some - over
-        check(seed, 60, informed=False)
-    assert exact > 0.97 * compared > 1000
+        check(seed, 50, informed=False)
+    assert exact > 0.97 * compared > 500
 
 
 def series(name: str, every: str = "day", **needs: str) -> Entity:
