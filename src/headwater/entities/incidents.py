@@ -110,7 +110,7 @@ def opened(
         old = marks.of("deleted")
         if reached:
             old |= past.again(name)
-        changed[name] = marks.with_(
+        changed[name] = marks.without({Mark("inherited", incident): condemned}).with_(
             {
                 Mark("tainted", incident): condemned,
                 Mark("inherited", incident): (reached & marks.exist)

@@ -22,7 +22,7 @@ from headwater.entities.kinds import Snapshot, Static, TimeSeries
 from headwater.entities.marks import Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.status import Deleted, Doubted, LeftWrong, Produced, after
-from headwater.entities.walk import Facts
+from headwater.entities.walk import Facts, Used
 from headwater.errors import InvalidEntities
 
 
@@ -349,3 +349,100 @@ def test_something_static_may_have_used_any_day() -> None:
     version = Version("s", Ordinals.between(0, 1), 10)
     assert judged(graph, version, known, []).marks.wrong == Ordinals.between(0, 1)
     assert not judged(graph, version._replace(read={"a": days(4)}), known, []).marks.wrong
+
+
+CARRY = Graph(
+    [
+        series("a"),
+        Entity(
+            "s",
+            Snapshot("carry"),
+            series("s").instances,
+            {"completed": (Dependency("a", Dates.of("same")), Dependency("s", Dates.of("previous 2")))},
+        ),
+    ]
+)
+
+
+def some_of(name: str, state: Ordinals, **marks: Ordinals) -> dict[str, Marks]:
+    return {name: Marks({Mark("state", "completed"): state} | {Mark(k, "i"): some for k, some in marks.items()})}  # type: ignore[arg-type]
+
+
+def test_of_what_was_made_more_than_once_an_older_version_may_be_wrong_too() -> None:
+    known = there(DAYS)
+    known |= opened(DAYS, "i", {"a": days(3)}, known, Facts(), Past(lambda name: days(3, 4) if name == "b" else NONE))
+    assert of(known, "b", "repaired") == of(known, "b", "inherited") == days(3)
+    assert not of(known, "a", "repaired") | of(known, "c", "repaired")
+
+
+def test_what_is_wrong_itself_has_not_inherited_it() -> None:
+    graph = Graph([series("a"), series("b", a="same", b="previous")])
+    known = open_on_a(at=days(3), graph=graph)
+    known |= opened(graph, "i", {"b": days(3, 8)}, known, Facts(), Past(once))
+    assert not of(known, "b", "inherited") & days(8)
+    both = Incident("i", {"a": {"v1": days(3)}, "b": {"v1": days(3, 8)}})
+    marks = judged(graph, Version("b", days(3, 4), 10, "v1"), known, [both]).marks
+    assert of({"b": marks}, "b", "tainted") & days(3, 4) == days(3)
+    assert of({"b": marks}, "b", "inherited") & days(3, 4) == days(4)
+
+
+def test_in_one_go_what_is_wrong_itself_goes_on_to_the_next() -> None:
+    graph = Graph([series("b", b="previous")])
+    known = {"b": Marks({Mark("state", "completed"): days(3), Mark("tainted", "i"): days(3)})}
+    marks = judged(graph, Version("b", days(3, 4), 10, "v1"), known, [Incident("i", {"b": {"v1": days(3)}})]).marks
+    assert of({"b": marks}, "b", "inherited") == days(4)
+
+
+def test_more_is_named_in_an_incident_that_is_open() -> None:
+    graph = Graph([series("a", a="previous")])
+    known = open_on_a(at=days(4), graph=graph)
+    known |= opened(graph, "i", {"a": days(3)}, known, Facts(), Past(once))
+    assert of(known, "a", "tainted") == days(3, 4)
+    assert not of(known, "a", "inherited") & days(3, 4)
+
+
+def test_nothing_is_marked_any_more_but_it_was_when_it_was_read() -> None:
+    known = some_of("a", days(3), repaired=days(3))
+    assert judged(DAYS, Version("b", days(3), 5, replaced={"a": days(3)}), known, []).marks.wrong == days(3)
+    assert not judged(DAYS, Version("b", days(3), 5), known, []).marks.wrong
+
+
+def test_what_did_not_read_the_one_before_does_not_go_on_from_it() -> None:
+    graph = Graph([series("a"), series("b", a="same", b="previous")])
+    known = some_of("a", days(3, 4), tainted=days(3))
+    version = Version("b", days(3, 4), 10, read={"a": days(3, 4), "b": days(1, 2, 3)})
+    assert judged(graph, version, known, []).marks.wrong == days(3, 4)
+    assert judged(graph, version._replace(read={"a": days(3, 4), "b": days(1)}), known, []).marks.wrong == days(3)
+
+
+def test_a_snapshot_that_read_a_wrong_one_is_wrong_whichever_it_was_carried_on_from() -> None:
+    known = some_of("s", days(3), inherited=days(3))
+    version = Version("s", days(4, 7), 10, read={"s": days(3), "a": NONE})
+    assert judged(CARRY, version, known, []).marks.wrong == days(3, 4, 7)
+
+
+@pytest.mark.parametrize(
+    ("known", "replaced", "wrong"),
+    [
+        (some_of("s", days(1, 3, 4), inherited=days(1)), NONE, False),
+        (some_of("s", days(1, 3, 4), inherited=days(1)), days(3, 4), True),
+        (some_of("s", days(1, 4), inherited=days(1)), days(4), True),
+        (some_of("s", days(1), repaired=days(4)), days(4), True),
+        (some_of("s", days(1), repaired=days(4)), NONE, False),
+    ],
+)
+def test_a_snapshot_may_have_been_carried_on_from_what_was_there_when_its_run_began(
+    known: dict[str, Marks], replaced: Ordinals, wrong: bool
+) -> None:
+    version = Version("s", days(8), 10, read={"a": NONE}, replaced={"s": replaced})
+    assert (FIRST + 8 in judged(CARRY, version, known, []).marks.wrong) == wrong
+
+
+def test_a_snapshot_of_which_nothing_was_recorded_passes_over_those_of_which_something_was() -> None:
+    plain = Entity("s", Snapshot("carry"), series("s").instances, {"completed": (Dependency("a", Dates.of("same")),)})
+    graph = Graph([series("a"), plain])
+    known = some_of("a", days(1)) | some_of("s", days(1, 2, 3))
+    nothing = Used(days(2), lambda _: NONE, lambda _: NONE)
+    facts = Facts(used=lambda link: nothing if link.carried else None)
+    known |= opened(graph, "i", {"a": days(1)}, known, facts, Past(once))
+    assert of(known, "s", "inherited") == days(1, 3)

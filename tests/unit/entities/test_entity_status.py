@@ -129,6 +129,7 @@ def test_a_state_may_be_declared_to_stand_beside_completed() -> None:
     marks = after(Marks(), Produced("r", ("estimated", "partial")), ONE, STATES)
     done = after(marks, Said(("completed",)), ONE, STATES, compatible=("partial",))
     assert done.at(5) == {Mark("state", "completed"), Mark("state", "partial")}
+    assert after(done, Produced("r"), OTHER, STATES).at(5) == done.at(5), "of others nobody spoke"
 
 
 def test_callbacks_in_any_order() -> None:
