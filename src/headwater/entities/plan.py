@@ -64,7 +64,7 @@ class Group(NamedTuple):
 class Plan:
     """Made by `plan`. Items are computed where they are asked for.
 
-    wrong: all that was given. makes: what the plan makes right, by entity.
+    count: how many items. wrong: all that was given. makes: what the plan makes right, by entity.
     unrepairable: by reason. left: older snapshots that stay wrong (`wont_fix`). degraded: they need something of these two, so that no run would
     make them right. The four are all that is wrong, and no instance is in two of them.
     """
@@ -92,12 +92,8 @@ class Plan:
         self.stages = stages
         self._starts = [stage.start for stage in stages]
         self._blocks = of_entities(stages)
-        self._gone: dict[str, Ordinals] = {}
-
-    @property
-    def count(self) -> int:
-        """How many items."""
-        return sum(stage.count for stage in self.stages)
+        self._there: dict[str, Ordinals] = {}
+        self.count = sum(stage.count for stage in stages)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -122,10 +118,7 @@ class Plan:
 
     def item(self, number: int) -> Item:
         """The item of a number. InvalidPlan where there is none."""
-        if not 0 <= number < self.count:
-            raise InvalidPlan(f"there is no item {number}; the plan has {self.count}", number=number)
-        stage = self.stages[bisect_right(self._starts, number) - 1]
-        block, place = stage.at(number)
+        stage, block, place = self._at(number)
         runs = block.at(place)
         makes = block.makes(runs)
         needs = NONE if block.action == "restore" else self._needs(number, block, makes)
@@ -133,23 +126,48 @@ class Plan:
         calendar = next(iter(block.made.values())).calendar
         return Item(number, block.action, _named(block), makes, runs, calendar, stage.level, roots, needs)
 
+    def block(self, number: int) -> Block:
+        """The block that an item is of. InvalidPlan where there is no such item."""
+        return self._at(number)[1]
+
+    def _at(self, number: int) -> tuple[Stage, Block, int]:
+        if not 0 <= number < self.count:
+            raise InvalidPlan(f"there is no item {number}; the plan has {self.count}", number=number)
+        stage = self.stages[bisect_right(self._starts, number) - 1]
+        return stage, *stage.at(number)
+
     def numbers(self, instances: Sets) -> Ordinals:
         """The numbers of the items that make any of these."""
         return NONE.union(
             *(block.numbers(name, some) for name, some in instances.items() for block in self._blocks.get(name, ()))
         )
 
+    def there(self, name: str) -> Ordinals:
+        """An entity's instances that are there, or will be when all that is wrong is right."""
+        found = self._there.get(name)
+        if found is None:
+            found = self._there[name] = self.exist.get(name, NONE) | self.wrong.get(name, NONE)
+        return found
+
     def _needs(self, number: int, block: Block, makes: Sets) -> Ordinals:
-        wanted: dict[str, Ordinals] = {}
-        for name, some in makes.items():
-            for link in self.graph.upstream(name):
-                if link.upstream in self.makes:
-                    needed = self._needed(link, some) & self.makes[link.upstream]
-                    wanted[link.upstream] = wanted.get(link.upstream, NONE) | needed
-        found = self.numbers(wanted)
+        # What several need of the same upstream over the same edge is looked up once.
+        wanted = {
+            (link.upstream, id(link.edge or link), some): link
+            for name, some in makes.items()
+            for link in self.graph.upstream(name)
+            if link.upstream in self.makes
+        }
+        needed: dict[tuple[int, Ordinals], Ordinals] = {}
+        numbers: list[Ordinals] = []
+        for (upstream, which, some), link in wanted.items():
+            if (which, some) not in needed:
+                needed[which, some] = self._needed(link, some)
+            numbers += [block.numbers(upstream, needed[which, some]) for block in self._blocks[upstream]]
         if any(each.chained for each in block.made.values()):
-            found |= self.numbers(makes) & Ordinals.between(0, number)
-        return found - Ordinals.between(number, number + 1)
+            numbers.append(self.numbers(makes) & Ordinals.between(0, number))
+        found = NONE.union(*numbers)
+        # What its own runs make for it is no item before it.
+        return found - Ordinals.between(number, number + 1) if any(up in block.made for up, _, _ in wanted) else found
 
     def _needed(self, link: Link, some: Ordinals) -> Ordinals:
         if link.edge is not None:
@@ -157,10 +175,7 @@ class Plan:
         if not link.carried:
             return self.makes[link.upstream]
         # Each is carried on from the one before it that is there, or will be.
-        there = self._gone.get(link.upstream)
-        if there is None:
-            there = self.exist.get(link.upstream, NONE) | self.wrong[link.upstream]
-            self._gone[link.upstream] = there
+        there = self.there(link.upstream)
         run = np.searchsorted(there.starts, some.starts, "left") - 1
         before = np.where(run >= 0, np.minimum(there.ends[run], some.starts) - 1, some.starts)
         return Ordinals.joined(before, some.ends - 1) | Ordinals.joined(before, before + 1)

@@ -55,6 +55,14 @@ class Block:
         runs = self.made[name].runs(instances & self.instances[name])
         if not runs:
             return NONE
+        if runs.runs == 1:
+            # Most that is asked for is one run, and a page asks hundreds of times.
+            low, high = self._place(int(runs.starts[0])), self._place(int(runs.ends[0]) - 1) + 1
+            if self.numbered is not None:
+                return Ordinals.of(self.numbered[low:high])
+            if self.newest_first:
+                low, high = self.count - high, self.count - low
+            return Ordinals.between(low + self.start, high + self.start)
         stretch = np.searchsorted(self.runs.starts, runs.starts, "right") - 1
         first = self._before[stretch] + (runs.starts - self.runs.starts[stretch]) // self.most
         last = self._before[stretch] + (runs.ends - 1 - self.runs.starts[stretch]) // self.most
@@ -63,6 +71,11 @@ class Block:
         if self.newest_first:
             first, last = self.count - 1 - last, self.count - 1 - first
         return Ordinals.joined(first + self.start, last + 1 + self.start)
+
+    def _place(self, run: int) -> int:
+        """The place of the item that has a run."""
+        stretch = int(self.runs.starts.searchsorted(run, "right")) - 1
+        return int(self._before[stretch]) + (run - int(self.runs.starts[stretch])) // self.most
 
     def at(self, place: int) -> Ordinals:
         """The runs of the item at a place: one stretch."""

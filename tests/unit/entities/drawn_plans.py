@@ -273,7 +273,7 @@ def checked(asked: Asked, chance: random.Random, *, minimal: bool = True) -> Pla
             if item is not left_out:
                 state.do(item)
         assert state.wrong & truth.makes, left_out
-    after = asked.plan(asked.wrong - truth.makes)
+    after = asked._replace(exist=asked.exist | truth.makes).plan(asked.wrong - truth.makes)
     assert after.count == 0
     assert after.makes == {}
     return found
