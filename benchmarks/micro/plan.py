@@ -96,7 +96,8 @@ def main() -> None:
         pages.append((time.perf_counter() - began) * 1e3)
         cpu.append((time.process_time() - processor) * 1e3)
     print(
-        f"a page of 100: median {statistics.median(pages):.1f} ms, slowest of 50 {max(pages):.1f} ms; of the processor {statistics.median(cpu):.1f} and {max(cpu):.1f} ms",
+        f"a page of 100: median {statistics.median(pages):.1f} ms, slowest of 50 {max(pages):.1f} ms; of the processor "
+        f"{statistics.median(cpu):.1f} and {max(cpu):.1f} ms",
         flush=True,
     )
     began = time.perf_counter()
