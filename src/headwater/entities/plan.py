@@ -162,7 +162,7 @@ class Plan:
         for (upstream, which, some), link in wanted.items():
             if (which, some) not in needed:
                 needed[which, some] = self._needed(link, some)
-            numbers += [block.numbers(upstream, needed[which, some]) for block in self._blocks[upstream]]
+            numbers += [maker.numbers(upstream, needed[which, some]) for maker in self._blocks[upstream]]
         if any(each.chained for each in block.made.values()):
             numbers.append(self.numbers(makes) & Ordinals.between(0, number))
         found = NONE.union(*numbers)
