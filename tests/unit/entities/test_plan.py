@@ -85,11 +85,11 @@ def test_what_is_to_be_made_again(case: dict[str, object]) -> None:
 
 def test_random_plans_make_right_what_can_be_made_right_and_nothing_else() -> None:
     planned = 0
-    for seed in range(60):
+    for seed in range(45):
         chance = random.Random(seed)
-        if (drawn := asked(chance)) is not None and len(drawn.wrong) < 250:
+        if (drawn := asked(chance)) is not None and len(drawn.wrong) < 150:
             planned += checked(drawn, chance) is not None
-    assert planned > 25
+    assert planned > 15
 
 
 def test_entities_of_one_producer_share_a_run_unless_another_comes_between() -> None:

@@ -138,14 +138,14 @@ def carried_out(drawn: Asked, chance: random.Random) -> tuple[int, int] | None:
 
 def test_random_plans_made_again_after_each_item() -> None:
     total = [0, 0]
-    for seed in range(80):
+    for seed in range(50):
         chance = random.Random(seed)
         drawn = asked(chance)
         if drawn is None or len(drawn.wrong) > 60 or chained(drawn.graph):
             continue
         counts = carried_out(drawn, chance) or (0, 0)
         total = [total[0] + counts[0], total[1] + counts[1]]
-    assert min(total) > 30
+    assert min(total) > 20
 
 
 def chained(graph: Graph) -> bool:
