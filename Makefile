@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo warehouse test check fix lock web clean bench lint-deploy
+.PHONY: help setup demo warehouse test check fix lock web clean bench versus-entities lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 $(STAMP): scripts/setup scripts/java-shim requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
 	@scripts/setup $(PYTHON)
@@ -51,6 +51,9 @@ lint-deploy: ## check deploy/: image, Compose file, Helm chart
 
 bench: $(STAMP) web ## every benchmark of benchmarks/RESULTS.md
 	@scripts/bench
+
+versus-entities: $(STAMP) ## what Dagster, SQLMesh and Airflow get wrong about partitions, asked of them and of Headwater
+	$(BIN)/python benchmarks/versus/entities/run.py
 
 clean: ## remove what was built (the environment too)
 	rm -rf $(VENV) .demo .tools web/node_modules src/headwater/api/static/assets src/headwater/api/static/index.html
