@@ -91,6 +91,7 @@ def main() -> int:
         "median": median,
         "median_cpu": median_cpu,
         "ratio": theirs["seconds"] / median,
+        "ratio_cpu": theirs["cpu"] / median_cpu,
         "ratio_first": theirs["seconds"] / taken[0][0],
         "wrong": sum(counts),
         "reached": sum(map(bool, counts)),
@@ -108,9 +109,11 @@ def told_as_table(figures: dict[str, Any]) -> str:
     return (
         f"{figures['assets']:,} assets, starts {figures['starts']}, every sixth hour of three years wrong: {figures['wrong']:,} instances of "
         f"{figures['reached']:,} assets; {same}. Load before it: {figures['load']:.1f}\n\n"
-        f"| Dagster {figures['version']} | Headwater, first | median | ratio to the median | to the first |\n|---|---|---|---|---|\n"
-        f"| {figures['dagster']:.1f} s (processor {figures['dagster_cpu']:.1f}) | {figures['first']:.3f} s | {figures['median']:.3f} s "
-        f"(processor {figures['median_cpu']:.3f}) | {figures['ratio']:,.0f} | {figures['ratio_first']:,.0f} |\n"
+        "| | wall clock | processor |\n|---|---|---|\n"
+        f"| Dagster {figures['version']} | {figures['dagster']:.1f} s | {figures['dagster_cpu']:.1f} s |\n"
+        f"| Headwater, median | {figures['median']:.4f} s | {figures['median_cpu']:.4f} s |\n"
+        f"| Headwater, the first time | {figures['first']:.3f} s | |\n"
+        f"| so many times faster | {figures['ratio']:,.0f} (first {figures['ratio_first']:,.0f}) | {figures['ratio_cpu']:,.0f} |\n"
     )
 
 
