@@ -30,11 +30,20 @@ def read(instances: Instances | None, texts: Iterable[str]) -> Ordinals:
     return NONE.union(*found)
 
 
+def read_periods(calendar: Calendar, text: str) -> Ordinals:
+    """The periods of a calendar that one key names, whatever an entity has of it. InvalidPeriod as `read`."""
+    return _named(calendar, text.strip())
+
+
 def written(instances: Instances | None, ordinals: Ordinals) -> list[str]:
     """A text for each run: a key, or two of them: `2024-03-01..2024-03-31`. `read` reads them back."""
-    if instances is None:
+    return periods(instances.calendar if instances is not None else None, ordinals)
+
+
+def periods(calendar: Calendar | None, ordinals: Ordinals) -> list[str]:
+    """The same of any periods of a calendar; None of what has none."""
+    if calendar is None:
         return [STATIC] if ordinals else []
-    calendar = instances.calendar
     return [
         keys.key(calendar, start) if end - start == 1 else f"{keys.key(calendar, start)}..{keys.key(calendar, end - 1)}"
         for start, end in ordinals

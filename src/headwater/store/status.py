@@ -162,6 +162,12 @@ async def marks_by_ref(connection: Connection, kinds: Sequence[str], ref: str) -
     return [Run(*row) for row in rows]
 
 
+async def marks_by_kind(connection: Connection, kinds: Sequence[str]) -> list[Run]:
+    """All marks of these kinds (no states), of all entities."""
+    rows = await sqlfile.load("status")["marks_by_kind"].many(connection, kinds=Packed("text", list(kinds)))
+    return [Run(*row) for row in rows]
+
+
 async def write(
     connection: Connection,
     reports: Sequence[Report],
@@ -233,6 +239,18 @@ async def made_by(connection: Connection, seqs: Sequence[int]) -> dict[int, tupl
     """Of versions by seq: when each was recorded, by whom, and why."""
     rows = await sqlfile.load("status")["reports_of_versions"].many(connection, seqs=Packed("int8", list(seqs)))
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+
+async def durations(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[float, float, int]]:
+    """Of each entity whose runs were seen to start and to produce: seconds at the median and the 95th percentile of the last 200, and how many."""
+    rows = await sqlfile.load("status")["durations"].many(connection, ids=Packed("int4", list(ids)))
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+
+async def ran(connection: Connection, ids: Sequence[int], start: int, end: int) -> list[tuple[int, int, int]]:
+    """(entity_id, first_, end_) of instances that some run was about, however it ended."""
+    rows = await sqlfile.load("status")["ran"].many(connection, ids=Packed("int4", list(ids)), start_=start, end_=end)
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def _windows(windows: Sequence[Window]) -> dict[str, object]:

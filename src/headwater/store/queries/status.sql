@@ -38,6 +38,10 @@ select entity_id, kind, ref, start_, end_ from status_marks where entity_id = an
 select entity_id, kind, ref, start_, end_ from status_marks
 where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
 
+-- name: marks_by_kind :many
+-- All marks of these kinds, whoever has them.
+select entity_id, kind, ref, start_, end_ from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state'
+
 -- name: unmark :exec
 -- Runs that do not hold any more.
 delete from status_marks m
@@ -110,3 +114,18 @@ select entity_id, max(seq) from status_reports where seq > %(seq)s group by enti
 -- name: reports_of_versions :many
 -- Who made these versions, and when that was recorded.
 select seq, recorded_at, actor, reason from status_reports where seq = any(%(seqs)b::int8[])
+
+-- name: durations :many
+-- How long the last 200 runs that produced something of each entity took, in seconds: the median, the 95th percentile, and how many.
+select e.id, percentile_cont(0.5) within group (order by d.took), percentile_cont(0.95) within group (order by d.took), count(*)
+from unnest(%(ids)b::int4[]) as e (id)
+cross join lateral (
+  select extract(epoch from p.happened_at - s.happened_at)::float8 as took
+  from (select * from status_reports r where r.entity_id = e.id and r.what = 'produced' and r.ref <> '' order by r.seq desc limit 200) p
+  join status_reports s on s.entity_id = p.entity_id and s.ref = p.ref and s.what = 'started' and s.happened_at <= p.happened_at) d
+group by e.id
+
+-- name: ran :many
+-- The instances that some run was about, however it ended: their hulls.
+select distinct entity_id, first_, end_ from status_reports
+where entity_id = any(%(ids)b::int4[]) and what in ('started', 'produced', 'failed') and first_ < %(end_)s and end_ > %(start_)s

@@ -2,7 +2,7 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import catalog, correlation, entities, graph, measured, metadata, runs, server
+from headwater.api.routes.v2 import catalog, correlation, entities, graph, measured, metadata, plans, runs, server
 
 router = Router(
     "/api/v2",
@@ -13,6 +13,7 @@ router = Router(
         *correlation.handlers,
         *measured.handlers,
         *entities.handlers,
+        *plans.handlers,
         *metadata.handlers,
         *server.handlers,
     ],

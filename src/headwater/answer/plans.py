@@ -1,0 +1,157 @@
+"""Plans: which there are, how far each has come, and its items, page by page."""
+
+import datetime as dt
+import uuid
+
+import msgspec
+
+from headwater.answer.declared import declared
+from headwater.entities import ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.plan import Item, Plan, Sets
+from headwater.entities.plan_kept import KEPT, Inputs, planned
+from headwater.errors import NotFound
+from headwater.store import plans as store
+from headwater.store.database import Connection, Database
+
+
+class ShownPlan(msgspec.Struct, frozen=True):
+    """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither."""
+
+    id: uuid.UUID
+    state: str
+    reason: str
+    created_at: dt.datetime
+    created_by: str
+    changed_at: dt.datetime
+    seq: int
+    items: int
+    done: int
+    skipped: int
+    failed: int
+    running: int
+    waiting: int
+
+
+class ShownPlans(msgspec.Struct, frozen=True):
+    total: int
+    plans: list[ShownPlan]
+
+
+class Instances(msgspec.Struct, frozen=True):
+    """Instances of one entity."""
+
+    entity: str
+    instances: list[str]
+
+
+class ShownItem(msgspec.Struct, frozen=True):
+    """One thing to do. `needs`: numbers of the items that come before, `3..7`. `state`: waiting, running, done, skipped, failed."""
+
+    number: int
+    state: str
+    action: str
+    producer: str | None
+    makes: list[Instances]
+    runs: list[str]
+    level: int
+    roots: bool
+    needs: list[str]
+    attempt: int
+    run: str
+    note: str
+    began_at: dt.datetime | None
+    ended_at: dt.datetime | None
+
+
+class OnePlan(msgspec.Struct, frozen=True):
+    """A plan, and a page of its items; of those in one state only, where that is asked."""
+
+    plan: ShownPlan
+    unrepairable: dict[str, list[Instances]]
+    left: list[Instances]
+    degraded: list[Instances]
+    items: list[ShownItem]
+
+
+async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> ShownPlans:
+    """The latest first."""
+    async with database.snapshot() as connection:
+        rows, total = await store.page(connection, state, limit, offset)
+        shown = [_shown(row, await store.items(connection, row.id)) for row in rows]
+    return ShownPlans(total, shown)
+
+
+async def plan(
+    database: Database, id_: uuid.UUID, *, state: str | None = None, limit: int = 100, offset: int = 0
+) -> OnePlan:
+    """One of them. NotFound."""
+    async with database.snapshot() as connection:
+        row = await store.named(connection, id_)
+        if row is None:
+            raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
+        items = {one.number: one for one in await store.items(connection, id_)}
+        held, found = await _kept(connection, row)
+    if state in {None, ""}:
+        page = found.page(offset, limit)
+    elif state == "waiting":
+        numbers = [number for number in range(found.count) if number not in items]
+        page = [found.item(number) for number in numbers[offset : offset + limit]]
+    else:
+        numbers = [number for number, one in items.items() if one.state == state]
+        page = [found.item(number) for number in numbers[offset : offset + limit]]
+    return OnePlan(
+        _shown(row, list(items.values())),
+        {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
+        _instances(held, found.left),
+        _instances(held, found.degraded),
+        [_item(held, item, items.get(item.number)) for item in page],
+    )
+
+
+async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan]:
+    held = await declared(connection, row.declared_at)
+    known = KEPT.get(row.id)
+    if known is None:
+        inputs = Inputs.of(await store.inputs(connection, row.id))
+        known = KEPT.put(row.id, planned(held, inputs), inputs)
+    return held, known[0]
+
+
+def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
+    count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
+    return ShownPlan(
+        row.id,
+        row.state,
+        row.reason,
+        row.created_at,
+        row.created_by,
+        row.changed_at,
+        row.seq,
+        row.items,
+        **count,
+        waiting=row.items - sum(count.values()),
+    )
+
+
+def _instances(held: Held, sets: Sets) -> list[Instances]:
+    return [Instances(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
+
+
+def _item(held: Held, item: Item, known: store.KeptItem | None) -> ShownItem:
+    return ShownItem(
+        item.number,
+        known.state if known is not None else "waiting",
+        item.action,
+        item.producer,
+        _instances(held, item.makes),
+        ranges.periods(item.calendar, item.runs),
+        item.level,
+        item.roots,
+        [str(start) if stop - start == 1 else f"{start}..{stop - 1}" for start, stop in item.needs],
+        known.attempt if known is not None else 0,
+        known.run if known is not None else "",
+        known.note if known is not None else "",
+        known.began_at if known is not None else None,
+        known.ended_at if known is not None else None,
+    )

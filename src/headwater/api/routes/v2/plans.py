@@ -1,0 +1,172 @@
+"""`/api/v2`: what to make again: plans, working them off, and what one run means for others."""
+
+import uuid
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headwater.answer import impact, plans
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import Limit, Offset
+from headwater.intake import plan_work
+from headwater.intake import plans as planning
+
+Plan = Annotated[uuid.UUID, PathParameter(description="The plan's id.")]
+Number = Annotated[int, PathParameter(description="The item's number, from 0 on.")]
+Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+
+
+class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
+    """`worker`: who; `producers`: only items of these; `lease_seconds`: how long nobody else gets them unless they are renewed."""
+
+    worker: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    lease_seconds: Lease = 3600.0
+    producers: list[str] | None = None
+
+
+class Renewal(msgspec.Struct, forbid_unknown_fields=True):
+    """`run`: what runs it, for whoever takes it after this worker."""
+
+    attempt: int
+    run: str = ""
+    lease_seconds: Lease = 3600.0
+
+
+class Renewed(msgspec.Struct):
+    """`held`: false where somebody else has the item, or it is over: stop."""
+
+    held: bool
+
+
+class Ending(msgspec.Struct, forbid_unknown_fields=True):
+    """What became of an item."""
+
+    attempt: int
+    failed: bool = False
+    run: str = ""
+    note: str = ""
+
+
+class Steered(msgspec.Struct):
+    state: str
+
+
+@post("/plans", status_code=200)
+async def make_plan(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[planning.WantedPlan], said_by: As = None
+) -> planning.Planned:
+    """What to make again, in which order, and what cannot be repaired."""
+    return await planning.plan(state.database, data, author(request, said_by))
+
+
+@get("/plans")
+async def list_plans(
+    state: State,
+    in_state: Annotated[str | None, QueryParameter(name="state", max_length=20)] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> plans.ShownPlans:
+    """Plans, the latest first."""
+    return await plans.plans(state.database, state=in_state, limit=limit, offset=offset)
+
+
+@get("/plans/{plan:uuid}")
+async def get_plan(
+    state: State,
+    plan: Plan,
+    in_state: Annotated[str | None, QueryParameter(name="state", max_length=20)] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> plans.OnePlan:
+    """One plan with a page of its items."""
+    return await plans.plan(state.database, plan, state=in_state, limit=limit, offset=offset)
+
+
+async def _steered(state: State, plan: uuid.UUID, what: str) -> Steered:
+    return Steered(await plan_work.steer(state.database, plan, what))
+
+
+@post("/plans/{plan:uuid}/apply", status_code=200)
+async def apply_plan(state: State, plan: Plan) -> Steered:
+    """Its items may be taken from now on."""
+    return await _steered(state, plan, "apply")
+
+
+@post("/plans/{plan:uuid}/pause", status_code=200)
+async def pause_plan(state: State, plan: Plan) -> Steered:
+    """Hand out nothing; what is being worked on goes on."""
+    return await _steered(state, plan, "pause")
+
+
+@post("/plans/{plan:uuid}/resume", status_code=200)
+async def resume_plan(state: State, plan: Plan) -> Steered:
+    """Go on."""
+    return await _steered(state, plan, "resume")
+
+
+@post("/plans/{plan:uuid}/retry", status_code=200)
+async def retry_plan(state: State, plan: Plan) -> Steered:
+    """What failed may be taken again."""
+    return await _steered(state, plan, "retry")
+
+
+@post("/plans/{plan:uuid}/cancel", status_code=200)
+async def cancel_plan(state: State, plan: Plan) -> Steered:
+    """Never hand out anything again."""
+    return await _steered(state, plan, "cancel")
+
+
+@post("/plans/{plan:uuid}/take", status_code=200, opt={"role": "write", "audit": False})
+async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> plan_work.Work:
+    """Items that may be done now."""
+    return await plan_work.take(
+        state.database,
+        plan,
+        data.worker,
+        limit=data.limit,
+        lease_seconds=data.lease_seconds,
+        producers=data.producers,
+    )
+
+
+@post("/plans/{plan:uuid}/items/{number:int}/renew", status_code=200, opt={"role": "write", "audit": False})
+async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Renewal]) -> Renewed:
+    """Still at it."""
+    held = await plan_work.renew(
+        state.database, plan, number, data.attempt, run=data.run, lease_seconds=data.lease_seconds
+    )
+    return Renewed(held)
+
+
+@post("/plans/{plan:uuid}/items/{number:int}/end", status_code=200, opt={"role": "write", "audit": False})
+async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> plan_work.EndedItem:
+    """It is done, or it failed."""
+    return await plan_work.end(
+        state.database, plan, number, data.attempt, failed=data.failed, run=data.run, note=data.note
+    )
+
+
+@post("/impact", status_code=200, opt={"role": "read", "audit": False})
+async def get_impact(state: State, data: JSONBody[impact.AskedImpact]) -> impact.ShownImpact:
+    """What a run that failed, or made something wrong, means: tasks to clear, runs to start."""
+    return await impact.of(state.database, data)
+
+
+handlers = (
+    make_plan,
+    list_plans,
+    get_plan,
+    apply_plan,
+    pause_plan,
+    resume_plan,
+    retry_plan,
+    cancel_plan,
+    take_items,
+    renew_item,
+    end_item,
+    get_impact,
+)

@@ -1,0 +1,109 @@
+"""What a plan is computed from, as JSON and back: a plan is kept as its question, not as its items."""
+
+import json
+import uuid
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from headwater.entities.calendar import Calendar
+from headwater.entities.declaration.declared import Declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.ordinals import Ordinals
+from headwater.entities.plan import Plan, Sets, plan
+from headwater.entities.plan_runs import Producer
+
+_KEPT = 8
+
+
+class Inputs(NamedTuple):
+    """As `plan` takes them. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong of it any more."""
+
+    wrong: Sets
+    roots: Sets
+    exist: Sets
+    unrepairable: Mapping[str, Sets] = {}
+    newest_first: bool = False
+    fresh: bool = False
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps(
+            {
+                "wrong": _runs(self.wrong),
+                "roots": _runs(self.roots),
+                "exist": _runs(self.exist),
+                "unrepairable": {reason: _runs(sets) for reason, sets in self.unrepairable.items()},
+                "newest_first": self.newest_first,
+                "fresh": self.fresh,
+            }
+        )
+
+    @classmethod
+    def of(cls, text: str) -> "Inputs":
+        """What `text` wrote."""
+        said = json.loads(text)
+        return cls(
+            _sets(said["wrong"]),
+            _sets(said["roots"]),
+            _sets(said["exist"]),
+            {reason: _sets(sets) for reason, sets in said["unrepairable"].items()},
+            said["newest_first"],
+            said["fresh"],
+        )
+
+
+def planned(held: Held, inputs: Inputs) -> Plan:
+    """The plan, by what was declared then: who makes what, and which snapshots are made again. InvalidPlan as `plan`."""
+    return plan(
+        held.graph,
+        inputs.wrong,
+        exist=inputs.exist,
+        roots=inputs.roots,
+        producers=producers(held),
+        unrepairable=inputs.unrepairable,
+        snapshots={name: one.repair for name, one in held.declared.items()},
+        newest_first=inputs.newest_first,
+    )
+
+
+def producers(held: Held) -> dict[str, Producer]:
+    """By entity who makes it; of several the first that is declared."""
+    return {name: _producer(one) for name, one in held.declared.items() if one.produced_by}
+
+
+def _producer(one: Declared) -> Producer:
+    said = one.produced_by[0]
+    calendar = None
+    if said.every:
+        zone = one.entity.instances.calendar.spec.zone if one.entity.instances is not None else "UTC"
+        calendar = Calendar.every(said.every, zone)
+    return Producer(said.job, calendar, said.max_periods or 1, said.pool)
+
+
+class Plans:
+    """The last few plans, by id: pages of one are asked for one after the other."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[uuid.UUID, tuple[Plan, Inputs]] = OrderedDict()
+
+    def get(self, id_: uuid.UUID) -> tuple[Plan, Inputs] | None:
+        return self._plans.get(id_)
+
+    def put(self, id_: uuid.UUID, found: Plan, inputs: Inputs) -> tuple[Plan, Inputs]:
+        self._plans[id_] = found, inputs
+        while len(self._plans) > _KEPT:
+            self._plans.popitem(last=False)
+        return found, inputs
+
+
+KEPT = Plans()
+"""Of this process. A plan never changes."""
+
+
+def _runs(sets: Sets) -> dict[str, list[tuple[int, int]]]:
+    return {name: list(some) for name, some in sets.items() if some}
+
+
+def _sets(said: Mapping[str, list[tuple[int, int]]]) -> dict[str, Ordinals]:
+    return {name: Ordinals(runs) for name, runs in said.items()}

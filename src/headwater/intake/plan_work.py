@@ -1,0 +1,335 @@
+"""Work a plan off: hand out the items that may be done now, and write down what became of them. What an item runs is the worker's to know.
+
+Any number of workers may take items of any number of plans. Every step is one transaction under the lock of status, so an item is handed out once,
+two plans never make one instance at the same time, and what somebody else has made right meanwhile is skipped. A worker that is gone leaves a lease
+that ends; who takes the item then is told the attempt, and the run that the other had begun.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.entities import ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.marks import Mark
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.plan import Item, Plan
+from headwater.entities.plan_kept import Inputs
+from headwater.errors import InvalidPlan, NotFound
+from headwater.intake.held_marks import united, windows
+from headwater.intake.incidents import Wrong
+from headwater.intake.ledger import Ledger
+from headwater.intake.plans import WantedPlan, kept
+from headwater.store import plans as store
+from headwater.store import status as status_store
+from headwater.store.database import Connection, Database
+
+_LOOKED_AT = 2000
+"""Items that are looked at in one go: those that come first are ready first."""
+
+_request = msgspec.json.Decoder(WantedPlan)
+
+
+class TakenItem(msgspec.Struct, frozen=True):
+    """An item to do. `runs`: periods of the producer, with `start` and `end` of the first to the last; `before`: the run of an attempt that was
+    given up, which may still be going on.
+    """
+
+    plan: uuid.UUID
+    number: int
+    attempt: int
+    action: str
+    producer: str | None
+    makes: list[Wrong]
+    runs: list[str]
+    start: dt.datetime | None
+    end: dt.datetime | None
+    roots: bool
+    before: str
+
+
+class Work(msgspec.Struct, frozen=True):
+    """`state`: of the plan. `wait`: there will be more when what is running is done. `skipped`: how many turned out to be right already."""
+
+    state: str
+    items: list[TakenItem]
+    skipped: int
+    wait: bool
+
+
+class EndedItem(msgspec.Struct, frozen=True):
+    """`item`: done, failed (`note` says why), or skipped. `plan`: its state now."""
+
+    item: str
+    note: str
+    plan: str
+
+
+class _Plan(NamedTuple):
+    row: store.KeptPlan
+    held: Held
+    plan: Plan
+    inputs: Inputs
+    items: dict[int, store.KeptItem]
+
+    @property
+    def over(self) -> Ordinals:
+        return Ordinals.of([number for number, one in self.items.items() if one.state in {"done", "skipped"}])
+
+
+async def steer(database: Database, id_: uuid.UUID, what: str) -> str:
+    """`apply` (or `resume`), `pause`, `cancel`, `retry` (what failed may be taken again); the state then. InvalidPlan where that makes no sense."""
+    async with database.transaction() as connection:
+        ledger = await Ledger.open(connection)
+        at = await _load(connection, id_)
+        state = at.row.state
+        if state in {"cancelled", "done"} or (what == "pause" and state != "running"):
+            raise InvalidPlan(f"the plan is {state}, so that there is nothing to {what}", plan=str(id_), state=state)
+        if what == "retry":
+            await store.again(connection, id_)
+        become: store.State = {"pause": "paused", "cancel": "cancelled"}.get(what, "running")  # type: ignore[assignment]
+        if what == "cancel":
+            await _forget(ledger, at, "cancelled")
+            await ledger.flush()
+        await store.become(connection, id_, become)
+        return become
+
+
+async def take(
+    database: Database,
+    id_: uuid.UUID,
+    worker: str,
+    *,
+    limit: int = 1,
+    lease_seconds: float = 3600.0,
+    producers: Sequence[str] | None = None,
+) -> Work:
+    """Up to so many items that may be done now, all they need being done; of these producers only, where that is said."""
+    async with database.transaction() as connection:
+        ledger = await Ledger.open(connection)
+        at = await _load(connection, id_)
+        if at.row.state != "running":
+            return Work(at.row.state, [], 0, at.row.state == "paused")
+        now = ledger.now
+        some = _open(at, now)
+        wanted = united((at.held.number(name), makes) for one in some for name, makes in one.makes.items())
+        await ledger.marks.more(connection, windows(wanted))
+        fresh = await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+        request = _request.decode(at.row.request)
+        running = [one for number, one in at.items.items() if _going(one, now) and number < at.plan.count]
+        busy: dict[str, int] = {}
+        for one in running:
+            producer = at.plan.item(one.number).producer or ""
+            busy[producer] = busy.get(producer, 0) + 1
+        taken: list[TakenItem] = []
+        skipped: list[store.Ended] = []
+        over, held_back = at.over, False
+        for item in some:
+            if not item.needs <= over:
+                continue
+            if _right(at, ledger, item, fresh):
+                skipped.append(
+                    store.Ended(item.number, "skipped", _attempt(at, item), worker, "", "it was right already")
+                )
+                over |= Ordinals.between(item.number, item.number + 1)
+                continue
+            producer = item.producer or ""
+            full = busy.get(producer, 0) >= request.limits.get(producer, 2**31)
+            full = full or (request.total is not None and len(running) + len(taken) >= request.total)
+            elsewhere = _elsewhere(at, ledger, item)
+            if full or elsewhere or len(taken) >= limit or (producers is not None and producer not in producers):
+                held_back = True
+                continue
+            busy[producer] = busy.get(producer, 0) + 1
+            taken.append(await _begin(connection, ledger, at, item, worker, now + dt.timedelta(seconds=lease_seconds)))
+        await store.end(connection, id_, skipped)
+        state: str = at.row.state
+        if not taken and not held_back and not running:
+            state = await _finish(connection, at, [*at.items.values()], len(over.members()))
+        await ledger.flush()
+        return Work(state, taken, len(skipped), state == "running" and not taken)
+
+
+async def renew(
+    database: Database, id_: uuid.UUID, number: int, attempt: int, *, run: str = "", lease_seconds: float = 3600.0
+) -> bool:
+    """The worker is still at it, with this run. False where somebody else has the item, or it is over: stop."""
+    async with database.transaction() as connection:
+        until = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=lease_seconds)
+        return await store.renew(connection, id_, number, attempt, until, run)
+
+
+async def end(
+    database: Database,
+    id_: uuid.UUID,
+    number: int,
+    attempt: int,
+    *,
+    failed: bool = False,
+    run: str = "",
+    note: str = "",
+) -> EndedItem:
+    """The worker is done with an item. It is `done` only where its instances are right now; otherwise it failed, and so it says.
+
+    InvalidPlan where another attempt has the item, or nobody has; the same said twice is no mistake.
+    """
+    async with database.transaction() as connection:
+        ledger = await Ledger.open(connection)
+        at = await _load(connection, id_)
+        one = at.items.get(number)
+        if one is None or one.attempt != attempt:
+            raise InvalidPlan(
+                f"item {number} is not being worked on in attempt {attempt}",
+                plan=str(id_),
+                number=number,
+                attempt=attempt,
+            )
+        if one.state != "running":
+            return EndedItem(one.state, one.note, at.row.state)
+        item = at.plan.item(number)
+        wanted = {at.held.number(name): some for name, some in item.makes.items()}
+        await ledger.marks.more(connection, windows(wanted))
+        fresh = await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+        right = _right(at, ledger, item, fresh)
+        state = "done" if right and not failed else "failed"
+        if not right and not failed:
+            note = f"its run ended, and not all it was to make is right: {_lacking(at, ledger, item, fresh)}"
+        ended = store.Ended(number, state, attempt, one.worker, run, note)
+        await store.end(connection, id_, [ended])
+        _unmark(ledger, at, item)
+        await ledger.flush()
+        plan_state = at.row.state
+        if plan_state == "running" and state == "done" and len(at.over.members()) + 1 >= at.plan.count:
+            plan_state = "done"
+            await store.become(connection, id_, "done")
+        return EndedItem(state, note, plan_state)
+
+
+async def _load(connection: Connection, id_: uuid.UUID) -> _Plan:
+    row = await store.locked(connection, id_)
+    if row is None:
+        raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
+    held, found, inputs = await kept(connection, row)
+    return _Plan(row, held, found, inputs, {one.number: one for one in await store.items(connection, id_)})
+
+
+def _going(one: store.KeptItem, now: dt.datetime) -> bool:
+    return one.state == "running" and one.lease_until is not None and one.lease_until > now
+
+
+def _open(at: _Plan, now: dt.datetime) -> list[Item]:
+    """The first items that nobody works on and nothing has become of."""
+    shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
+    left = Ordinals.between(0, at.plan.count) - shut
+    numbers: list[int] = []
+    for start, stop in left:
+        numbers += range(start, min(stop, start + _LOOKED_AT - len(numbers)))
+        if len(numbers) >= _LOOKED_AT:
+            break
+    return [at.plan.item(number) for number in numbers]
+
+
+async def _made_since(connection: Connection, at: _Plan, wanted: dict[int, Ordinals], seq: int) -> dict[int, Ordinals]:
+    """What of these was made since the plan was."""
+    return united(
+        (version.entity_id, Ordinals.between(version.start_, version.end_))
+        for version in await status_store.versions(connection, windows(wanted), seq)
+        if version.seq > at.row.seq
+    )
+
+
+def _good(at: _Plan, ledger: Ledger, name: str, fresh: dict[int, Ordinals] | None) -> Ordinals:
+    number = at.held.number(name)
+    marks = ledger.marks.of(number)
+    found = marks.exist - marks.refused
+    return found if fresh is None else found & fresh.get(number, NONE)
+
+
+def _right(at: _Plan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> bool:
+    return all(some <= _good(at, ledger, name, fresh) for name, some in item.makes.items())
+
+
+def _lacking(at: _Plan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> str:
+    lacking = {name: some - _good(at, ledger, name, fresh) for name, some in item.makes.items()}
+    return "; ".join(
+        f"{name} {', '.join(ranges.written(at.held.instances(name), some))}" for name, some in lacking.items() if some
+    )
+
+
+def _elsewhere(at: _Plan, ledger: Ledger, item: Item) -> bool:
+    """Whether another plan makes any of it right now."""
+    mine = str(at.row.id)
+    for name, some in item.makes.items():
+        for plan, those in ledger.marks.of(at.held.number(name)).by_ref("repairing").items():
+            if plan != mine and those & some:
+                return True
+    return False
+
+
+def _attempt(at: _Plan, item: Item) -> int:
+    known = at.items.get(item.number)
+    return known.attempt if known is not None else 0
+
+
+async def _begin(
+    connection: Connection, ledger: Ledger, at: _Plan, item: Item, worker: str, until: dt.datetime
+) -> TakenItem:
+    attempt = _attempt(at, item) + 1
+    known = at.items.get(item.number)
+    await store.take(connection, at.row.id, item.number, attempt, worker, until)
+    mark = Mark("repairing", str(at.row.id))
+    for name, some in item.makes.items():
+        number = at.held.number(name)
+        marks = ledger.marks.of(number).with_({mark: some})
+        if ledger.touched(number, marks):
+            ledger.report(number, "planned", mark.ref, some, actor=worker)
+            ledger.change({number: marks})
+    start, end = None, None
+    if item.calendar is not None:
+        start, end = item.calendar.interval(item.runs.first)[0], item.calendar.interval(item.runs.end - 1)[1]
+    return TakenItem(
+        at.row.id,
+        item.number,
+        attempt,
+        item.action,
+        item.producer,
+        [Wrong(name, ranges.written(at.held.instances(name), some)) for name, some in item.makes.items()],
+        ranges.periods(item.calendar, item.runs),
+        start,
+        end,
+        item.roots,
+        known.run if known is not None else "",
+    )
+
+
+def _unmark(ledger: Ledger, at: _Plan, item: Item) -> None:
+    mark = Mark("repairing", str(at.row.id))
+    for name, some in item.makes.items():
+        number = at.held.number(name)
+        marks = ledger.marks.of(number).without({mark: some})
+        if gone := ledger.touched(number, marks):
+            ledger.report(number, "unplanned", mark.ref, gone, actor="plan")
+            ledger.change({number: marks})
+
+
+async def _forget(ledger: Ledger, at: _Plan, reason: str) -> None:
+    """Nothing is being repaired by this plan any more."""
+    mark = Mark("repairing", str(at.row.id))
+    await ledger.marks.more_by_ref(ledger.connection, ("repairing",), mark.ref)
+    for number in ledger.marks.ids():
+        had = ledger.marks.of(number)
+        if mark in had:
+            ledger.report(number, "unplanned", mark.ref, had[mark], actor="plan", reason=reason)
+            ledger.change({number: had.without({mark: had[mark]})})
+
+
+async def _finish(connection: Connection, at: _Plan, items: Sequence[store.KeptItem], over: int) -> str:
+    """Nothing can be handed out and nothing is going on: it is done, or stands because of what failed."""
+    state: store.State = "done" if over >= at.plan.count else "failed"
+    if state == "failed" and not any(one.state == "failed" for one in items):
+        return at.row.state  # more than is looked at in one go was skipped
+    await store.become(connection, at.row.id, state)
+    return state

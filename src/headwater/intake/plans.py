@@ -1,0 +1,270 @@
+"""Make a plan of what to make again, and keep it. Nothing is run here, and nothing is looked at but what is wrong, there, and declared."""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+
+import msgspec
+
+from headwater.client.event import run_id
+from headwater.entities import ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.marks import Marks, by_entity
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.plan import Plan
+from headwater.entities.plan_kept import KEPT, Inputs, planned
+from headwater.entities.plan_schedule import Estimate, Limits, Usage, estimate
+from headwater.entities.taint import Facts, tainted
+from headwater.errors import InvalidPlan, NotFound
+from headwater.intake.declared import declared
+from headwater.intake.incidents import Wrong
+from headwater.store import incidents as incident_store
+from headwater.store import plans as store
+from headwater.store import status as status_store
+from headwater.store.database import Connection, Database
+
+_SHOWN = 200
+
+
+class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to make right: everything that is wrong because of an `incident`; or these instances and what used them (`wrong`), or only these (`only`),
+    whether they are wrong, missing or just to be made again; or, where neither is said, everything that is wrong.
+
+    newest_first: the latest runs first. limits: how many items at once, by producer; total: altogether. dry_run: it is not kept.
+    """
+
+    incident: uuid.UUID | None = None
+    wrong: list[Wrong] = []
+    only: bool = False
+    newest_first: bool = False
+    limits: dict[str, int] = {}
+    total: int | None = None
+    reason: str = ""
+    dry_run: bool = False
+
+
+class ShownGroup(msgspec.Struct, frozen=True):
+    """Items of one kind from number `first` on. `action`: restore, rerun or manual; `runs`: of the producer, one text for each stretch."""
+
+    first: int
+    items: int
+    action: str
+    producer: str | None
+    entities: list[str]
+    runs: list[str]
+    level: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Seconds until the end and of all runs together, at the median and the 95th percentile. `unknown`: producers that nothing is known of."""
+
+    finish_p50: float
+    finish_p95: float
+    compute_p50: float
+    compute_p95: float
+    runs: int
+    unknown: list[str]
+    approximate: bool
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """`id` is null of a dry run. `makes`: what will be right. Not made right: `unrepairable` by reason, `left` (older snapshots), `degraded` (they
+    need one of these). `groups`: the first 200 of `more_groups` + 200.
+    """
+
+    id: uuid.UUID | None
+    seq: int
+    items: int
+    makes: list[Wrong]
+    counts: dict[str, int]
+    groups: list[ShownGroup]
+    more_groups: int
+    unrepairable: dict[str, list[Wrong]]
+    left: list[Wrong]
+    degraded: list[Wrong]
+    cost: Cost
+
+
+async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
+    """NotFound for an incident, an entity that is none; InvalidPlan where nothing is wrong, or there is no order in which it could be made right."""
+    if wanted.incident and wanted.wrong:
+        raise InvalidPlan("say an incident or instances, not both")
+    if any(limit < 1 for limit in [*wanted.limits.values(), wanted.total or 1]):
+        raise InvalidPlan("a limit is 1 or more")
+    async with database.snapshot() as connection:
+        held = await declared(connection)
+        now = dt.datetime.now(dt.UTC)
+        seq, _ = await status_store.last(connection)
+        inputs = await _inputs(connection, held, wanted)
+        found = planned(held, inputs)
+        usage = await _usage(connection, held, found)
+    cost = estimate(found, usage, Limits(wanted.limits, {}, wanted.total))
+    if wanted.dry_run:
+        return _shown(held, None, seq, found, cost)
+    id_ = uuid.UUID(run_id())
+    async with database.transaction() as connection:
+        await store.add(
+            connection,
+            id_,
+            now,
+            author,
+            wanted.reason,
+            seq=seq,
+            declared_at=now,
+            items=found.count,
+            request=msgspec.json.encode(wanted).decode(),
+            inputs=inputs.text(),
+        )
+    KEPT.put(id_, found, inputs)
+    return _shown(held, id_, seq, found, cost)
+
+
+async def _usage(connection: Connection, held: Held, found: Plan) -> dict[str, Usage]:
+    """What runs of each producer took, as far as they were seen to start and to end; of several entities the slowest."""
+    makers = {name: one.produced_by[0].job for name, one in held.declared.items() if one.produced_by}
+    names = [name for name in found.makes if name in makers]
+    took = await status_store.durations(connection, [held.number(name) for name in names])
+    usage: dict[str, Usage] = {}
+    for name in names:
+        seconds = took.get(held.number(name))
+        if seconds is not None:
+            known = usage.get(makers[name], Usage(0, 0))
+            usage[makers[name]] = Usage(max(known.p50, seconds[0]), max(known.p95, seconds[1]))
+    return usage
+
+
+async def kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+    """A plan again, by what was declared when it was made."""
+    held = await declared(connection, row.declared_at)
+    known = KEPT.get(row.id)
+    if known is None:
+        inputs = Inputs.of(await store.inputs(connection, row.id))
+        known = KEPT.put(row.id, planned(held, inputs), inputs)
+    return held, *known
+
+
+async def _inputs(connection: Connection, held: Held, wanted: WantedPlan) -> Inputs:
+    if wanted.wrong:
+        wrong, roots, marks = await _named(connection, held, wanted)
+    else:
+        wrong, roots = await _marked(connection, held, wanted.incident)
+        marks = await _marks(connection, held, wrong)
+    if not wrong:
+        raise InvalidPlan("nothing is wrong, so that nothing is to be made again; name instances to make them anyway")
+    never: dict[str, dict[str, Ordinals]] = {}
+    for name, some in wrong.items():
+        had = marks.get(name, Marks())
+        for reason, those in (("wont_fix", had.of("wont_fix")), ("frozen", held.one(name).frozen)):
+            if those & some:
+                never.setdefault(reason, {})[name] = those & some
+    await _gone(connection, held, wrong, never)
+    exist = {name: had.exist for name, had in marks.items() if name in wrong}
+    return Inputs(wrong, roots, exist, never, wanted.newest_first, fresh=bool(wanted.wrong))
+
+
+async def _marked(
+    connection: Connection, held: Held, incident: uuid.UUID | None
+) -> tuple[dict[str, Ordinals], dict[str, Ordinals]]:
+    """What is wrong because of an incident, or of any; and what of it is so by itself."""
+    kinds = ("tainted", "inherited")
+    if incident is None:
+        rows = await status_store.marks_by_kind(connection, kinds)
+    else:
+        if incident not in await incident_store.named(connection, [incident]):
+            raise NotFound(
+                f"there is no incident {incident}; `headwater incident list` shows those there are",
+                incident=str(incident),
+            )
+        rows = await status_store.marks_by_ref(connection, kinds, str(incident))
+    marks = {held.names[number]: had for number, had in by_entity(rows).items() if number in held.names}
+    return {name: had.wrong for name, had in marks.items()}, {
+        name: had.of("tainted") for name, had in marks.items() if had.of("tainted")
+    }
+
+
+async def _named(
+    connection: Connection, held: Held, wanted: WantedPlan
+) -> tuple[dict[str, Ordinals], dict[str, Ordinals], dict[str, Marks]]:
+    """What was named, and what exists and used it."""
+    roots: dict[str, Ordinals] = {}
+    for one in wanted.wrong:
+        some = ranges.read(held.instances(one.entity), one.instances)
+        roots[one.entity] = roots.get(one.entity, NONE) | some
+    if wanted.only:
+        return roots, roots, await _marks(connection, held, roots)
+    reach = tainted(held.graph, roots).hits
+    marks = await _marks(connection, held, {name: hit.instances for name, hit in reach.items()})
+    nothing = Marks()
+    facts = Facts(exist=lambda name: marks.get(name, nothing).exist | roots.get(name, NONE))
+    hits = tainted(held.graph, roots, facts).hits
+    return {name: hit.instances for name, hit in hits.items()}, roots, marks
+
+
+async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
+    rows = await status_store.marks_of(connection, [held.number(name) for name in some])
+    return {held.names[number]: had for number, had in by_entity(rows).items()}
+
+
+async def _gone(
+    connection: Connection, held: Held, wrong: Mapping[str, Ordinals], never: dict[str, dict[str, Ordinals]]
+) -> None:
+    """What needs something that was deleted, and is not made again itself, cannot be made."""
+    links = [link for name in wrong for link in held.graph.upstream(name) if link.edge is not None]
+    windows = []
+    for link in links:
+        if link.edge is not None and (need := link.edge.need(wrong[link.downstream])):
+            windows.append((held.number(link.upstream), need.first, need.end))
+    marks = by_entity(await status_store.marks(connection, windows))
+    for link in links:
+        optional = link.dependency is not None and link.dependency.optional
+        deleted = marks.get(held.number(link.upstream), Marks()).of("deleted") - wrong.get(link.upstream, NONE)
+        if deleted and link.edge is not None and not optional:
+            some = link.edge.affected(deleted, wrong[link.downstream])
+            if some:
+                reasons = never.setdefault(f"{link.upstream} was deleted", {})
+                reasons[link.downstream] = reasons.get(link.downstream, NONE) | some
+
+
+def _shown(held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate) -> Planned:
+    groups = found.groups()
+    return Planned(
+        id_,
+        seq,
+        found.count,
+        _wrong(held, found.makes),
+        found.counts,
+        [
+            ShownGroup(
+                group.first,
+                group.items,
+                group.action,
+                group.producer,
+                list(group.entities),
+                runs(held, found, group.first, group.runs),
+                group.level,
+            )
+            for group in groups[:_SHOWN]
+        ],
+        max(len(groups) - _SHOWN, 0),
+        {reason: _wrong(held, sets) for reason, sets in found.unrepairable.items()},
+        _wrong(held, found.left),
+        _wrong(held, found.degraded),
+        Cost(
+            cost.finish.p50,
+            cost.finish.p95,
+            cost.compute.p50,
+            cost.compute.p95,
+            cost.runs,
+            list(cost.unknown),
+            cost.approximate,
+        ),
+    )
+
+
+def runs(held: Held, found: Plan, first: int, some: Ordinals) -> list[str]:
+    """Runs of an item's producer, as its calendar writes them."""
+    return ranges.periods(found.item(first).calendar, some)
+
+
+def _wrong(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:
+    return [Wrong(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
