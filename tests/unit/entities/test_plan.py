@@ -269,3 +269,25 @@ def test_what_is_missing_is_made_and_what_it_holds_back_with_it() -> None:
     wrong = {name: hit.instances for name, hit in tainted(graph, gone, Facts()).hits.items()}
     found = plan(graph, wrong, exist=exist, producers={name: Producer(name) for name in "abc"})
     assert found.counts == {"a": 3, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+@pytest.mark.parametrize(
+    "needs",
+    [
+        {"a": ("b", "same"), "b": ("c", "same"), "c": ("a", "previous")},
+        {"a": ("b", "next"), "b": ("c", "same"), "c": ("a", "from -4d to -3d")},
+        {"a": ("b", "same"), "b": ("c", "from 1d to 2d"), "c": ("a", "-5 days")},
+    ],
+)
+def test_turns_are_taken_however_far_ahead_one_looks(needs: dict[str, tuple[str, str]], order: tuple[int, ...]) -> None:
+    graph = Graph(entity(name, DAY, needs[name]) for name in ("abc"[place] for place in order))
+    found = planned(graph, {"a": days(20, 27)}, producers={name: Producer(name) for name in "abc"})
+    assert found.count > 100
+    for item in found.items():
+        assert not item.needs or item.needs.end <= item.number
+    for number in (50, 51, 52, 90):
+        ((name, some),) = found.item(number).makes.items()
+        upstream = next(iter(graph.upstream(name)))
+        assert upstream.edge is not None
+        assert found.item(number).needs == found.numbers({upstream.upstream: upstream.edge.need(some)})
