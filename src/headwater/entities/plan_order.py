@@ -150,8 +150,10 @@ def _ends(graph: Graph, name: str, block: Block) -> Int:
     own = graph.entities[name].instances
     assert own is not None, name  # what is static is in no knot
     members = block.instances[name].members()
-    runs = block.made[name].last(members)
-    return own.calendar.begins(members[np.append(runs[1:] != runs[:-1], True)] + 1)
+    last, runs = block.made[name].last(members), block.runs.members()
+    # Revisions that add up stand by the first instance that they lead to: nothing here needs them, or they were refused.
+    place = last.searchsorted(runs) if block.made[name].chained else last.searchsorted(runs, "right") - 1
+    return own.calendar.begins(members[place] + 1)
 
 
 def _checked(link: Link, downstream: Block, upstream: Block) -> None:

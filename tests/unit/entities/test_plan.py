@@ -291,3 +291,23 @@ def test_turns_are_taken_however_far_ahead_one_looks(needs: dict[str, tuple[str,
         upstream = next(iter(graph.upstream(name)))
         assert upstream.edge is not None
         assert found.item(number).needs == found.numbers({upstream.upstream: upstream.edge.need(some)})
+
+
+def test_revisions_in_a_cycle_of_which_only_a_part_is_wrong() -> None:
+    kind = Cumulative(Instances(DAY.calendar), "incremental", corrections=2)
+    graph = Graph(
+        [
+            entity("a", DAY, "b", kind=kind),
+            entity("b", DAY, "c"),
+            entity("c", DAY, "d"),
+            entity("d", DAY, ("a", "previous")),
+        ]
+    )
+    exist = dict.fromkeys("abcd", DAY.all)
+    jobs = {name: Producer(name) for name in "abcd"}
+    found = plan(graph, {"a": days(5, 7), "c": days(5, 6)}, exist=exist, producers=jobs)
+    assert sorted((item.producer or "", item.runs.first - DAY.all.first) for item in found.items()) == [
+        *(("a", run) for run in range(4, 8)),
+        ("c", 4),
+    ]
+    assert found.counts == {"a": 2, "c": 1}

@@ -82,6 +82,8 @@ def test_large_plans_are_estimated_by_stages(monkeypatch: pytest.MonkeyPatch) ->
     assert estimate(planned(7), USAGE, Limits({"load": 2})).unblocks["a"].p50 == 40
     # All work by the slots there are, though each stage by itself would be done earlier.
     assert estimate(planned(7), USAGE, Limits(total=1)).finish.p50 == 7 * 40 + 100
+    several = planned(10, JOBS | {"a": Producer("load", max_periods=4)})
+    assert estimate(several, USAGE).unblocks["a"].p50 == 40
     own = Graph([Entity("a", TimeSeries(), DAY, {"completed": (Dependency("a", Dates.of("previous")),)})])
     chain = plan(own, {"a": DAY.all}, exist={}, producers={"a": JOBS["a"]})
     assert estimate(chain, USAGE).finish.p50 == 310
