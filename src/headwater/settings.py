@@ -128,6 +128,12 @@ class ListenerSettings(BaseModel):
     )
 
 
+class EntitySettings(BaseModel):
+    """Datasets cut by time."""
+
+    feed: bool = Field(True, description="Without it this server does not tell events to the status of instances.")
+
+
 class PipelineSettings(BaseModel):
     """The jobs on Spark."""
 
@@ -159,6 +165,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
+    entities: EntitySettings = Field(default_factory=lambda: EntitySettings())
     pipeline: PipelineSettings = Field(default_factory=lambda: PipelineSettings())
 
     def __init__(self, **given: Any) -> None:

@@ -155,6 +155,39 @@ class ListenerRecovered(LogEvent, frozen=True):
     listener: str
 
 
+class StatusFeedHeldUp(LogEvent, frozen=True):
+    """Events are not told to the status of instances just now; said once until they are. None is lost."""
+
+    level = logging.WARNING
+    error: str
+
+
+class StatusUnplaced(LogEvent, frozen=True):
+    """Runs of a job make an entity, and their events do not tell which instances: docs/explanation/status.md says how they would. Said once."""
+
+    level = logging.WARNING
+    job: str
+    entity: str
+    why: str
+
+
+class StatusRefused(LogEvent, frozen=True):
+    """What a run's event says of an entity makes no sense there."""
+
+    level = logging.WARNING
+    entity: str
+    run: str
+    error: str
+
+
+class StatusEventFailed(LogEvent, frozen=True):
+    """An event could not be told to the status of instances, and was passed. `digest` is its identity, in hex."""
+
+    level = logging.ERROR
+    digest: str
+    error: str
+
+
 class TracesOff(LogEvent, frozen=True):
     """Traces were asked for and cannot be sent."""
 
@@ -189,6 +222,13 @@ class Delivered(Measured, frozen=True):
     delivered: int
     refused: int
     failures: int
+
+
+class StatusFed(Measured, frozen=True):
+    """What became of some events: reports `taken`, `duplicate` or `refused`, runs that are `unplaced`, events that `failed`."""
+
+    events: int
+    outcomes: dict[str, int]
 
 
 class AccessRefused(Measured, frozen=True):

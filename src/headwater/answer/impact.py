@@ -26,8 +26,8 @@ _FAR = 2**62
 
 
 class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only. Which run: `execution_date` (the start of its interval),
-    `run_id` (as it reported), `partition_key`, or `start` and `end`. mode: `failed`, or `tainted`: it made something wrong.
+    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only. Which run: `execution_date`, the start of its
+    interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. mode: `failed`, or `tainted`: it made something wrong.
     """
 
     producer: str | None = None

@@ -25,7 +25,7 @@ from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.routes import admin, auth, health, history, listeners, v1, v2, v2beta
 from headwater.api.sessions import Sessions
-from headwater.intake import deliveries, rebuild, retention
+from headwater.intake import deliveries, rebuild, retention, status_feeder
 from headwater.intake.accept import Intake
 from headwater.intake.status import StatusIntake
 from headwater.settings import Settings
@@ -74,9 +74,11 @@ def create_app(settings: Settings) -> Any:
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
             running = deliveries.begin(database, pace) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
+            feeding = status_feeder.begin(database) if settings.entities.feed else None
             try:
                 yield
             finally:
+                await status_feeder.end(feeding)
                 await deliveries.end(running)
                 await retention.end(keeping)
         finally:

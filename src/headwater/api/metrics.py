@@ -36,6 +36,7 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_listener_backlog_events": ("gauge", ("listener",), "Events that wait for a listener, counted up to 10,000."),
     "headwater_listener_lag_seconds": ("gauge", ("listener",), "How long the oldest event that waits for a listener has been in the log."),
     "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener does not take what it is sent."),
+    "headwater_status_feed_total": ("counter", ("outcome",), "What events said of instances: taken, duplicate, refused, unplaced or failed."),
     "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
 }  # fmt: skip
 _HEARD = ("headwater_listener_backlog_events", "headwater_listener_lag_seconds", "headwater_listener_failing")
@@ -95,6 +96,9 @@ class Metrics:
                     self._made["headwater_listener_events_total"].labels(figures.listener, outcome).inc(count)
             if figures.failures:
                 self._made["headwater_listener_failures_total"].labels(figures.listener).inc(figures.failures)
+        elif isinstance(figures, telemetry.StatusFed):
+            for outcome, count in figures.outcomes.items():
+                self._made["headwater_status_feed_total"].labels(outcome).inc(count)
         elif isinstance(figures, telemetry.AccessRefused):
             self._made["headwater_access_refused_total"].labels(figures.code).inc()
 

@@ -901,6 +901,15 @@ create table incident_roots (
 );
 create index incident_roots_of on incident_roots (entity_id, end_);
 
+-- One row. It begins with what arrives from now on; what is older is fed when somebody asks for it.
+create table status_feed (
+  one        boolean     primary key default true check (one),
+  arrived    bigint      not null,
+  event_time timestamptz not null default '0001-01-01 00:00:00+00',
+  digest     bytea       not null default ''
+);
+insert into status_feed (arrived) select last_value + is_called::int from arrivals;
+
 -- What is to be made again. Items are not kept but computed from `inputs` and what was declared at declared_at; only those that something became of
 -- have a row.
 create table plans (

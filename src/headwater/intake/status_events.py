@@ -1,0 +1,252 @@
+"""OpenLineage's events as reports about instances: what the events of one run say was started, made and not made. Pure.
+
+Only what is declared is spoken of: an entity that is `stored_in` a dataset that the run writes, or `produced_by` its job, or named by the run itself.
+Which instances: `event_instances`. A run whose instances nobody tells is not guessed at, and said to be unplaced.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headwater.entities import ranges
+from headwater.entities.declaration.declared import Declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.graph import COMPLETED
+from headwater.entities.ordinals import NONE
+from headwater.intake.correlated import ITEM
+from headwater.intake.event_instances import NO_PERIOD, Found, instances, parts, period
+from headwater.intake.run_told import RunTold
+from headwater.intake.status_report import Reported, What, WhatWasRead
+from headwater.intake.understood import is_deleted
+from headwater.model import facets as known
+from headwater.model import version
+from headwater.model.event import DatasetReport, Facets
+from headwater.model.identity import Identity
+from headwater.model.names import DatasetName, JobName
+
+AIRFLOW = "airflow://"
+NO_STATE = "no_state"
+# What a run that says that it failed leaves in doubt, where it says that it completed, too.
+BOTH = "run said failed and completed"
+_NOT_MADE = frozenset({"DROP", "TRUNCATE", "RENAME", "ALTER"})
+_FINGERPRINT = "xxh3-128"
+
+
+class Unplaced(NamedTuple):
+    """A run of a job made something of an entity, and it is not known what: `why` is a reason of `event_instances`, or `no_state`: the entity has
+    states, none of which is `completed`.
+    """
+
+    job: JobName
+    entity: str
+    why: str
+
+
+class Reports(NamedTuple):
+    """`reports`: what started and what ended, in that order. `doubts`: what to say of those instances whose version is this run's, which is the first
+    word of their `key`.
+
+    Neither has a `seq`, and both have a key, so that the same events say the same once.
+    """
+
+    reports: list[Reported]
+    doubts: list[Reported]
+    unplaced: list[Unplaced]
+
+
+class Places:
+    """Which entities a dataset holds and a job makes, as they are declared and under one set of rules about names."""
+
+    def __init__(self, held: Held, identity: Identity) -> None:
+        self.held, self.identity = held, identity
+        self._stored: dict[DatasetName, list[str]] = defaultdict(list)
+        self._made: dict[str, list[str]] = defaultdict(list)
+        for declared in held.declared.values():
+            for stored in declared.stored_in:
+                names = self._stored[identity.place(DatasetName(*stored)).name]
+                if declared.name not in names:
+                    names.append(declared.name)
+            for producer in declared.produced_by:
+                self._made[producer.job].append(declared.name)
+
+    def __bool__(self) -> bool:
+        return bool(self.held.declared)
+
+    def stored(self, report: DatasetReport) -> list[str]:
+        """The entities that a dataset holds, by any name that the event has for it."""
+        links = _said(known.symlinks, report.facets.get("symlinks")) or ()
+        names = (report.name, *(link.name for link in links))
+        return list(
+            dict.fromkeys(each for name in names for each in self._stored.get(self.identity.place(name).name, ()))
+        )
+
+    def made(self, job: JobName) -> list[str]:
+        """The entities that are declared to be made by a job, as `spellings` has it."""
+        return list(dict.fromkeys(name for text in spellings(job) for name in self._made.get(text, ())))
+
+
+def spellings(job: JobName) -> Iterator[str]:
+    """How a job may be written in `produced_by`: `namespace/name`; one of Airflow also `airflow://namespace/dag/task`, whose name is `dag.task`."""
+    yield f"{job.namespace}/{job.name}"
+    space = job.namespace if job.namespace.startswith(AIRFLOW) else AIRFLOW + job.namespace
+    yield f"{space}/{job.name}"
+    for place, letter in enumerate(job.name):
+        if letter == ".":
+            yield f"{space}/{job.name[:place]}/{job.name[place + 1 :]}"
+
+
+def reports(told: RunTold, places: Places, relatives: Sequence[Facets] = ()) -> Reports:
+    """What one run's events say of instances. `relatives`: facets of its parent's run and of its root's, that far as they are known."""
+    found = Reports([], [], [])
+    runs = (told.facets, *relatives)
+    for entity, outputs in _targets(told, places, runs).items():
+        declared = places.held.declared[entity]
+        made = _instances(declared, outputs, runs, places.identity)
+        if declared.entity.states and COMPLETED not in declared.entity.states and told.completes:
+            made = Found(NONE, NO_STATE)
+        if not made.instances:
+            if told.starts or told.completes or told.failures:
+                found.unplaced.append(Unplaced(told.job, entity, made.why))
+            continue
+        texts = ranges.written(declared.entity.instances, made.instances)
+        _say(found, told, entity, texts, _facts(told, outputs), _reads(declared, told, places))
+    return found
+
+
+def _say(
+    found: Reports,
+    told: RunTold,
+    entity: str,
+    texts: list[str],
+    facts: Mapping[str, Any],
+    reads: list[WhatWasRead] | None,
+) -> None:
+    run = str(told.run)
+    by: tuple[tuple[What, Any, dict[str, Any]], ...] = (
+        ("started", told.starts, {}),
+        ("produced", told.completes, {**facts, "reads": reads}),
+        ("failed", told.failures, {}),
+    )
+    for what, events, more in by:
+        for one in events:
+            key = f"event {one.digest.hex()} {','.join(texts)}"
+            found.reports.append(
+                Reported(entity=entity, what=what, instances=texts, ref=run, at=one.at, key=key, **more)
+            )
+            if what == "failed" and told.completes:
+                found.doubts.append(
+                    Reported(entity=entity, what="doubted", instances=texts, ref=BOTH, at=one.at, key=f"{run} {key}")
+                )
+
+
+def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str, list[DatasetReport]]:
+    """The entities a run makes, each with the outputs that hold it; a run that dropped a table has not made it."""
+    found: dict[str, list[DatasetReport]] = {}
+    for report in told.outputs.values():
+        if _said(known.lifecycle, report.facets.get("lifecycleStateChange")) not in _NOT_MADE:
+            for entity in places.stored(report):
+                found.setdefault(entity, []).append(report)
+    for entity in places.made(told.job):
+        found.setdefault(entity, [])
+    named = _named(runs[0])
+    if named in places.held.declared:
+        found.setdefault(named, [])
+    return found
+
+
+def _named(facets: Facets) -> str:
+    try:
+        said = period(facets)
+    except msgspec.DecodeError:
+        return ""
+    return (said.entity or "") if said is not None else ""
+
+
+def _instances(
+    declared: Declared, outputs: Sequence[DatasetReport], runs: Sequence[Facets], identity: Identity
+) -> Found:
+    """What all outputs together say; one alone may say nothing."""
+    has, found, why = declared.entity.instances, NONE, ""
+    for here, written in [(one.here, parts(one.name, one.here, identity)) for one in outputs] or [({}, [])]:
+        one = instances(declared.name, has, here, written, runs)
+        found |= one.instances
+        why = why or one.why
+    return Found(found, "" if found else why or NO_PERIOD)
+
+
+def _reads(declared: Declared, told: RunTold, places: Places) -> list[WhatWasRead] | None:
+    """What the run read, where all of that is known: every entity that is declared to be needed is among the inputs, and of every input that is an
+    entity it is told which instances. None otherwise: part of it would be taken for the whole.
+    """
+    found = dict[str, Any]()
+    for name, report in told.inputs.items():
+        for entity in places.stored(report):
+            has = places.held.instances(entity)
+            one = instances(entity, has, report.here, parts(name, report.here, places.identity))
+            if not one.instances:
+                return None
+            found[entity] = found.get(entity, NONE) | one.instances
+    if not found.keys() >= {link.upstream for link in places.held.graph.upstream(declared.name)}:
+        return None
+    return [WhatWasRead(entity, ranges.written(places.held.instances(entity), some)) for entity, some in found.items()]
+
+
+def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
+    """Of the version: by which code, and where one output holds it, what is in there."""
+    found: dict[str, Any] = {"code": _code(told)}
+    if len(outputs) == 1:
+        (output,) = outputs
+        told_version = _said(known.external_version, output.facets.get("version")) or ""
+        item = _said(_item.decode, output.here.get(ITEM))
+        found["fingerprint"] = (item.fingerprint if item is not None else None) or (
+            told_version if told_version.startswith(_FINGERPRINT) else None
+        )
+        if told_version and not told_version.startswith(_FINGERPRINT):
+            found["storage"] = {
+                "namespace": output.name.namespace,
+                "name": output.name.name,
+                "version": told_version,
+            }
+        counts = _said(known.statistics, output.here.get("outputStatistics")) or (None, None, None)
+        found["rows"], found["bytes"] = counts[:2]
+    return found
+
+
+def _code(told: RunTold) -> str | None:
+    """The commit that ran: as the job's facet tells it, else as ours does."""
+    for body in (told.job_facets.get("sourceCodeLocation"), told.facets.get("headwater_code")):
+        location = _said(_version.decode, body)
+        if location is not None and location.version:
+            return known.clean(location.version)
+    return None
+
+
+class _Item(msgspec.Struct):
+    fingerprint: str | None = None
+
+
+class _Version(msgspec.Struct):
+    version: str | None = None
+
+
+_item = msgspec.json.Decoder(_Item)
+_version = msgspec.json.Decoder(_Version)
+
+
+def _said(decode: Any, body: msgspec.Raw | None) -> Any:
+    """None where the facet is not there, or has another shape, of which the projection warns."""
+    if body is None or is_deleted(bytes(body)):
+        return None
+    try:
+        return decode(bytes(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def above(told: RunTold) -> list[uuid.UUID]:
+    """The runs of its parent and of its root, as it names them."""
+    found = _said(known.parent, told.facets.get("parent")) or ()
+    return list(dict.fromkeys(version.run_id(each.run_id)[0] for each in found if each is not None))

@@ -1,0 +1,29 @@
+-- name: alone :one
+-- Whether nobody else feeds; until the transaction ends it is us.
+select pg_try_advisory_xact_lock(1751474532, 13)
+
+-- name: place :one
+-- How far it has come.
+select arrived, event_time, digest from status_feed
+
+-- name: move :exec
+-- How far it has come now.
+update status_feed set arrived = %(arrived)s, event_time = %(event_time)s, digest = %(digest)b
+
+-- name: of_runs :many
+-- What these runs' events between two times say; of each run at most so many, those that begin and end it first.
+select x.run_id, x.arrived, x.event_time, x.digest, x.received_at, x.body
+from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
+  select run_id, coalesce(arrived, 0) as arrived, event_time, digest, received_at, body from events
+  where run_id = r.id and event_time >= %(first)s and event_time <= %(last)s
+  order by event_type = 'RUNNING' nulls first, event_time, digest limit %(limit)s) x
+order by x.run_id, x.event_time, x.digest
+
+-- name: started :many
+-- When these runs were said to have started an entity's instances, by the number of that report.
+select r.entity_id, r.ref, min(r.seq) from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
+join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what = 'started' and r.ref <> '' group by 1, 2
+
+-- name: running :many
+-- Instances that these runs are said to be making.
+select entity_id, ref, start_, end_ from status_marks where kind = 'running' and kind <> 'state' and ref = any(%(runs)b::text[])
