@@ -5,8 +5,8 @@
 60 % hourly, 30 % daily, 10 % weekly, up to two parents each, never finer from coarser, three years; wrong is every sixth hour of the first asset.
 The same random graph in both. Dagster's figure is its mappings and unions alone, once: no instance, event log or backfill. Headwater's is `tainted`
 whole, depths and witnesses with it, first and median. `--starts own`: every asset begins on another day, so that few sets are equal; what Headwater
-gains by following equal sets once is then gone. The exit code is 1 where the partitions found are not the same for every asset, or, of a graph of
-1,000, where the ratio is less than 100.
+gains by following equal sets once is then gone; Dagster, whose shortest way is for equal starts too, then takes as long for a tenth of the assets.
+The exit code is 1 where the partitions found are not as many for every asset, or the ratio is less than 100.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main() -> int:
         "load": load,
     }
     print(json.dumps(figures) if args.json else told_as_table(figures), flush=True)
-    return int(bool(differing) or (args.assets >= 1_000 and figures["ratio"] < 100))
+    return int(bool(differing) or figures["ratio"] < 100)
 
 
 def told_as_table(figures: dict[str, Any]) -> str:
