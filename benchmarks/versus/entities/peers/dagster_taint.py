@@ -1,7 +1,7 @@
 """Dagster's side of `dagster_taint.py`, run where Dagster is: a set of partitions carried over many assets by its own mappings.
 
 {assets: [[grain, start, parents]], end, root} on standard input as JSON, instants as epoch seconds, parents as numbers of assets, `root` the
-hours of asset 0 that are wrong; on standard output {version, answers: {seconds, cpu, counts}}.
+hours of asset 0 that are wrong; on standard output {version, answers: {seconds, cpu, counts, sets}}, of each set a hash of its stretches of time.
 
 Only what any walk of Dagster's has to do is timed: for each asset, upstream first, the partitions downstream of each parent's subset, united.
 No instance, no event log, no backfill. Subsets and definitions that are equal are one object, so that whatever Dagster keeps serves all.
@@ -9,6 +9,7 @@ No instance, no event log, no backfill. Subsets and definitions that are equal a
 
 import datetime as dt
 import functools
+import hashlib
 import json
 import sys
 import time
@@ -35,6 +36,19 @@ def partitions(grain: str, start: int, end: int):
     if grain == "day":
         return DailyPartitionsDefinition(start_date=first, end_date=last)
     return WeeklyPartitionsDefinition(start_date=first, end_date=last, day_offset=1)
+
+
+def stretches(subset: TimeWindowPartitionsSubset) -> str:
+    """When what is wrong is, whatever windows it is kept in."""
+    merged: list[list[int]] = []
+    for start, end in sorted(
+        (int(window.start_timestamp), int(window.end_timestamp)) for window in subset.included_time_windows
+    ):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(end, merged[-1][1])
+        else:
+            merged.append([start, end])
+    return hashlib.sha256(json.dumps(merged).encode()).hexdigest()
 
 
 def main() -> None:
@@ -64,7 +78,9 @@ def main() -> None:
                     found[number] = found[number] | downstream if number in found else downstream
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
         counts = [len(found[number]) if number in found else 0 for number in range(len(definitions))]
-    print(json.dumps({"version": dagster.__version__, "answers": {"seconds": seconds, "cpu": cpu, "counts": counts}}))
+    sets = [stretches(found[number]) if number in found else "" for number in range(len(definitions))]
+    answers = {"seconds": seconds, "cpu": cpu, "counts": counts, "sets": sets}
+    print(json.dumps({"version": dagster.__version__, "answers": answers}))
 
 
 if __name__ == "__main__":
