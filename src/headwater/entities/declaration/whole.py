@@ -9,7 +9,6 @@ import numpy as np
 from headwater.entities.calendar import Calendar
 from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.document import Place, Problem
-from headwater.entities.declaration.fields import near
 from headwater.entities.declaration.reading import entities, refused
 from headwater.entities.edges import Edge
 from headwater.entities.graph import Dependency, Graph, Link
@@ -34,12 +33,12 @@ def gathered(files: Iterable[tuple[str, str | bytes]]) -> Declaration:
 
 
 def whole(declared: Iterable[Declared]) -> Declaration:
-    """One graph of these. InvalidEntities as `read` has it: what `Graph` refuses, a `then` that names nobody, renames that make no sense."""
+    """One graph of these. InvalidEntities as `read` has it: what `Graph` refuses, renames that make no sense."""
     every = list(declared)
     by_name: dict[str, Declared] = {}
     for each in every:
         by_name.setdefault(each.name, each)
-    problems = [*_renames(every, by_name), *_fallbacks(by_name)]
+    problems = list(_renames(every, by_name))
     try:
         graph = Graph(each.entity for each in every)
     except InvalidEntities as wrong:
@@ -87,19 +86,6 @@ def _needs(declared: Declared) -> Iterator[tuple[Dependency, Place]]:
     for state, needs in declared.entity.states.items():
         for place, needed in enumerate(needs):
             yield needed, declared.place("states", state, place)
-
-
-def _fallbacks(by_name: Mapping[str, Declared]) -> Iterator[Problem]:
-    for each in by_name.values():
-        for needed, place in _needs(each):
-            if needed.then in {"fail", "accept"} or (needed.then in by_name and needed.then != needed.upstream):
-                continue
-            what = "is what it waits for" if needed.then == needed.upstream else "is no entity"
-            yield _problem(
-                place,
-                f"entity {each.name!r}, of {needed.upstream!r}: then {needed.then!r} {what}; write fail, accept, or "
-                f"another entity{near(needed.then, by_name)}",
-            )
 
 
 def _warnings(graph: Graph, by_name: Mapping[str, Declared]) -> Iterator[Problem]:
