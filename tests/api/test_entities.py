@@ -216,3 +216,82 @@ def test_what_is_not_there(declared: Client) -> None:
     assert answer.status_code in {400, 422}
     refused = say(declared, made("reads", "2024-13-01"))["results"][0]["refused"]
     assert refused["code"] == "invalid_period"
+
+
+def test_followed_without_missing_anything(declared: Client, run: Any) -> None:
+    say(declared, made("reads", "2024-03-04..2024-03-06"), made("report", "2024-W10"))
+    first = declared.get("/api/v2/instances", limit=1).json()
+    assert [(each["seq"], each["entity"], each["instances"]) for each in first["reports"]] == [
+        (1, "reads", ["2024-03-04..2024-03-06"])
+    ]
+    assert (first["next"], first["more"]) == (1, True)
+    rest = declared.get("/api/v2/instances", since=1).json()
+    assert [each["entity"] for each in rest["reports"]] == ["report"]
+    assert declared.get("/api/v2/instances", since=2, entity="reads").json() == {
+        "reports": [],
+        "next": 2,
+        "more": False,
+    }
+
+    async def both() -> Any:
+        asked = declared._http.get("/api/v2/instances", params={"since": 2, "wait": 20, "entity": "reads"}, timeout=30)
+        waiting = asyncio.ensure_future(asked)
+        await asyncio.sleep(0.3)
+        await declared._http.post("/api/v2/instances", json={"reports": [made("report", "2024-W11")]})
+        await asyncio.sleep(0.5)
+        assert not waiting.done()
+        await declared._http.post("/api/v2/instances", json={"reports": [made("reads", "2024-03-10")]})
+        return (await waiting).json()
+
+    assert [each["seq"] for each in run(both())["reports"]] == [4]
+
+
+def test_the_graph_as_teams_see_it(client: Client) -> None:
+    text = """
+entity: raw
+period: day
+tags: {team: ingest}
+---
+entity: raw_latest
+period: day
+transparent: true
+depends_on: {raw: same}
+tags: {team: ingest}
+---
+entity: reads
+period: day
+tags: {team: data-eng}
+depends_on: {raw_latest: same, raw: last 3 days}
+---
+entity: report
+period: week
+tags: {team: [data-eng, sales]}
+depends_on: {reads: all_week}
+"""
+    declare(client, text)
+    then = dt.datetime.now(dt.UTC).isoformat()
+    found = client.get("/api/v2/entity-graph").json()
+    assert [(each["upstream"], each["downstream"], each["dates"]) for each in found["edges"]] == [
+        ("raw", "reads", ["last 3 days", "same"]),
+        ("reads", "report", ["all_week"]),
+    ]
+    assert found["hidden"] == ["raw_latest"]
+    teams = client.get("/api/v2/entity-graph", group="team").json()
+    assert {each["name"]: each["entities"] for each in teams["nodes"]} == {
+        "data-eng": ["reads", "report"],
+        "ingest": ["raw"],
+        "sales": ["report"],
+    }
+    assert [(each["upstream"], each["downstream"], each["dependencies"]) for each in teams["edges"]] == [
+        ("data-eng", "sales", 1),
+        ("ingest", "data-eng", 2),
+    ]
+    up = client.get("/api/v2/entity-graph", entity="report", direction="upstream", depth=1).json()
+    assert [each["name"] for each in up["nodes"]] == ["reads", "report"]
+    declare(client, "entity: report\nperiod: week\ndepends_on: {raw: all_week}\n")
+    assert ("raw", "report") in [
+        (each["upstream"], each["downstream"]) for each in client.get("/api/v2/entity-graph").json()["edges"]
+    ]
+    before = client.get("/api/v2/entity-graph", as_of=then).json()
+    assert before == found
+    assert client.get("/api/v2/entity-graph", direction="sideways").status_code == 400

@@ -10,9 +10,19 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer import entities, incidents, readiness, status, suspects
+from headwater.answer import entities, entity_graph, incidents, readiness, status, status_log, suspects
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Time, utc
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Limit,
+    MaxNodes,
+    Offset,
+    OneOrMore,
+    OptionalText,
+    Segment,
+    Time,
+    utc,
+)
 from headwater.errors import InvalidStatus
 from headwater.intake import entities as declarations
 from headwater.intake import incidents as verdicts
@@ -170,6 +180,44 @@ async def report_instances(
     return await state.status.add(data.reports, author(request, said_by))  # type: ignore[no-any-return]
 
 
+@get("/entity-graph")
+async def get_entity_graph(
+    state: State,
+    entity: OptionalText = None,
+    direction: Annotated[str, QueryParameter(description="upstream, downstream or both.")] = "both",
+    depth: Depth = 100,
+    tag: OptionalText = None,
+    group: OptionalText = None,
+    as_of: Time = None,
+    max_nodes: MaxNodes = 2000,
+) -> entity_graph.EntityGraph:
+    """The graph of entities, or of the teams and products they are tagged with."""
+    return await entity_graph.graph(
+        state.database,
+        entity=entity,
+        direction=direction,  # type: ignore[arg-type]  # the answer refuses others
+        depth=depth,
+        tag=tag,
+        group=group,
+        as_of=utc(as_of),
+        max_nodes=max_nodes,
+    )
+
+
+@get("/instances", opt={"waits": True})
+async def follow_instances(
+    state: State,
+    since: Annotated[int, QueryParameter(ge=0, description="The last seq that was seen.")] = 0,
+    entity: OneOrMore = None,
+    wait: Wait = 0.0,
+    limit: Limit = 1000,
+) -> status_log.StatusLog:
+    """What was said of instances after a seq; waits for it."""
+    return await status_log.since(
+        state.database, state.news, since, entities=entity or (), limit=max(limit, 1), wait=wait
+    )
+
+
 @get("/incidents")
 async def list_incidents(
     state: State,
@@ -233,6 +281,8 @@ handlers = (
     post_readiness,
     get_suspects,
     report_instances,
+    follow_instances,
+    get_entity_graph,
     list_incidents,
     open_incident,
     get_incident,
