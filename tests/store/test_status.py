@@ -177,3 +177,23 @@ def test_deleted_and_made_again(board: Board) -> None:
     }
     board.say(says("reads", "produced", "2024-03-05", at=at(2)))
     assert board.marks("reads")["deleted retention"] == ["2024-03-01..2024-03-04"]
+
+
+def test_who_used_what_was_made_again_is_stale(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-01..2024-03-31", at=at(0), fingerprint="xxh3:1"))
+    board.say(
+        says("report", "produced", "2024-W10", at=at(1), reads=[WhatWasRead("reads", ["2024-03-04..2024-03-09"])]),
+        says("report", "produced", "2024-W11", at=at(1)),
+        says("bill", "produced", "2024-03", at=at(1)),
+    )
+    board.say(says("reads", "produced", "2024-03-11", at=at(2), fingerprint="xxh3:1"))
+    assert "stale " not in board.marks("report")
+    board.say(says("reads", "produced", "2024-03-10..2024-03-11", at=at(3), fingerprint="xxh3:2"))
+    # Week 10 is known not to have read the 10th.
+    assert board.marks("report")["stale "] == ["2024-W11"]
+    assert board.marks("bill")["stale "] == ["2024-03"]
+    board.say(says("report", "produced", "2024-W11", at=at(4)))
+    assert "stale " not in board.marks("report")
+    # What comes late replaces nothing.
+    board.say(says("reads", "produced", "2024-03-12", at=at(-5), fingerprint="xxh3:0"))
+    assert "stale " not in board.marks("report")

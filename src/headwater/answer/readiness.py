@@ -143,8 +143,8 @@ async def _look(database: Database, asked: Sequence[Asked], as_of: dt.datetime |
 
 def _instances(held: Held, one: Asked) -> Ordinals:
     of = held.instances(one.entity)
-    if one.start is None and one.end is None:
-        return ranges.read(of, one.instances or (["static"] if of is None else []))
+    if one.start is None and one.end is None and (one.instances or of is None):
+        return ranges.read(of, one.instances or [ranges.STATIC])
     if one.start is None or one.end is None or one.instances:
         raise InvalidQuestion(
             "write instances, or start and end of an interval, its end not included", entity=one.entity

@@ -22,6 +22,7 @@ from headwater.intake.batcher import Batcher
 from headwater.intake.declared import declared
 from headwater.intake.judgement import Judge
 from headwater.intake.ledger import Ledger
+from headwater.intake.staleness import stale
 from headwater.intake.status_report import Reported, Understood, understood
 from headwater.store import status as store
 from headwater.store.database import Connection, Database
@@ -129,11 +130,11 @@ class Batch:
         self.marks = self.ledger.marks
         await self.marks.more(self.connection, held_marks.windows(wanted))
         made = held_marks.united((one.entity_id, one.instances) for one in some if one.produced)
-        # The newest production of each instance so far: (instances, when), in the order of time.
-        self.made: dict[int, list[tuple[Ordinals, dt.datetime]]] = {}
+        # What was produced of each entity so far: (instances, when, content).
+        self.made: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
         for version in await store.versions(self.connection, held_marks.windows(made), self.ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
-            self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at))
+            self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
         asked = {(one.entity_id, one.said.ref) for one in some if one.said.what in _OF_RUNS and one.said.ref}
         self.over: dict[tuple[int, str], Ordinals] = {}
         self.began: dict[tuple[int, str], dt.datetime] = {}
@@ -148,6 +149,16 @@ class Batch:
         else:
             self.over[key] = self.over.get(key, NONE) | some
 
+    def _again(self, one: Understood, existed: Ordinals) -> Ordinals:
+        """What was there before with other content, as far as that is known."""
+        if one.said.fingerprint is None:
+            return existed
+        last = NONE
+        for some, at, fingerprint in self.made.get(one.entity_id, []):
+            if at <= one.at:
+                last = last | some if fingerprint == one.said.fingerprint else last - some
+        return existed - last
+
     def _began(self, one: Understood) -> dt.datetime:
         """When the run began; where nobody said, when it was done."""
         return min(one.at, self.began.get((one.entity_id, one.said.ref), one.at))
@@ -157,7 +168,7 @@ class Batch:
         before = self.marks.of(one.entity_id)
         heeded = one.instances
         if one.produced:
-            newer = [some for some, at in self.made.get(one.entity_id, []) if at > one.at]
+            newer = [some for some, at, _ in self.made.get(one.entity_id, []) if at > one.at]
             heeded -= NONE.union(*newer)
         elif isinstance(one.report, Started):
             # A start that comes after its run's end says nothing new.
@@ -189,10 +200,12 @@ class Batch:
         )
         changed = self.ledger.change({one.entity_id: found.pop(one.entity_id)})
         seq = self.ledger.seq
+        if one.produced and (again := self._again(one, heeded & before.exist)):
+            found |= await stale(self.connection, self.held, self.marks, one.name, again, found)
         for number, marks in found.items():
-            # Who was wrong only because of what turned out to be right.
+            # Who is right because this turned out to be, and who is stale because this is new.
             if some := self.ledger.touched(number, marks):
-                self.ledger.report(number, "cleared", f"seq {seq}", some, actor=actor)
+                self.ledger.report(number, "followed", f"seq {seq}", some, actor=actor)
                 self.ledger.change({number: marks})
         if one.produced:
             self._version(one, seq)
@@ -221,7 +234,7 @@ class Batch:
                     one.reads is not None,
                 )
             )
-        self.made.setdefault(one.entity_id, []).append((one.instances, one.at))
+        self.made.setdefault(one.entity_id, []).append((one.instances, one.at, said.fingerprint))
         read_seq = seq - 1 if said.seq is None else min(said.seq, seq - 1)
         for upstream_id, _, some in one.reads or ():
             self.ledger.reads += [store.Read(seq, upstream_id, start, end, read_seq) for start, end in some]

@@ -253,6 +253,16 @@ async def ran(connection: Connection, ids: Sequence[int], start: int, end: int) 
     return [(row[0], row[1], row[2]) for row in rows]
 
 
+async def readers(connection: Connection, windows: Sequence[Window]) -> list[Window]:
+    """Instances whose current version had read any of these, as far as all that it read is recorded."""
+    if not windows:
+        return []
+    return [
+        (row[0], row[1], row[2])
+        for row in await sqlfile.load("status")["readers"].many(connection, **_windows(windows))
+    ]
+
+
 def _windows(windows: Sequence[Window]) -> dict[str, object]:
     return {
         "entity_id": Packed("int4", [window[0] for window in windows]),

@@ -129,3 +129,12 @@ group by e.id
 -- The instances that some run was about, however it ended: their hulls.
 select distinct entity_id, first_, end_ from status_reports
 where entity_id = any(%(ids)b::int4[]) and what in ('started', 'produced', 'failed') and first_ < %(end_)s and end_ > %(start_)s
+
+-- name: readers :many
+-- The current versions of instances that had read any of these windows, as far as all that they read is recorded.
+select distinct v.entity_id, v.start_, v.end_
+from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join instance_reads r on r.upstream_id = w.entity_id and r.end_ > w.start_ and r.start_ < w.end_
+join instance_versions v on v.seq = r.seq and v.complete
+where not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
+                  and (n.produced_at, n.seq) > (v.produced_at, v.seq))
