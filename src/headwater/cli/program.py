@@ -28,6 +28,7 @@ from headwater.cli import (
 )
 from headwater.cli.dead_letters import dead_letters
 from headwater.cli.entities import entities
+from headwater.cli.feed import feed
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
@@ -106,6 +107,7 @@ program.command("rebuild")(maintenance.rebuild)
 program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
 program.add_typer(entities, name="entities")
+entities.command("feed")(feed)
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")

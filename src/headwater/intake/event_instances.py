@@ -58,6 +58,7 @@ class _DagRun(msgspec.Struct):
     data_interval_start: str | None = None
     data_interval_end: str | None = None
     logical_date: str | None = None
+    execution_date: str | None = None  # what Airflow 2 calls it
 
 
 class _Airflow(msgspec.Struct, rename="camel"):
@@ -188,7 +189,7 @@ def _airflow_run(has: Instances, facets: Facets) -> Found | None:
     start, end = _time(run.data_interval_start), _time(run.data_interval_end)
     if start is not None and end is not None and start < end:
         return _interval(has, start, end)
-    alone = start or _time(run.logical_date)
+    alone = start or _time(run.logical_date or run.execution_date)
     return None if alone is None or run.run_type == "manual" else _interval(has, alone, None)
 
 

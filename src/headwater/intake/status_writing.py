@@ -104,6 +104,7 @@ class Writing:
             self._outcomes["taken" if new else "duplicate" if taken.duplicate else "refused"] += 1
             if taken.refused is not None:
                 telemetry.say(telemetry.StatusRefused(report.entity, report.ref, taken.refused.message))
+        seqs[len(results)] = ledger.seq
         self._pending = []
         await self._begin_at_last(seqs)
 

@@ -1,0 +1,133 @@
+"""A server feeds the status of instances beside answering, whatever happens to its database; and a command feeds older events."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.events import encoded, facet, run_event
+from typer.testing import CliRunner
+
+from headwater.cli.program import program
+from headwater.errors import DatabaseUnavailable
+from headwater.intake import status_feeder
+from headwater.intake.accept import Intake
+from headwater.intake.deliveries import settled
+from headwater.intake.entities import File, apply
+from headwater.intake.status_feed import Feed
+from headwater.store import status_feed
+from headwater.store.database import Database
+from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.listeners import Place
+
+DECLARED = """
+entity: reads
+period: {every: day, from: 2024-01-01}
+stored_in: [{namespace: file, name: /reads}]
+"""
+
+
+def day(number: int) -> bytes:
+    nominal = {"nominalTime": facet(nominalStartTime=f"2024-03-{number:02}T00:00:00Z")}
+    return encoded(run_event("COMPLETE", number, "load", [], ["/reads"], run_facets=nominal))
+
+
+@pytest.fixture
+def declared(database: Database, run: Any) -> Database:
+    run(apply(database, [File("entities.yaml", DECLARED)], "tests"))
+    run(now(database))
+    return database
+
+
+async def now(database: Database) -> None:
+    """What is fed begins here."""
+    safe = await settled(database)
+    async with database.transaction() as connection:
+        await status_feed.move(connection, Place(safe + 1))
+
+
+async def reported(database: Database, count: int) -> None:
+    """Wait until there are so many reports."""
+    async with asyncio.timeout(5):
+        while await _reports(database) < count:
+            await asyncio.sleep(0.02)
+
+
+async def _reports(database: Database) -> int:
+    async with database.connection() as connection:
+        row = await (await connection.execute("select count(*) from status_reports")).fetchone()
+    return int(row[0]) if row else 0
+
+
+def test_what_arrives_is_fed_at_once(declared: Database, run: Any) -> None:
+    async def scene() -> float:
+        feeder = status_feeder.begin(declared)
+        try:
+            await asyncio.sleep(0.2)
+            began = asyncio.get_running_loop().time()
+            await Intake(declared).one(day(10))
+            await reported(declared, 1)
+            return asyncio.get_running_loop().time() - began
+        finally:
+            await status_feeder.end(feeder)
+
+    assert run(scene()) < 1.0
+
+
+def test_an_outage_of_the_database_is_survived_and_said_once(
+    declared: Database, run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    live, away = Feed.live, True
+
+    async def tried(self: Feed, safe: int) -> Any:
+        if away:
+            raise DatabaseUnavailable("PostgreSQL is away")
+        return await live(self, safe)
+
+    monkeypatch.setattr(Feed, "live", tried)
+    monkeypatch.setattr(status_feeder, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(status_feeder, "_REST_SECONDS", 0.01)
+
+    async def scene() -> None:
+        nonlocal away
+        feeder = status_feeder.begin(declared)
+        try:
+            await Intake(declared).one(day(10))
+            await asyncio.sleep(0.4)
+            assert await _reports(declared) == 0
+            away = False
+            await reported(declared, 1)
+        finally:
+            await status_feeder.end(feeder)
+
+    run(scene())
+    assert [record.message for record in caplog.records].count("StatusFeedHeldUp error='PostgreSQL is away'") == 1
+
+
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_server_feeds_unless_it_is_told_not_to(served: Any, declared: Database, run: Any, feed: bool) -> None:
+    server = served(entities={"feed": feed})
+    server.post("/api/v1/lineage", content=day(10))
+    if feed:
+        run(reported(declared, 1))
+        assert 'headwater_status_feed_total{outcome="taken"} 1.0' in server.get("/metrics").text
+    else:
+        run(asyncio.sleep(0.4))
+        assert run(_reports(declared)) == 0
+
+
+def test_the_command_feeds_what_is_older(
+    declared: Database, postgres: EmbeddedPostgres, run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE__URL", postgres.url)
+    monkeypatch.setenv("HEADWATER_HOME", str(tmp_path))
+    for number in (10, 11):
+        run(Intake(declared).one(day(number)))
+    nowhere = run_event("COMPLETE", 12, "load", [], ["/reads"])
+    run(Intake(declared).one(encoded(nowhere)))
+    for taken, duplicate in ((2, 0), (0, 2)):
+        told = CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31", "--json"])
+        assert told.exit_code == 0, told.output
+        expected = {"events": 3, "taken": taken, "duplicate": duplicate, "refused": 0, "unplaced": 1, "failed": 0}
+        assert json.loads(told.output) == expected
+    assert "1 runs do not tell" in CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31"]).output
