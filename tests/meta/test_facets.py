@@ -1,4 +1,4 @@
-"""The schemas of our measured facets in docs/reference/facets.md are those that the server reads by."""
+"""The schemas of our facets in docs/reference/facets.md are those that the server reads by."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from headwater.intake.event_instances import Period
 from headwater.model import measured
 
 PAGE = Path(__file__).parents[2] / "docs/reference/facets.md"
@@ -18,6 +19,7 @@ READ = {
     "headwater_pruning": measured.Pruning,
     "headwater_queries": measured.Queries,
     "headwater_quality": measured.Quality,
+    "headwater_period": Period,
 }
 
 

@@ -37,7 +37,10 @@ class RunTold(NamedTuple):
 
 
 def told(events: Iterable[Heard]) -> RunTold:
-    """What run events of one run and one job say together; at least one. The same event twice is one; of a facet told twice the later stands, ties go to the greater digest."""
+    """What run events of one run and one job say together; at least one. The same event twice is one.
+
+    Of a facet that is told twice the later stands, ties go to the greater digest.
+    """
     ordered = sorted({one.digest: one for one in events}.values(), key=lambda one: (one.at, one.digest))
     facets, job_facets = Facets(), Facets()
     inputs, outputs = dict[DatasetName, DatasetReport](), dict[DatasetName, DatasetReport]()

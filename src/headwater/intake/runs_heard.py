@@ -14,7 +14,7 @@ from headwater.store import status_feed as store
 from headwater.store.database import Connection
 from headwater.store.listeners import Logged
 
-_OF_A_RUN = 100
+_OF_A_RUN, _BYTES = 100, 4 * 1024 * 1024
 # Events of a run are looked for so long before and after those at hand.
 _APART = dt.timedelta(days=32)
 _EARLIEST, _LATEST = dt.datetime(1, 3, 1, tzinfo=dt.UTC), dt.datetime(9999, 11, 1, tzinfo=dt.UTC)
@@ -51,7 +51,7 @@ class Runs:
         return made
 
     async def _more(self, connection: Connection, ids: set[uuid.UUID], first: dt.datetime, last: dt.datetime) -> None:
-        for one in await store.of_runs(connection, sorted(ids), first, last, _OF_A_RUN):
+        for one in await store.of_runs(connection, sorted(ids), first, last, _OF_A_RUN, _BYTES):
             self._add(one.arrived, one.event_time, one.digest, one.received_at, one.body)
 
     def _add(self, arrived: int, at: dt.datetime, digest: bytes, received_at: dt.datetime, body: bytes) -> None:

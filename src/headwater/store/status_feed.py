@@ -45,13 +45,15 @@ async def move(connection: Connection, to: Place) -> None:
 
 
 async def of_runs(
-    connection: Connection, ids: Sequence[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int
+    connection: Connection, ids: Sequence[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int, bytes: int
 ) -> list[Heard]:
-    """Events of these runs with first ≤ event time ≤ last, in that order, `limit` of each run at most: of several the `RUNNING` ones go first."""
+    """Events of these runs with first ≤ event time ≤ last, in that order. Of each run `limit` at most, and of those so many as have not more than
+    `bytes`, but at least one; the first to be left out are `RUNNING` ones.
+    """
     if not ids:
         return []
     rows = await sqlfile.load("status_feed")["of_runs"].many(
-        connection, ids=Packed("uuid", list(ids)), first=first, last=last, limit=limit
+        connection, ids=Packed("uuid", list(ids)), first=first, last=last, limit=limit, bytes=bytes
     )
     return [Heard(*row) for row in rows]
 

@@ -11,13 +11,14 @@ select arrived, event_time, digest from status_feed
 update status_feed set arrived = %(arrived)s, event_time = %(event_time)s, digest = %(digest)b
 
 -- name: of_runs :many
--- What these runs' events between two times say; of each run at most so many, those that begin and end it first.
+-- What these runs' events between two times say; of each run at most so many, and so many bytes but for the first: those that begin and end it first.
 select x.run_id, x.arrived, x.event_time, x.digest, x.received_at, x.body
 from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
-  select run_id, coalesce(arrived, 0) as arrived, event_time, digest, received_at, body from events
-  where run_id = r.id and event_time >= %(first)s and event_time <= %(last)s
+  select run_id, coalesce(arrived, 0) as arrived, event_time, digest, received_at, body,
+         sum(octet_length(body)) over (order by event_type = 'RUNNING' nulls first, event_time, digest) - octet_length(body) as before
+  from events where run_id = r.id and event_time >= %(first)s and event_time <= %(last)s
   order by event_type = 'RUNNING' nulls first, event_time, digest limit %(limit)s) x
-order by x.run_id, x.event_time, x.digest
+where x.before < %(bytes)s order by x.run_id, x.event_time, x.digest
 
 -- name: started :many
 -- When these runs were said to have started an entity's instances, by the number of that report.
