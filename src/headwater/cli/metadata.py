@@ -44,9 +44,9 @@ def describe(
         return
     where = _path(node, "description")
     if remove:
-        _say(json, server.send(url, "DELETE", where, column=column, **_author(as_)))
+        _say(json, server.send(url, "DELETE", where, column=column, **author(as_)))
     else:
-        _say(json, server.send(url, "PUT", where, {"text": text}, column=column, **_author(as_)))
+        _say(json, server.send(url, "PUT", where, {"text": text}, column=column, **author(as_)))
 
 
 def own(
@@ -68,9 +68,9 @@ def own(
     """
     where = _path(server.resolve(url, name), "owners", owner)
     if remove:
-        _say(json, server.send(url, "DELETE", where, **_author(as_)))
+        _say(json, server.send(url, "DELETE", where, **author(as_)))
     else:
-        _say(json, server.send(url, "PUT", where, {"type": type}, **_author(as_)))
+        _say(json, server.send(url, "PUT", where, {"type": type}, **author(as_)))
 
 
 def tag(
@@ -93,10 +93,10 @@ def tag(
     word, has_value, value = tag.partition("=")
     where = _path(server.resolve(url, name), "tags", word)
     if remove:
-        _say(json, server.send(url, "DELETE", where, column=column, **_author(as_)))
+        _say(json, server.send(url, "DELETE", where, column=column, **author(as_)))
     else:
         body = {"value": value if has_value else None}
-        _say(json, server.send(url, "PUT", where, body, column=column, **_author(as_)))
+        _say(json, server.send(url, "PUT", where, body, column=column, **author(as_)))
 
 
 tags = typer.Typer(help="Which tags are defined, and which values they take.", no_args_is_help=True)
@@ -155,7 +155,7 @@ def tags_define(
     }
     if applies_to:
         body["applies_to"] = applies_to
-    _say(json, server.send(url, "PUT", server.path("metadata", "tags", tag), body, **_author(as_)))
+    _say(json, server.send(url, "PUT", server.path("metadata", "tags", tag), body, **author(as_)))
 
 
 @tags.command("remove")
@@ -164,7 +164,7 @@ def tags_remove(tag: Annotated[str, typer.Argument()], as_: As = None, url: Url 
 
     Example: headwater tags remove tier
     """
-    _say(json, server.send(url, "DELETE", server.path("metadata", "tags", tag), **_author(as_)))
+    _say(json, server.send(url, "DELETE", server.path("metadata", "tags", tag), **author(as_)))
 
 
 edge = typer.Typer(help="Draw lineage that no event tells.", no_args_is_help=True)
@@ -193,7 +193,7 @@ def edge_add(
     """
     pairs = [dict(zip(("source", "target"), pair.split("=", 1), strict=False)) for pair in columns or ()]
     body = {"source": _node(url, source), "target": _node(url, target), "columns": pairs}
-    _say(json, server.send(url, "PUT", "/api/v2/metadata/edges", body, **_author(as_)))
+    _say(json, server.send(url, "PUT", "/api/v2/metadata/edges", body, **author(as_)))
 
 
 @edge.command("remove")
@@ -203,7 +203,7 @@ def edge_remove(source: Source, target: Target, as_: As = None, url: Url = None,
     Example: headwater edge remove marts/revenue dataset:looker:dashboards/revenue
     """
     given = {"source": _node(url, source), "target": _node(url, target)}
-    _say(json, server.send(url, "DELETE", "/api/v2/metadata/edges", **given, **_author(as_)))
+    _say(json, server.send(url, "DELETE", "/api/v2/metadata/edges", **given, **author(as_)))
 
 
 alias = typer.Typer(help="Say that two names are one dataset.", no_args_is_help=True)
@@ -221,7 +221,7 @@ def alias_add(
 
     Example: headwater alias add s3://lake/orders dataset:hive:sales.orders
     """
-    _say(json, server.send(url, "PUT", _alias(url, name, other), **_author(as_)))
+    _say(json, server.send(url, "PUT", _alias(url, name, other), **author(as_)))
 
 
 @alias.command("remove")
@@ -236,7 +236,7 @@ def alias_remove(
 
     Example: headwater alias remove s3://lake/orders dataset:hive:sales.orders
     """
-    _say(json, server.send(url, "DELETE", _alias(url, name, other), **_author(as_)))
+    _say(json, server.send(url, "DELETE", _alias(url, name, other), **author(as_)))
 
 
 def changes(
@@ -318,7 +318,8 @@ def _alias(url: str | None, name: str, other: str) -> str:
     return _path(node, "aliases", namespace, rest)
 
 
-def _author(said: str | None) -> dict[str, str]:
+def author(said: str | None) -> dict[str, str]:
+    """The parameter that says who says it; none where the user here has no name."""
     if said is None:
         import getpass
 

@@ -52,6 +52,14 @@ def line(text: str = "", style: str | None = None) -> None:
     Console(soft_wrap=True, highlight=False).print(Text(text, style=style or ""))
 
 
+def pieces(parts: Iterable[tuple[str, str]]) -> None:
+    """One line of texts, each with its style."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=True, highlight=False).print(Text.assemble(*parts))
+
+
 def raw(body: bytes) -> None:
     """JSON as the server gave it, indented for people who look."""
     import msgspec

@@ -11,12 +11,15 @@ from headwater.cli import (
     graph,
     health,
     history,
+    incidents,
+    instances,
     lineage,
     local,
     maintenance,
     measured,
     metadata,
     perspectives,
+    readiness,
     receipts,
     receive,
     recurrence,
@@ -24,6 +27,7 @@ from headwater.cli import (
     runs,
     search,
     sql,
+    status,
     trace,
 )
 from headwater.cli.dead_letters import dead_letters
@@ -69,7 +73,8 @@ dev = typer.Typer(
 for group in (program, dev):
     group.command()(local.up)
     group.command()(local.down)
-    group.command()(local.status)
+program.command()(status.status)
+dev.command()(local.status)
 program.command(hidden=True)(local.serve)
 program.add_typer(run, name="run")
 program.add_typer(dev, name="dev")
@@ -108,6 +113,11 @@ program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
 program.add_typer(entities, name="entities")
 entities.command("feed")(feed)
+program.command("ready")(readiness.ready)
+program.command("report")(instances.report)
+program.command("suspects")(incidents.suspects)
+program.command("taint")(incidents.taint)
+program.add_typer(incidents.incident, name="incident")
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")
