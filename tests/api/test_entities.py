@@ -163,6 +163,29 @@ def test_ready_of_exactly_what(declared: Client) -> None:
     assert declared.get("/api/v2/entities/report/readiness", instances="2024-W99").status_code == 400
 
 
+def test_from_when_until_when(client: Client) -> None:
+    paris = "entity: reads\nperiod: {every: day, tz: Europe/Paris, from: 2024-01-01}\n---\nentity: names\nkind: static\n"
+    daily = "---\nentity: report\nperiod: {every: week, tz: Europe/Paris, from: 2024-01-01}\ndepends_on: {reads: all_week, names: static}\n"
+    assert declare(client, paris + daily).status_code == 200
+    say(client, made("reads", "2024-03-25..2024-03-28"), made("names", "static"))
+    body = {"ask": [{"entity": "report", "instances": ["2024-W13"]}], "intervals": True}
+    told = post(client, "/api/v2/readiness", body).json()
+    (state,) = told["instances"][0]["states"]
+    assert {pin["entity"]: pin["instances"] for pin in state["pins"]} == {
+        "reads": ["2024-03-25..2024-03-28"],
+        "names": ["static"],
+    }
+    # The last Sunday of March has 23 hours.
+    assert told["intervals"] == {
+        "report": {"2024-W13": {"start": "2024-03-25T00:00:00+01:00", "end": "2024-04-01T00:00:00+02:00"}},
+        "reads": {
+            "2024-03-25..2024-03-28": {"start": "2024-03-25T00:00:00+01:00", "end": "2024-03-29T00:00:00+01:00"},
+            "2024-03-29..2024-03-31": {"start": "2024-03-29T00:00:00+01:00", "end": "2024-04-01T00:00:00+02:00"},
+        },
+    }
+    assert "intervals" not in post(client, "/api/v2/readiness", {**body, "intervals": False}).json()
+
+
 def test_who_waits_is_woken(declared: Client, run: Any) -> None:
     say(declared, made("reads", "2024-03-04..2024-03-09"))
 

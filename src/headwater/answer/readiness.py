@@ -9,6 +9,7 @@ import msgspec
 from headwater.answer.declared import declared
 from headwater.answer.news import News
 from headwater.entities import keys, ranges
+from headwater.entities.calendar import Calendar
 from headwater.entities.declaration.held import Held
 from headwater.entities.marks import Marks, by_entity, replayed
 from headwater.entities.missing import Missing
@@ -29,6 +30,13 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: dt.datetime | None = None
     end: dt.datetime | None = None
     state: str | None = None
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """From the beginning of the first of some instances to the end of the last, which is not in it."""
+
+    start: dt.datetime
+    end: dt.datetime
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -72,24 +80,32 @@ class ReadyInstance(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """`seq`: what was known. Who reads the pins says it when reporting what was produced. `ready`: all of them."""
+    """`seq`: what was known. Who reads the pins says it when reporting what was produced. `ready`: all of them.
+
+    `intervals`, where they were asked for: when every text that names instances in this answer begins and ends, by entity; none of what is static.
+    """
 
     seq: int
     ready: bool
     instances: list[ReadyInstance]
+    intervals: dict[str, dict[str, Interval]] | msgspec.UnsetType = msgspec.UNSET
 
 
-async def ready(database: Database, asked: Sequence[Asked], *, as_of: dt.datetime | None = None) -> Ready:
+async def ready(
+    database: Database, asked: Sequence[Asked], *, as_of: dt.datetime | None = None, intervals: bool = False
+) -> Ready:
     """Of at most 10,000 instances. NotFound, InvalidPeriod and InvalidQuestion for what is not there."""
-    found, _ = await _look(database, asked, as_of)
+    found, _ = await _look(database, asked, as_of, intervals)
     return found
 
 
-async def waited(database: Database, news: News, asked: Sequence[Asked], seconds: float) -> Ready:
+async def waited(
+    database: Database, news: News, asked: Sequence[Asked], seconds: float, *, intervals: bool = False
+) -> Ready:
     """As `ready`, but when not all of them are, again when something is said of what they need, until they are or the time is over."""
     end = time.monotonic() + seconds
     while True:
-        found, needed = await _look(database, asked, None)
+        found, needed = await _look(database, asked, None, intervals)
         left = end - time.monotonic()
         if found.ready or left <= 0:
             return found
@@ -110,7 +126,9 @@ def _next(found: Ready) -> float:
     return max(min(moments, default=30.0), 0.05)
 
 
-async def _look(database: Database, asked: Sequence[Asked], as_of: dt.datetime | None) -> tuple[Ready, frozenset[int]]:
+async def _look(
+    database: Database, asked: Sequence[Asked], as_of: dt.datetime | None, intervals: bool
+) -> tuple[Ready, frozenset[int]]:
     now = as_of or dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
@@ -138,7 +156,8 @@ async def _look(database: Database, asked: Sequence[Asked], as_of: dt.datetime |
         _shown(held, one, ordinal, known, moment, due) for one, some in wanted for ordinal in some.members().tolist()
     ]
     numbers = frozenset(held.ids[name] for name in needs)
-    return Ready(seq, all(one.ready for one in instances), instances), numbers
+    found = Ready(seq, all(one.ready for one in instances), instances)
+    return msgspec.structs.replace(found, intervals=_intervals(held, found)) if intervals else found, numbers
 
 
 def _instances(held: Held, one: Asked) -> Ordinals:
@@ -192,6 +211,27 @@ def _lacking(held: Held, one: Missing) -> Lacking:
         dt.datetime.fromtimestamp(one.until, dt.UTC) if one.until is not None else None,
         one.outcome,
     )
+
+
+def _intervals(held: Held, found: Ready) -> dict[str, dict[str, Interval]]:
+    texts: dict[str, set[str]] = {}
+    for one in found.instances:
+        texts.setdefault(one.entity, set()).add(one.instance)
+        for state in one.states:
+            named: list[Pin | Lacking] = [*state.pins, *state.missing]
+            for each in named:
+                texts.setdefault(each.entity, set()).update(each.instances)
+    return {
+        name: {text: _interval(of.calendar, text) for text in sorted(some)}
+        for name, some in texts.items()
+        if (of := held.instances(name)) is not None
+    }
+
+
+def _interval(calendar: Calendar, text: str) -> Interval:
+    first, dots, last = text.partition("..")
+    start, end = calendar.interval(keys.ordinal(calendar, first))
+    return Interval(start, calendar.interval(keys.ordinal(calendar, last))[1] if dots else end)
 
 
 def _utc(time: dt.datetime) -> dt.datetime:

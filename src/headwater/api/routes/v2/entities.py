@@ -54,11 +54,12 @@ class Reports(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
-    """`wait`: so many seconds until all may be made, at most 60."""
+    """`wait`: so many seconds until all may be made, at most 60. `intervals`: from when until when the instances are, too."""
 
     ask: list[readiness.Asked]
     wait: float = 0.0
     as_of: dt.datetime | None = None
+    intervals: bool = False
 
 
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
@@ -158,8 +159,9 @@ async def get_readiness(
 async def post_readiness(state: State, data: JSONBody[AskedMany]) -> readiness.Ready:
     """The same of many."""
     if data.wait and data.as_of is None:
-        return await readiness.waited(state.database, state.news, data.ask, min(data.wait, 60.0))
-    return await readiness.ready(state.database, data.ask, as_of=utc(data.as_of))
+        seconds = min(data.wait, 60.0)
+        return await readiness.waited(state.database, state.news, data.ask, seconds, intervals=data.intervals)
+    return await readiness.ready(state.database, data.ask, as_of=utc(data.as_of), intervals=data.intervals)
 
 
 @get("/entities/{name:str}/suspects")
