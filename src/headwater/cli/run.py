@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from headwater.runner import Manifest
+    from headwater.runner.making import Making
 
 EXAMPLES = """
 Examples:
@@ -27,7 +28,11 @@ Examples:
 
   headwater run ./flights-clean -- --limit 1000
 
-The exit code is the program's own; 128+n when it ended by signal n; 2 when the dk.yaml is wrong.
+  headwater run ./words-count --period 2013-02-10
+
+  headwater run ./words-count --period 2013-02-01..2013-02-10 --wait 600
+
+The exit code is the program's own; 128+n when it ended by signal n; 2 when the dk.yaml is wrong; 75 when what the period needs is not there.
 """
 
 
@@ -37,6 +42,23 @@ def run(
         list[str] | None, typer.Argument(metavar="[-- ARGS]", help="More arguments for the program.")
     ] = None,
     *,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="Make this period of the package's entity, 2013-02-10 or 2013-02-01..2013-02-10, if it may be made.",
+        ),
+    ] = None,
+    in_state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="STATE", help="Make it in this state; else in the best that may be made."),
+    ] = None,
+    wait: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Wait so long until the period may be made.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make the period though something is missing, or no server answers.")
+    ] = False,
     param: Annotated[list[str] | None, typer.Option("--param", "-p", metavar="K=V", help="Set a parameter.")] = None,
     master: Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")] = None,
     remote: Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")] = None,
@@ -61,9 +83,12 @@ def run(
     ] = False,
 ) -> None:
     """Run the program that DIR/dk.yaml names, and report the run: START, RUNNING, then COMPLETE, FAIL or ABORT."""
+    import os
+
     import msgspec
 
     from headwater.cli.extras import need
+    from headwater.cli.making import asked_for
     from headwater.cli.server import use_local
     from headwater.errors import InvalidManifest
     from headwater.runner import load
@@ -71,15 +96,25 @@ def run(
     use_local()
     if master and remote:
         raise typer.BadParameter("--master and --remote exclude each other")
+    if period is None and (in_state is not None or wait is not None or force):
+        raise typer.BadParameter("--state, --wait and --force go with --period")
+    making, server = None, None
     try:
-        manifest = load(folder, _pairs(param, "--param"))
+        if period is not None:
+            making, server = asked_for(folder, period, state=in_state, wait=wait or 0.0, force=force)
+        environ = dict(os.environ) | (making.environment() if making else {})
+        manifest = load(folder, _pairs(param, "--param"), environ)
     except InvalidManifest as error:
         _say(str(error))
         raise typer.Exit(2) from error
     for warning in manifest.warnings:
         _say(f"warning: {warning}")
     if dry_run:
-        print(msgspec.json.format(msgspec.json.encode(manifest)).decode() if as_json else _shown(manifest))
+        if as_json:
+            shown = msgspec.to_builtins(manifest) | ({"making": making} if making else {})
+            print(msgspec.json.format(msgspec.json.encode(shown)).decode())
+            return
+        print(_shown(manifest, making))
         return
     if manifest.program.kind != "python":
         need("spark", f"a {manifest.program.kind} package")
@@ -96,6 +131,9 @@ def run(
         heartbeat=heartbeat,
         capture=capture,
         grace=grace,
+        environ=environ,
+        making=making,
+        server=server,
         started=lambda run_id: _say(f"{manifest.namespace}/{manifest.name} START run {run_id}"),
     )
     tail = f": {summary.error}" if summary.error else ""
@@ -118,7 +156,7 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def _shown(manifest: Manifest) -> str:
+def _shown(manifest: Manifest, making: Making | None) -> str:
     from headwater.client.config import destination
 
     program = manifest.program
@@ -135,6 +173,16 @@ def _shown(manifest: Manifest) -> str:
         lines.append(f"period     every {period.every}" + (f", {period.start} to {period.end}" if period.start else ""))
     if manifest.heartbeat:
         lines.append(f"heartbeat  every {manifest.heartbeat:g} s")
+    if manifest.made.entities:
+        lines += [f"entity     {name}" for name in manifest.made.entities]
+    for one in making.instances if making else ():
+        lines.append(
+            f"instance   {one.entity} {one.instance}, {one.start} to {one.end}"
+            if one.start
+            else f"instance   {one.entity} {one.instance}"
+        )
+        reads = [f"{name} {each.instances}" for name, stretches in one.inputs.items() for each in stretches]
+        lines += [f"reads      {each}" for each in reads]
     for role, datasets in (("input", manifest.inputs), ("output", manifest.outputs)):
         lines += [f"{role:<10} {each.name} ({each.type}) = {each.dataset.node_id}" for each in datasets]
     lines.append(f"events to  {destination().url or destination().transport}")

@@ -13,6 +13,7 @@ import msgspec
 from headwater.client import event
 from headwater.client.context import Parent
 from headwater.runner.code_version import CodeVersion
+from headwater.runner.making import Making
 from headwater.runner.manifest import Declared, Manifest
 from headwater.runner.written import Written
 
@@ -22,15 +23,16 @@ _CLASSIFIED_BY = {"pyspark": "SPARK", "python": "PYTHON", "sql": "SPARK"}
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of one run of one package."""
+    """The events of one run of one package. `making`: the instances of entities that it makes, where it was told."""
 
     manifest: Manifest
     run_id: str
     parent: Parent | None = None
     code: CodeVersion | None = None
+    making: Making | None = None
 
-    def start(self) -> dict[str, Any]:
-        """START: everything that is known before the program begins."""
+    def start(self, *, reported: bool = False) -> dict[str, Any]:
+        """START: everything that is known before the program begins. `reported`: what it makes is reported apart from events."""
         manifest = self.manifest
         return event.run(
             "START",
@@ -38,7 +40,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
             job=manifest.job,
             inputs=[event.dataset(*_name(each), facets=declared_facets(each)) for each in manifest.inputs],
             outputs=[event.dataset(*_name(each), facets=declared_facets(each)) for each in manifest.outputs],
-            run_facets=self._run_facets(),
+            run_facets=self._run_facets() | self._period_facet(reported),
             job_facets=self._job_facets(),
         )
 
@@ -47,9 +49,14 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         return event.run("RUNNING", run_id=self.run_id, job=self.manifest.job, run_facets=self._parent_facet())
 
     def end(
-        self, event_type: str, *, error: event.Facet | None = None, written: Mapping[str, Written] | None = None
+        self,
+        event_type: str,
+        *,
+        error: event.Facet | None = None,
+        written: Mapping[str, Written] | None = None,
+        reported: bool = False,
     ) -> dict[str, Any]:
-        """COMPLETE, FAIL or ABORT. `written`: what was found at the outputs, by their declared name."""
+        """COMPLETE, FAIL or ABORT. `written`: what was found at the outputs, by their declared name. `reported`: the end, too, was reported apart."""
         outputs = []
         for each in self.manifest.outputs:
             if found := (written or {}).get(each.name):
@@ -58,12 +65,15 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
                 outputs.append(
                     event.dataset(*_name(each), facets=facets, output_facets={"outputStatistics": statistics})
                 )
-        facets = self._parent_facet() | ({"errorMessage": error} if error else {})
+        facets = self._parent_facet() | self._period_facet(reported) | ({"errorMessage": error} if error else {})
         return event.run(event_type, run_id=self.run_id, job=self.manifest.job, outputs=outputs, run_facets=facets)
 
     def _parent_facet(self) -> dict[str, event.Facet]:
         # On every event: a server that never saw our START still knows where the run belongs.
         return {"parent": event.parent(self.parent.run_id, self.parent.job, self.parent.root)} if self.parent else {}
+
+    def _period_facet(self, reported: bool) -> dict[str, event.Facet]:
+        return {"headwater_period": self.making.facet(reported=reported)} if self.making else {}
 
     def _run_facets(self) -> dict[str, event.Facet]:
         manifest = self.manifest
@@ -71,7 +81,9 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         if manifest.parameters:
             shown = {key: "***" if _SECRET.search(key) else value for key, value in manifest.parameters.items()}
             facets["executionParameters"] = event.execution_parameters(shown)
-        if manifest.period and manifest.period.start:
+        if self.making and self.making.start:
+            facets["nominalTime"] = event.nominal_time(self.making.start, self.making.end)
+        elif manifest.period and manifest.period.start:
             nominal = event.nominal_time(manifest.period.start, manifest.period.end)
             facets["nominalTime"] = nominal | {"headwater_every": manifest.period.every}
         if self.code:

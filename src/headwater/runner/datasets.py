@@ -12,27 +12,29 @@ import yaml
 from headwater.model import names as naming
 from headwater.model.names import DatasetName
 from headwater.runner.document import Document, Entry, is_null
+from headwater.runner.entities import Made, read_instance
 from headwater.runner.interpolation import Names, UnknownName
 from headwater.runner.manifest import Declared
 
 _KNOWN = (
     "name", "type", "description", "classification", "location", "dataset", "url", "table", "servers", "topic",
 )  # fmt: skip
+_OF_OUTPUTS = ("entity", "instance")
 _WAYS = "location (a path or URI), dataset: {namespace, name}, url + table (JDBC), or servers + topic (Kafka)"
 _URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+:")
 
 
 def read_datasets(
-    document: Document, names: Names, folder: Path, entry: Entry | None, section: str
+    document: Document, names: Names, folder: Path, entry: Entry | None, section: str, made: Made | None = None
 ) -> tuple[Declared, ...]:
-    """The datasets of one section; each becomes known to `names` as `section.name`."""
+    """The datasets of one section; each becomes known to `names` as `section.name`. `made`: of outputs, which entities they may hold."""
     if entry is None or is_null(entry.value):
         return ()
     found: list[Declared] = []
     nodes: dict[str, yaml.Node] = {}
     for index, node in enumerate(document.items(entry.value, section)):
         field = f"{section}[{index}]"
-        entries = document.mapping(node, field, _KNOWN)
+        entries = document.mapping(node, field, _KNOWN if made is None else (*_KNOWN, *_OF_OUTPUTS))
         if not isinstance(node, yaml.MappingNode):
             continue
         name = document.text(entries, "name", field, owner=node)
@@ -40,6 +42,7 @@ def read_datasets(
         description = document.text(entries, "description", field)
         classification = _classification(document, entries.get("classification"), field)
         located = _located(document, names, folder, entries, field)
+        entity, instance = (None, None) if made is None else read_instance(document, entries, field, made)
         if name and name in nodes:
             first = nodes[name].start_mark.line + 1
             document.note(
@@ -59,6 +62,8 @@ def read_datasets(
                     dataset=dataset,
                     description=description,
                     classification=classification,
+                    entity=entity,
+                    instance=instance,
                 )
             )
     return tuple(found)

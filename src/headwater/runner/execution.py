@@ -13,8 +13,11 @@ import msgspec
 from headwater.client import Emitter, context, emitter_from_environment, event
 from headwater.runner import code_version, command, failure, process
 from headwater.runner.announcement import Announcement
+from headwater.runner.making import Making
 from headwater.runner.manifest import Manifest
 from headwater.runner.process import Ended
+from headwater.runner.readiness import Server
+from headwater.runner.reporting import Reporting, code_text
 from headwater.runner.written import measure
 
 GRACE_SECONDS = 10.0
@@ -22,7 +25,9 @@ _CANNOT_START = 126
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `state`: COMPLETE, FAIL or ABORT; `error`: one line."""
+    """How a run ended. `state`: COMPLETE, FAIL or ABORT; `error`: one line. `reported`: whether the server was told what it made of entities;
+    None where it was not asked to make any.
+    """
 
     run_id: str
     namespace: str
@@ -32,6 +37,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     error: str | None = None
     events_pending: int = 0
+    reported: bool | None = None
 
 
 def execute(
@@ -45,19 +51,26 @@ def execute(
     environ: Mapping[str, str] | None = None,
     emitter: Emitter | None = None,
     started: Callable[[str], None] | None = None,
+    making: Making | None = None,
+    server: Server | None = None,
 ) -> Summary:
     """Run the package and wait for it. Main thread only (it listens to SIGINT and SIGTERM).
 
     `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out;
-    `emitter` is closed at the end. Never raises for what the child does.
+    `emitter` is closed at the end. `making`: what it is to make of entities, `server`: where that is reported (and where nobody answers,
+    or there is none, events tell it). Never raises for what the child does.
     """
     env = dict(os.environ if environ is None else environ)
     out = emitter or emitter_from_environment()
     run_id = event.run_id()
     parent = context.parent(env)
-    say = Announcement(manifest=manifest, run_id=run_id, parent=parent, code=code_version.read(manifest.folder))
+    code = code_version.read(manifest.folder)
+    say = Announcement(manifest=manifest, run_id=run_id, parent=parent, code=code, making=making)
+    reporting = Reporting(server, making, run_id) if server and making and making.instances else None
     began = time.time()
-    out.emit(say.start())
+    # Told before START, so that START says whether it has to be learned from events.
+    told = reporting.started() if reporting else False
+    out.emit(say.start(reported=told))
     if started:
         started(run_id)
     child_env = command.environment(
@@ -83,8 +96,14 @@ def execute(
     written = {}
     if state == "COMPLETE":
         written = {each.name: found for each in manifest.outputs if (found := measure(each, began))}
+    if reporting:
+        told = (
+            reporting.produced(manifest, code_text(code, manifest))
+            if state == "COMPLETE"
+            else reporting.failed(reason or state)
+        )
     facet = event.error_message(reason, trace) if reason else None
-    out.emit(say.end(state, error=facet, written=written))
+    out.emit(say.end(state, error=facet, written=written, reported=told))
     out.close()
     return Summary(
         run_id=run_id,
@@ -95,6 +114,7 @@ def execute(
         seconds=round(ended.seconds, 3),
         error=reason,
         events_pending=out.stats().pending,
+        reported=told if making else None,
     )
 
 

@@ -42,6 +42,9 @@ def with_warnings(
         for each in datasets:
             if not each.description:
                 warn(top[section].key, f"{section}.{each.name}.description", "is missing")
+    if manifest.made.entities and manifest.outputs and not any(each.instance for each in manifest.outputs):
+        message = "is in no output: without it a period that is made again with the same content is taken for a new one"
+        warn(top["outputs"].key, "outputs.instance", message)
     if not manifest.outputs:
         warn(
             top["outputs"].key if "outputs" in top else None, "outputs", "is empty: nothing will depend on this package"

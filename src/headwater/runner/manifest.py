@@ -7,6 +7,7 @@ import msgspec
 
 from headwater.model.names import DatasetName
 from headwater.runner.document import Problem
+from headwater.runner.entities import Made
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -15,7 +16,10 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """An input or output. `place` is what `${inputs.name}` stands for: an absolute path or URI, a table, a topic."""
+    """An input or output. `place` is what `${inputs.name}` stands for: an absolute path or URI, a table, a topic.
+
+    Of an output `entity`: which one it holds; `instance`: in which folder of it one instance lies, with `{instance}` for its key.
+    """
 
     name: str
     type: str
@@ -23,6 +27,8 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     dataset: DatasetName
     description: str | None = None
     classification: dict[str, str] = {}
+    entity: str | None = None
+    instance: str | None = None
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +61,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
     period: Period | None = None
     heartbeat: float | None = None
+    made: Made = Made()
     inputs: tuple[Declared, ...] = ()
     outputs: tuple[Declared, ...] = ()
     warnings: tuple[Problem, ...] = ()

@@ -15,13 +15,14 @@ from headwater.errors import InvalidManifest
 from headwater.runner import lint
 from headwater.runner.datasets import read_datasets
 from headwater.runner.document import Document, Entry, is_null, suggestion
+from headwater.runner.entities import WORDS, read_made
 from headwater.runner.interpolation import Names, UnknownName
 from headwater.runner.manifest import Manifest, Owner, Period, Program
 from headwater.runner.period import EVERY, read_bounds
 
 FILE = "dk.yaml"
 KINDS = ("pyspark", "python", "sql")
-_TOP = ("metadata", "run", "parameters", "period", "heartbeat", "inputs", "outputs")
+_TOP = ("metadata", "run", "parameters", "period", "heartbeat", *WORDS, "inputs", "outputs")
 _METADATA = ("name", "namespace", "version", "owner", "description", "tags")
 _RUN = ("kind", "script", "module", "file", "args", "conf")
 
@@ -64,8 +65,9 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
         key: resolve(document, names, raw, declared[key].value, f"parameters.{key}") for key, raw in parameters.items()
     }
     reader = _Reader(document, folder, names)
+    made = read_made(document, top)
     inputs = read_datasets(document, names, folder, top.get("inputs"), "inputs")
-    outputs = read_datasets(document, names, folder, top.get("outputs"), "outputs")
+    outputs = read_datasets(document, names, folder, top.get("outputs"), "outputs", made)
     metadata = document.mapping(top["metadata"].value, "metadata", _METADATA) if "metadata" in top else {}
     owner = top["metadata"].key if "metadata" in top else root
     name = document.text(metadata, "name", "metadata", owner=owner)
@@ -83,6 +85,7 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
         parameters=resolved,
         period=reader.period(top.get("period")),
         heartbeat=reader.seconds(top.get("heartbeat")),
+        made=made,
         inputs=inputs,
         outputs=outputs,
     )

@@ -1,0 +1,51 @@
+"""Whether what a run left of an instance is what was there before: the fingerprint of its files, whatever they are called.
+
+Spark gives files names of chance, so that names do not count, and neither does their order. Refuses what is not cheap: remote places, more than 1,000
+files or 256 MiB of one instance; those have no fingerprint.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from headwater.client.fingerprint import fingerprint
+from headwater.errors import HeadwaterError, NotInstalled
+from headwater.runner.entities import INSTANCE
+from headwater.runner.manifest import Declared
+
+_MOST_FILES = 1_000
+_MOST_BYTES = 256 << 20
+
+
+class Content(msgspec.Struct, frozen=True):
+    """Of one instance in one output."""
+
+    fingerprint: str
+    size: int
+
+
+def of_instance(output: Declared, instance: str) -> Content | None:
+    """What lies where the output has this instance. None where that is nothing, not local, too much, or the extra `fingerprint` is not there."""
+    if output.instance is None or output.dataset.namespace != "file":
+        return None
+    root = Path(output.place.removeprefix("file://").removeprefix("file:"))
+    place = root / output.instance.replace(INSTANCE, instance)
+    try:
+        files = [place] if place.is_file() else sorted(each for each in place.rglob("*") if _is_data(each, place))
+        size = sum(each.stat().st_size for each in files)
+        if not files or len(files) > _MOST_FILES or size > _MOST_BYTES:
+            return None
+        found = sorted(fingerprint(each, raw=True).text for each in files)
+    except (OSError, HeadwaterError) as error:
+        if isinstance(error, NotInstalled | OSError) or not error.permanent:
+            return None  # somebody else is at work there, or cannot tell: then nobody says that it is the same
+        raise
+    if len(found) == 1:
+        return Content(found[0], size)
+    return Content("blake2b-files:" + hashlib.blake2b("\n".join(found).encode(), digest_size=16).hexdigest(), size)
+
+
+def _is_data(path: Path, root: Path) -> bool:
+    """Spark's own marks (_SUCCESS, .crc, _temporary) are not data."""
+    return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)

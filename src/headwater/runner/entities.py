@@ -1,0 +1,109 @@
+"""Which entities a package makes, of how many periods in one run, and where an instance lies: `entity`, `entities`, `max_periods` of a dk.yaml.
+
+It is read before everything else, since what a run is to make may be named in the rest (`${HEADWATER_PERIOD}`). Refuses to know when periods begin.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from headwater.errors import InvalidManifest
+from headwater.runner.document import Document, Entry, is_null
+
+WORDS = ("entity", "entities", "max_periods")
+INSTANCE = "{instance}"
+
+
+class Made(msgspec.Struct, frozen=True):
+    """`entities`: in the order in which they are written. `max_periods`: of each; one where nothing is said."""
+
+    entities: tuple[str, ...] = ()
+    max_periods: int = 1
+
+
+def made_by(file: str | os.PathLike[str]) -> Made:
+    """What the package with this dk.yaml makes. InvalidManifest where it cannot be read, or names no entity."""
+    document = Document(Path(file))
+    root = document.read()
+    found = Made()
+    if isinstance(root, yaml.MappingNode):
+        top = document.mapping(root, "")
+        found = read_made(document, top)
+        if not found.entities and not document.problems:
+            document.note(
+                root, "entity", "is required with --period: which entity the package makes, as in `entity: reads`"
+            )
+    elif root is not None:
+        document.note(root, "", "expected a mapping")
+    if document.problems:
+        raise InvalidManifest(
+            f"{document.file} cannot be run with --period:\n" + "\n".join(f"  {each}" for each in document.problems),
+            problems=[msgspec.to_builtins(each) for each in document.problems],
+        )
+    return found
+
+
+def read_made(document: Document, top: dict[str, Entry]) -> Made:
+    """The three words of a dk.yaml; what is wrong with them is noted."""
+    names: list[str] = []
+    if "entity" in top and "entities" in top:
+        document.note(top["entities"].key, "entities", "stands beside `entity`; write one of them")
+    for word in ("entity", "entities"):
+        entry = top.get(word)
+        if entry is None:
+            continue
+        nodes = document.items(entry.value, word) if word == "entities" else [entry.value]
+        for index, node in enumerate(nodes):
+            field = f"{word}[{index}]" if word == "entities" else word
+            name = document.scalar(node, field)
+            if name is None or not name.strip():
+                if isinstance(node, yaml.ScalarNode):
+                    document.note(node, field, "is empty")
+            elif name in names:
+                document.note(node, field, f"{name!r} stands twice")
+            else:
+                names.append(name)
+    return Made(tuple(names), _max_periods(document, top, bool(names)))
+
+
+def read_instance(
+    document: Document, entries: dict[str, Entry], field: str, made: Made
+) -> tuple[str | None, str | None]:
+    """Of one output: which entity it holds, and in which folder of it one instance lies (`day={instance}`)."""
+    entity = document.text(entries, "entity", field)
+    if entity is not None and entity not in made.entities:
+        known = f"; it makes {', '.join(made.entities)}" if made.entities else ""
+        document.note(
+            entries["entity"].value, f"{field}.entity", f"{entity!r} is no entity that this package makes{known}"
+        )
+    place = document.text(entries, "instance", field)
+    if place is None:
+        return entity, None
+    node = entries["instance"].value
+    if INSTANCE not in place or place.startswith("/") or ".." in Path(place).parts:
+        document.note(
+            node, f"{field}.instance", f"is a folder below the output with {INSTANCE} in it, as in day={INSTANCE}"
+        )
+    if "location" not in entries:
+        document.note(node, f"{field}.instance", "goes with a location")
+    if entity is None:
+        if len(made.entities) != 1:
+            document.note(node, f"{field}.instance", "needs `entity` beside it: of which one")
+        else:
+            entity = made.entities[0]
+    return entity, place
+
+
+def _max_periods(document: Document, top: dict[str, Entry], named: bool) -> int:
+    entry = top.get("max_periods")
+    if entry is None or is_null(entry.value):
+        return 1
+    if not named:
+        document.note(entry.key, "max_periods", "goes with `entity` or `entities`")
+    text = document.scalar(entry.value, "max_periods") or ""
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= 10_000:
+        return int(text)
+    document.note(entry.value, "max_periods", f"expected a whole number from 1 to 10000, got {text!r}")
+    return 1

@@ -1,0 +1,115 @@
+"""Tell the server what a run makes of entities: started, then produced or failed, once each.
+
+What is told here need not be learned from the run's events. Refuses to fail a run because nobody answers: then it says so, and the events tell.
+"""
+
+import logging
+from typing import Any
+
+import msgspec
+
+from headwater.client.ask import ask
+from headwater.errors import HeadwaterError
+from headwater.runner import content
+from headwater.runner.code_version import CodeVersion
+from headwater.runner.making import Instance, Making, of_entity
+from headwater.runner.manifest import Manifest
+from headwater.runner.readiness import Server
+
+log = logging.getLogger("headwater")
+
+_SECONDS = 30.0
+
+
+class _Refused(msgspec.Struct):
+    message: str
+
+
+class _Result(msgspec.Struct):
+    refused: _Refused | None = None
+
+
+class _Taken(msgspec.Struct):
+    results: list[_Result]
+
+
+class Reporting:
+    """The reports of one run. Each method says whether the server has them; what it refuses is a warning, since saying it again would not help."""
+
+    def __init__(self, server: Server, making: Making, run_id: str) -> None:
+        self._server, self._making, self._run = server, making, run_id
+
+    def started(self) -> bool:
+        """The run is about to make them."""
+        return self._send([self._about(name, "started") for name in self._making.entities])
+
+    def failed(self, reason: str) -> bool:
+        """It ended without."""
+        return self._send([self._about(name, "failed", reason=reason[:1000]) for name in self._making.entities])
+
+    def produced(self, manifest: Manifest, code: str | None) -> bool:
+        """It made them, each out of its own inputs."""
+        return self._send(
+            [
+                self._version(one, manifest, code)
+                for name in self._making.entities
+                for one in of_entity(self._making.instances, name)
+            ]
+        )
+
+    def _about(self, entity: str, what: str, **more: Any) -> dict[str, Any]:
+        some = [each.instance for each in of_entity(self._making.instances, entity)]
+        return {
+            "entity": entity,
+            "what": what,
+            "instances": some,
+            "ref": self._run,
+            "key": f"{self._run} {entity} {what}",
+            **more,
+        }
+
+    def _version(self, one: Instance, manifest: Manifest, code: str | None) -> dict[str, Any]:
+        report: dict[str, Any] = {
+            "entity": one.entity,
+            "what": "produced",
+            "instances": [one.instance],
+            "ref": self._run,
+            "key": f"{self._run} {one.entity} produced {one.instance}",
+            "states": [self._making.states[one.entity]],
+            "code": code,
+        }
+        if one.recorded:
+            report["seq"] = self._making.seq
+            report["reads"] = [
+                {"entity": name, "instances": [each.instances for each in stretches]}
+                for name, stretches in one.inputs.items()
+            ]
+        holds = [each for each in manifest.outputs if each.entity == one.entity and each.instance is not None]
+        if len(holds) == 1 and (found := content.of_instance(holds[0], one.instance)):
+            report |= {"fingerprint": found.fingerprint, "bytes": found.size}
+        return report
+
+    def _send(self, reports: list[dict[str, Any]]) -> bool:
+        try:
+            reply = ask(
+                self._server.url,
+                "/api/v2/instances",
+                api_key=self._server.api_key,
+                timeout=_SECONDS,
+                method="POST",
+                body=msgspec.json.encode({"reports": reports}),
+            )
+        except HeadwaterError as error:
+            log.warning("what this run makes is not reported; its events tell it: %s", error)
+            return False
+        for report, result in zip(reports, msgspec.json.decode(reply, type=_Taken).results, strict=True):
+            if result.refused is not None:
+                log.warning("%s %s: %s", report["entity"], report["what"], result.refused.message)
+        return True
+
+
+def code_text(code: CodeVersion | None, manifest: Manifest) -> str | None:
+    """Which code makes a version: the commit, `+dirty` where files differ from it; without git the package's own version."""
+    if code is None:
+        return manifest.version
+    return f"{code.commit}+dirty" if code.dirty else code.commit
