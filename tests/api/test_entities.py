@@ -164,7 +164,9 @@ def test_ready_of_exactly_what(declared: Client) -> None:
 
 
 def test_from_when_until_when(client: Client) -> None:
-    paris = "entity: reads\nperiod: {every: day, tz: Europe/Paris, from: 2024-01-01}\n---\nentity: names\nkind: static\n"
+    paris = (
+        "entity: reads\nperiod: {every: day, tz: Europe/Paris, from: 2024-01-01}\n---\nentity: names\nkind: static\n"
+    )
     daily = "---\nentity: report\nperiod: {every: week, tz: Europe/Paris, from: 2024-01-01}\ndepends_on: {reads: all_week, names: static}\n"
     assert declare(client, paris + daily).status_code == 200
     say(client, made("reads", "2024-03-25..2024-03-28"), made("names", "static"))

@@ -42,13 +42,16 @@ class Found(NamedTuple):
 class Period(msgspec.Struct):
     """The facet `headwater_period`: of a run, or of one input or output. `start` and `end`: all whose periods overlap that interval.
 
-    `entity`: it is said of that one only; of a run without it of all that it makes.
+    `entity`: it is said of that one only; of a run without it of all that it makes. `state`: of the new versions. `reported`: the run reports by
+    itself, and nothing is to be learned from its events.
     """
 
     entity: str | None = None
     instances: list[str] | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
+    state: str | None = None
+    reported: bool = False
 
 
 class _DagRun(msgspec.Struct):
@@ -71,10 +74,9 @@ _KEY_VALUE = re.compile(r"([^/=]+)=([^/]*)")
 _STATIC = Ordinals.between(0, 1)
 
 
-def period(facets: Facets) -> Period | None:
-    """What our facet says. None where there is none; msgspec.ValidationError where it has another shape."""
-    body = facets.get(PERIOD)
-    return None if body is None or is_deleted(bytes(body)) else _period.decode(body)
+def period_of(body: bytes) -> Period:
+    """What our facet says. msgspec.ValidationError where it has another shape."""
+    return _period.decode(body)
 
 
 def parts(name: DatasetName, here: Facets, identity: Identity) -> list[dict[str, str]]:
@@ -123,11 +125,14 @@ def instances(
 
 def _said(entity: str, has: Instances, facets: Facets) -> Found | None:
     """What our own facet says of an entity; None where it says nothing."""
+    body = bytes(facets.get(PERIOD, b""))
+    if not body or is_deleted(body):
+        return None
     try:
-        said = period(facets)
+        said = period_of(body)
     except msgspec.DecodeError:
         return Found(NONE, NOT_UNDERSTOOD)
-    if said is None or said.entity not in {None, entity}:
+    if said.entity not in {None, entity}:
         return None
     try:
         if said.instances:

@@ -17,7 +17,7 @@ from headwater.entities.declaration.held import Held
 from headwater.entities.graph import COMPLETED
 from headwater.entities.ordinals import NONE
 from headwater.intake.correlated import ITEM
-from headwater.intake.event_instances import NO_PERIOD, Found, instances, parts, period
+from headwater.intake.event_instances import NO_PERIOD, PERIOD, Found, Period, instances, parts, period_of
 from headwater.intake.run_told import RunTold
 from headwater.intake.status_report import Reported, What, WhatWasRead
 from headwater.intake.understood import is_deleted
@@ -103,16 +103,20 @@ def reports(told: RunTold, places: Places, relatives: Sequence[Facets] = ()) -> 
     found = Reports([], [], [])
     runs = (told.facets, *relatives)
     for entity, outputs in _targets(told, places, runs).items():
-        declared = places.held.declared[entity]
+        declared, period_ = places.held.declared[entity], _period(entity, runs)
+        if period_ is not None and period_.reported:
+            continue
+        state = period_.state if period_ is not None else None
         made = _instances(declared, outputs, runs, places.identity)
-        if declared.entity.states and COMPLETED not in declared.entity.states and told.completes:
+        if state is None and declared.entity.states and COMPLETED not in declared.entity.states and told.completes:
             made = Found(NONE, NO_STATE)
         if not made.instances:
             if told.starts or told.completes or told.failures:
                 found.unplaced.append(Unplaced(told.job, entity, made.why))
             continue
         texts = ranges.written(declared.entity.instances, made.instances)
-        _say(found, told, entity, texts, _facts(told, outputs), _reads(declared, told, places))
+        facts = _facts(told, outputs) | ({"states": [state]} if state is not None else {})
+        _say(found, told, entity, texts, facts, _reads(declared, told, places))
     return found
 
 
@@ -151,18 +155,16 @@ def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str,
                 found.setdefault(entity, []).append(report)
     for entity in places.made(told.job):
         found.setdefault(entity, [])
-    named = _named(runs[0])
-    if named in places.held.declared:
-        found.setdefault(named, [])
+    named = _said(period_of, runs[0].get(PERIOD))
+    if named is not None and named.entity in places.held.declared:
+        found.setdefault(named.entity, [])
     return found
 
 
-def _named(facets: Facets) -> str:
-    try:
-        said = period(facets)
-    except msgspec.DecodeError:
-        return ""
-    return (said.entity or "") if said is not None else ""
+def _period(entity: str, runs: Sequence[Facets]) -> Period | None:
+    """What our facet says of an entity: that of the run, or else of the runs above."""
+    told = (_said(period_of, facets.get(PERIOD)) for facets in runs)
+    return next((one for one in told if one is not None and one.entity in {None, entity}), None)
 
 
 def _instances(

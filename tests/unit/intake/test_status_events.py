@@ -124,6 +124,12 @@ def test_the_run_above_counts_after_the_run_itself() -> None:
     assert one.instances == ["2024-03-11"]
 
 
+def test_what_the_run_above_reports_is_not_learned_from_those_below() -> None:
+    spark = json.loads((CASES / "spark.json").read_text(encoding="utf-8"))
+    above_ = {"headwater_period": msgspec.Raw(b'{"instances": ["2024-03-10"], "reported": true}')}
+    assert reports(run(spark[0]["events"]), PLACES, [above_]) == Reports([], [], [])
+
+
 def test_the_runs_above_are_its_parent_and_its_root() -> None:
     event = json.loads((CASES / "spark.json").read_text(encoding="utf-8"))[0]["events"][0]
     ids = [uuid.uuid4() for _ in range(2)]
