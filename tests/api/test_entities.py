@@ -127,6 +127,17 @@ def test_the_calendar_of_states(declared: Client) -> None:
     assert declared.get("/api/v2/entities/reads/instances/2024-03").status_code == 400
 
 
+def test_what_is_not_over_is_not_missing(declared: Client) -> None:
+    today = dt.datetime.now(dt.UTC).date()
+    days = [str(today + dt.timedelta(days=each)) for each in range(-2, 3)]
+    told = declared.get("/api/v2/entities/reads/status", instances=f"{days[0]}..{days[-1]}").json()
+    assert [(each["instances"], each["status"]) for each in told["stretches"]] == [
+        (f"{days[0]}..{days[1]}", "missing"),
+        (f"{days[2]}..{days[4]}", "not over"),
+    ]
+    assert told["counts"] == {"missing": 2, "not over": 3}
+
+
 def test_as_it_was_known(declared: Client) -> None:
     say(declared, made("reads", "2024-03-01..2024-03-05"))
     then = dt.datetime.now(dt.UTC).isoformat()

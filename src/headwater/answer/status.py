@@ -121,7 +121,12 @@ async def status(
         seq = await _seq(connection, as_of)
         marks = await marks_at(connection, held.number(entity), asked, seq if as_of else None)
     over = asked if of is None else asked & of.over(now)
-    stretches = [_stretch(of, some, had, over) for some, had in alike(marks, asked)]
+    # On both sides of now another word is said where nothing is known, so that a stretch ends there.
+    stretches = [
+        _stretch(of, some, had, over=ended)
+        for part, ended in ((over, True), (asked - over, False))
+        for some, had in alike(marks, part)
+    ]
     counts: dict[str, int] = {}
     for one in stretches:
         counts[one.status] = counts.get(one.status, 0) + one.count
@@ -213,10 +218,10 @@ def _last(of: Instances | None, now: dt.datetime) -> Ordinals:
     return over & Ordinals.between(over.end - _SHOWN, over.end) if over else NONE
 
 
-def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], over: Ordinals) -> Stretch:
+def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], *, over: bool) -> Stretch:
     states = sorted(mark.ref for mark in had if mark.kind == "state")
     (text,) = ranges.written(of, some)
-    return Stretch(text, some.count, _word(had, over=bool(some & over)), states, _valid(had), _shown(had))
+    return Stretch(text, some.count, _word(had, over=over), states, _valid(had), _shown(had))
 
 
 def _word(had: frozenset[Mark], *, over: bool) -> str:
