@@ -1,5 +1,6 @@
 """Entities from a terminal, against a real server: declared, reported, drawn, ready or not, wrong and right again."""
 
+import datetime as dt
 import json
 import os
 import re
@@ -134,6 +135,32 @@ def test_the_calendar_of_states(declared: Terminal) -> None:
     assert "server" in declared("status")
 
 
+def test_what_is_not_over_is_not_missing(declared: Terminal) -> None:
+    today = dt.datetime.now(dt.UTC).date()
+    days = [str(today + dt.timedelta(days=each)) for each in (-2, 3)]
+    assert declared.json("status", "reads", "..".join(days))["counts"] == {"missing": 2, "not over": 4}
+    told = declared("status", "reads", f"{days[0]}..")
+    assert ["-", "missing", "2"] in lines(told)
+    assert re.search(r"^[\d,]+ instances after, none of them over$", told, re.MULTILINE)
+    drawn = "".join(line[10:] for line in told.splitlines() if re.match(r"\d{4}-\d\d-\d\d  ", line))
+    assert (drawn.count("."), drawn.count("-")) == (31, 2)
+
+
+def test_days_of_23_and_25_hours(terminal: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "entity: hourly\nperiod: {every: hour, tz: Europe/Paris, from: 2024-01-01}\n---\n{entity: cities, kind: static}\n"
+    )
+    terminal("entities", "apply", str(file))
+    made(terminal, "hourly", "2024-03-31", "2024-10-27")
+    told = lines(terminal("status", "hourly", "2024-03-31", "2024-10-27"))
+    assert [len(line) for line in told if line[:1] == ["2024-03-31"]] == [1 + 23 + 3]
+    assert [len(line) for line in told if line[:1] == ["2024-10-27"]] == [1 + 25 + 3]
+    assert ["C", "completed", "48"] in told
+    assert ["-", "missing", "1"] in lines(terminal("status", "cities"))
+    assert "cities static: ready as completed" in terminal("ready", "cities")
+
+
 def test_as_it_was_known(declared: Terminal) -> None:
     made(declared, "reads", "2024-03-01..2024-03-05")
     at = declared.json("status", "reads", "--one", "2024-03-01")["history"][0]["recorded_at"]
@@ -210,7 +237,8 @@ def test_what_is_not_there_is_said(declared: Terminal) -> None:
     assert "ENTITY=INSTANCES" in declared("report", "weekly", "produced", "2024-W10", "--read", "reads", code=2)
     assert "none of these instances exist" in declared("taint", "reads", "2024-03-10", "--reason", "x", code=2)
     assert "no incident" in declared("incident", "show", "0190a000-0000-7000-8000-000000000000", code=1)
-    declared("incident", "show", "nonsense", code=1)
+    assert "is no incident's id" in declared("incident", "show", "nonsense", code=2)
+    assert "open, fixed, retracted" in declared("incident", "list", "--state", "wrong", code=2)
     assert "is no time" in declared("status", "reads", "--as-of", "yesterday", code=2)
     assert "name it" in declared("status", "--one", "2024-03-10", code=2)
     assert "not both" in declared("status", "reads", "2024-03", "--one", "2024-03-10", code=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Annotated, Any
 
 import msgspec
@@ -10,6 +11,7 @@ import typer
 from headwater.cli import output, server
 from headwater.cli.instances import As, AsOf, Entity, Instances, Json, Limit, Note, Url, counted, short
 from headwater.cli.metadata import author
+from headwater.errors import InvalidQuestion
 
 incident = typer.Typer(
     help="Verdicts that something is wrong (`headwater taint` opens one).", rich_markup_mode=None, no_args_is_help=True
@@ -130,6 +132,8 @@ def list_(
 
       headwater incident list --state open
     """
+    if state is not None and state not in _STATES:
+        raise InvalidQuestion(f"{state!r} is no state of an incident; they are {', '.join(_STATES)}", given=state)
     body = server.ask(url, "/api/v2/incidents", state=state, limit=limit, offset=offset)
     if json:
         output.raw(body)
@@ -164,7 +168,7 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
 
       headwater incident show 0190a000-0000-7000-8000-000000000000
     """
-    body = server.ask(url, server.path("incidents", id_))
+    body = server.ask(url, _path(id_))
     if json:
         output.raw(body)
         return
@@ -251,7 +255,7 @@ def confirm(
 
 
 def _settle(word: str, id_: str, body: dict[str, Any], as_: str | None, url: str | None, json: bool) -> None:
-    answer = server.send(url, "POST", server.path("incidents", id_, word), body, **author(as_))
+    answer = server.send(url, "POST", _path(id_, word), body, **author(as_))
     if json:
         output.raw(answer)
         return
@@ -261,6 +265,13 @@ def _settle(word: str, id_: str, body: dict[str, Any], as_: str | None, url: str
         output.line(output.printable(f"  changed: {each['entity']} {short(each['instances'])}"))
     if not found["changed"]:
         output.line("  no instance changed", "dim")
+
+
+def _path(id_: str, *words: str) -> str:
+    try:
+        return server.path("incidents", str(uuid.UUID(id_)), *words)
+    except ValueError:
+        raise InvalidQuestion(f"{id_!r} is no incident's id; `headwater incident list` shows them", given=id_) from None
 
 
 def _left_out(number: int, limit: int, what: str) -> None:

@@ -14,7 +14,7 @@ from headwater.errors import InvalidQuestion
 
 _SLICE = 20.0
 """Seconds that one question waits: less than any proxy's patience."""
-_WHY = {
+WHY = {
     "before_start": "can never be: {entity} begins later",
     "after_end": "can never be: {entity} ends before",
     "empty_window": "no instance of {entity} lies where it is looked for",
@@ -107,7 +107,7 @@ def _state(state: dict[str, Any], limit: int) -> None:
 def words(lacking: dict[str, Any]) -> str:
     """What is missing and why: `2024-03-10 of reads: late: it is expected by now`."""
     told = {**lacking, "until": f"{output.moment(lacking['until'])} UTC", "ref": lacking["ref"] or "somebody"}
-    why = _WHY[lacking["why"]].format_map(told) if lacking["why"] in _WHY else lacking["why"]
+    why = WHY[lacking["why"]].format_map(told) if lacking["why"] in WHY else lacking["why"]
     why += _OUTCOMES.get(lacking["outcome"], "")
     if not lacking["instances"]:
         return f"{lacking['entity']}: {why}"
