@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.fixtures.queues",
     "tests.fixtures.pipeline",
     "tests.fixtures.query_logs",
+    "tests.fixtures.airflow",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

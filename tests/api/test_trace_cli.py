@@ -28,7 +28,7 @@ def headwater(client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         given = {key: value for key, value in (params or {}).items() if value is not None}
         reply = client.get(path, **given)
         if reply.status_code >= 400:
-            raise asking._error(reply.status_code, reply.content, base + path)
+            raise asking.refusal(reply.status_code, reply.content, base + path)
         return bytes(reply.content)
 
     monkeypatch.setattr("headwater.client.ask.ask", ask)

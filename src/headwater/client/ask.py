@@ -103,14 +103,15 @@ def ask(
         connection.close()
     if 200 <= response.status < 300:
         return reply
-    raise _error(response.status, reply, base_url + path)
+    raise refusal(response.status, reply, base_url + path)
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _error(status: int, reply: bytes, url: str) -> HeadwaterError:
+def refusal(status: int, reply: bytes, url: str) -> HeadwaterError:
+    """The error that an answer other than 2xx is: the one its body names, else one that fits the status."""
     try:
         problem = msgspec.json.decode(reply, type=_Problem)
     except ValueError:

@@ -1,0 +1,102 @@
+"""How a DAG's author says which tasks make which entities, and all there is to say:
+
+    with EntityDAG("reads", schedule="@daily", entities={"load": "reads", "count": "words_count"}):
+        load()
+        count()
+
+`DAG` of Airflow 3 takes no parameter it does not know, so `EntityDAG` is one that does; `link(dag, {...})` does the same to a DAG made otherwise, by
+`@dag` or by a library. Before each task that makes something goes a sensor, and the task reports what became of it. Nobody writes `>>` for data.
+Refuses to ask the server: a DAG is parsed every half minute.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from airflow.sdk import DAG
+
+from headwater.capture.airflow.callbacks import Callback
+from headwater.capture.airflow.makes import SENSOR_SUFFIX, Makes, Written, read
+from headwater.capture.airflow.sensor import LineageSensor
+
+__all__ = ["EntityDAG", "LineageSensor", "Makes", "link"]
+
+
+class EntityDAG(DAG):
+    """A DAG whose tasks make entities: `entities={task id: entity, or entities}`. Linked where the `with` block ends.
+
+    sensor: arguments for every sensor, such as `{"timeout": timedelta(hours=6), "fail_open": True, "pool": "waiting"}`.
+    """
+
+    def __init__(
+        self,
+        dag_id: str,
+        *args: Any,
+        entities: Mapping[str, Written] | None = None,
+        sensor: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(dag_id, *args, **kwargs)
+        # Airflow looks two frames up for the file, and finds this one.
+        self.fileloc = sys._getframe(1).f_code.co_filename
+        self.entities = dict(entities or {})
+        self.sensor = dict(sensor or {})
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        """All tasks are there."""
+        try:
+            if kind is None:
+                link(self, self.entities, sensor=self.sensor)
+        finally:
+            super().__exit__(kind, error, trace)
+
+
+def link(dag: DAG, entities: Mapping[str, Written], *, sensor: Mapping[str, Any] | None = None) -> None:
+    """Put sensors and callbacks into a DAG whose tasks are all there. Callbacks that tasks have stay, and come first.
+
+    Raises ValueError for a task that is not in the DAG, that is mapped, or whose sensor is there already; TypeError for what is no entity.
+    """
+    linked = read(entities)
+    for task_id, makes in linked.items():
+        if task_id not in dag.task_dict:
+            raise ValueError(
+                f"entities of DAG {dag.dag_id!r} names task {task_id!r}, which it has not; it has: {', '.join(sorted(dag.task_dict))}"
+            )
+        task = dag.task_dict[task_id]
+        if not hasattr(task, "execute") or _in_mapped_group(task):
+            raise ValueError(
+                f"task {task_id!r} of DAG {dag.dag_id!r} is mapped: each of its instances would say that all is there. "
+                "Put a task after it that ends when all of them have, and link that"
+            )
+        gate = _gate(dag, task, makes, sensor or {}) if makes[0].wait else None
+        _report(task, makes, gate)
+
+
+def _gate(dag: DAG, task: Any, makes: tuple[Makes, ...], arguments: Mapping[str, Any]) -> str:
+    gate = LineageSensor(
+        task_id=f"{task.label}{SENSOR_SUFFIX}",
+        entity=makes,
+        dag=dag,
+        task_group=task.task_group,
+        **arguments,
+    )
+    gate.set_downstream(task)
+    return str(gate.task_id)
+
+
+def _report(task: Any, makes: tuple[Makes, ...], gate: str | None) -> None:
+    for name, callback in (
+        ("on_execute_callback", Callback("started", makes, gate)),
+        ("on_success_callback", Callback("produced", makes, gate)),
+        ("on_failure_callback", Callback("failed", makes, gate)),
+        ("on_retry_callback", Callback("failed", makes, gate)),
+        ("on_skipped_callback", Callback("failed", makes, gate, "skipped")),
+    ):
+        there = getattr(task, name, None)
+        mine = list(there) if isinstance(there, list | tuple) else [there] if there else []
+        setattr(task, name, [*mine, callback])
+
+
+def _in_mapped_group(task: Any) -> bool:
+    closest = getattr(task, "get_closest_mapped_task_group", None)
+    return closest is not None and closest() is not None

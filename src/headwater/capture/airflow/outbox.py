@@ -1,0 +1,113 @@
+"""Delivery of reports: tried for a while, then kept in a folder for whoever reports next on this machine.
+
+The folder is that of the client's spool (`HEADWATER_SPOOL`), in `reports/`: one file for what one task said at once. A report that reaches the
+server twice is one, so nothing is locked. Refuses to raise: a task does not fail because nobody listens.
+"""
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headwater.capture.airflow.config import Config
+from headwater.client.ask import ask
+from headwater.errors import HeadwaterError
+
+log = logging.getLogger("headwater")
+
+_PATH = "/api/v2/instances"
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+_AT_ONCE = 1000
+_OLD_AT_ONCE = 100  # files of others that one task sends: it has a slot that somebody waits for
+
+
+class _Refusal(msgspec.Struct):
+    message: str
+
+
+class _Result(msgspec.Struct):
+    refused: _Refusal | None = None
+
+
+class _Results(msgspec.Struct):
+    results: list[_Result]
+
+
+def deliver(
+    config: Config, reports: Sequence[dict[str, Any]], *, sleep: Callable[[float], None] = time.sleep, keep: bool = True
+) -> bool:
+    """Whether the server has all of them, or has refused what it never will take, which is logged. Otherwise they are kept (unless not `keep`)."""
+    for start in range(0, len(reports), _AT_ONCE):
+        part = reports[start : start + _AT_ONCE]
+        if not _sent(config, part, _PAUSES if keep else (), sleep):
+            if keep:
+                _keep(config.outbox, reports[start:])
+            return False
+    flush(config)
+    return True
+
+
+def flush(config: Config) -> int:
+    """Send what was kept, oldest first, until one does not get through. How many files went."""
+    try:
+        kept = sorted(config.outbox.glob("*.json"), key=lambda path: path.name)[:_OLD_AT_ONCE]
+    except OSError:
+        return 0
+    done = 0
+    for path in kept:
+        try:
+            reports = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
+        except FileNotFoundError:  # somebody else sent it
+            continue
+        except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
+            log.warning("headwater: %s cannot be read and stays: %s", path, error)
+            continue
+        if not _sent(config, reports, (), time.sleep):
+            break
+        path.unlink(missing_ok=True)
+        done += 1
+    return done
+
+
+def _sent(
+    config: Config, reports: Sequence[dict[str, Any]], pauses: Sequence[float], sleep: Callable[[float], None]
+) -> bool:
+    body = msgspec.json.encode({"reports": reports})
+    for attempt in range(len(pauses) + 1):
+        try:
+            told = ask(config.url, _PATH, api_key=config.api_key, timeout=10.0, method="POST", body=body)
+            answer = msgspec.json.decode(told, type=_Results)
+        except HeadwaterError as error:
+            if error.permanent:
+                log.error("headwater refused %d reports: %s", len(reports), error.message)
+                return True
+            log.warning("headwater was not told (%d of %d): %s", attempt + 1, len(pauses) + 1, error.message)
+        except msgspec.DecodeError as error:
+            log.warning("headwater was not told: %s answers something else: %s", config.url, error)
+        else:
+            for report, result in zip(reports, answer.results, strict=False):
+                if result.refused is not None:
+                    log.error(
+                        "headwater refused %s of %s: %s", report["what"], report["entity"], result.refused.message
+                    )
+            return True
+        if attempt < len(pauses):
+            sleep(pauses[attempt])
+    return False
+
+
+def _keep(folder: Path, reports: Sequence[dict[str, Any]]) -> None:
+    name = f"{time.time_ns():020d}-{uuid.uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f".{name}").write_bytes(msgspec.json.encode(reports))
+        os.replace(folder / f".{name}", folder / f"{name}.json")  # noqa: PTH105 - nobody reads half a file
+    except OSError as error:
+        log.error("headwater was not told, and %s cannot keep it: %s: %s", folder, error, reports)
+        return
+    log.warning("headwater was not told; %d reports wait in %s for the next task here", len(reports), folder)

@@ -1,0 +1,97 @@
+"""What a task's run says of the instances it makes: started, produced, failed; as `POST /api/v2/instances` takes it.
+
+Each report has a key made of who says what of which, so that saying it twice, or late, changes nothing. Refuses to send.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from urllib.parse import quote
+
+import msgspec
+
+from headwater.capture.airflow.makes import Makes
+
+What = Literal["started", "produced", "failed"]
+_TOLD = ("fingerprint", "storage", "rows", "bytes")
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One try of one task of one DAG run. `id`: Airflow's own of this try, which a run that is deleted and made again does not share."""
+
+    airflow: str
+    dag: str
+    run: str
+    task: str
+    attempt: int
+    map_index: int = -1
+    id: str = ""
+
+    @property
+    def job(self) -> str:
+        """As it stands in `produced_by`."""
+        return f"airflow://{self.airflow}/{_part(self.dag)}/{_part(self.task)}"
+
+    @property
+    def ref(self) -> str:
+        """`airflow://NAME/dag/run/task/try`, and the index of a mapped task."""
+        parts = [
+            self.dag,
+            self.run,
+            self.task,
+            str(self.attempt),
+            *([str(self.map_index)] if self.map_index >= 0 else []),
+        ]
+        return f"airflow://{self.airflow}/" + "/".join(map(_part, parts))
+
+
+def of(
+    run: Run,
+    what: What,
+    instances: Sequence[Mapping[str, Any]],
+    at: dt.datetime,
+    *,
+    seq: int | None = None,
+    code: str | None = None,
+    reason: str = "",
+    told: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """One report for each of `instances`: `{"entity", "instance", "state", "reads"}`, the last two where they are known.
+
+    `told`: what the task itself says of what it made: fingerprint, storage, rows, bytes.
+    """
+    found = []
+    for one in instances:
+        report: dict[str, Any] = {
+            "entity": one["entity"],
+            "what": what,
+            "instances": [one["instance"]],
+            "ref": run.ref,
+            "at": at.isoformat(),
+            "key": f"{run.ref}#{run.id} {what} {one['instance']}",
+        }
+        if reason:
+            report["reason"] = reason
+        if what == "produced":
+            report |= {name: told[name] for name in _TOLD if told and told.get(name) is not None}
+            if one.get("state"):
+                report["states"] = [one["state"]]
+            if one.get("reads") is not None and seq is not None:
+                report |= {"reads": one["reads"], "seq": seq}
+            if code:
+                report["code"] = code
+        found.append(report)
+    return found
+
+
+def unwaited(makes: Sequence[Makes], instances: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """The instances of a task that did not ask what it needs: the state is the one its author names, what it read nobody knows."""
+    return [
+        {"entity": one.entity, "instance": instance, "state": one.state, "reads": None}
+        for one in makes
+        for instance in instances[one.entity]
+    ]
+
+
+def _part(text: str) -> str:
+    return quote(text, safe=":+@=,")

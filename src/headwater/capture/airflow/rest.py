@@ -1,0 +1,191 @@
+"""Airflow over its own REST API (`/api/v2` of Airflow 3): which runs there are, clear tasks of them, start others. Plain HTTP, no Airflow here.
+
+    airflow = Airflow("http://airflow:8080", username="headwater", password="…")
+    airflow.clear("daily", "scheduled__2024-03-10T00:00:00+00:00", ["day"])
+
+Refuses to decide what is to be done: whoever has a plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be tried again.
+"""
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from headwater.capture.airflow.makes import SENSOR_SUFFIX
+from headwater.client.ask import ask
+from headwater.errors import Unauthenticated
+
+_PAGE = 100
+
+
+class DagRun(msgspec.Struct, frozen=True):
+    """One run of a DAG. Of a run that an asset or a partition began there may be no logical date and no interval."""
+
+    dag_id: str
+    dag_run_id: str
+    state: str
+    logical_date: dt.datetime | None = None
+    data_interval_start: dt.datetime | None = None
+    data_interval_end: dt.datetime | None = None
+    run_after: dt.datetime | None = None
+    partition_key: str | None = None
+
+
+class TaskInstance(msgspec.Struct, frozen=True):
+    """One task of one run. `state` None: Airflow has not looked at it yet."""
+
+    dag_id: str
+    dag_run_id: str
+    task_id: str
+    state: str | None
+    try_number: int = 0
+    map_index: int = -1
+
+
+class _Runs(msgspec.Struct):
+    dag_runs: list[DagRun]
+    total_entries: int
+
+
+class _Instances(msgspec.Struct):
+    task_instances: list[TaskInstance]
+
+
+class _Token(msgspec.Struct):
+    access_token: str
+
+
+class Airflow:
+    """One Airflow. With a name and a password it asks for a token when it needs one, and again when it is not good any more."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        username: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._credentials = {"username": username, "password": password} if username is not None else None
+        self._token = token
+        self._timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"Airflow({self.url})"
+
+    def runs(
+        self,
+        dag_id: str,
+        *,
+        logical_date_from: dt.datetime | None = None,
+        logical_date_to: dt.datetime | None = None,
+        states: Sequence[str] = (),
+    ) -> Iterator[DagRun]:
+        """Runs by id of their making, page by page; both dates are included."""
+        asked: dict[str, object] = {
+            "limit": _PAGE,
+            "order_by": "id",
+            "state": list(states),
+            "logical_date_gte": logical_date_from.isoformat() if logical_date_from else None,
+            "logical_date_lte": logical_date_to.isoformat() if logical_date_to else None,
+        }
+        offset = 0
+        while True:
+            told = self._ask("GET", _path("dags", dag_id, "dagRuns"), asked | {"offset": offset})
+            page = msgspec.json.decode(told, type=_Runs)
+            yield from page.dag_runs
+            offset += len(page.dag_runs)
+            if not page.dag_runs or offset >= page.total_entries:
+                return
+
+    def run(self, dag_id: str, run_id: str) -> DagRun:
+        """NotFound when there is none."""
+        return msgspec.json.decode(self._ask("GET", _path("dags", dag_id, "dagRuns", run_id)), type=DagRun)
+
+    def trigger(
+        self,
+        dag_id: str,
+        *,
+        logical_date: dt.datetime | None,
+        interval: tuple[dt.datetime, dt.datetime] | None = None,
+        run_id: str | None = None,
+        conf: Mapping[str, Any] | None = None,
+        note: str | None = None,
+    ) -> DagRun:
+        """Start a run that there is not yet. `interval`: what it is about, where that is not what the schedule says of the date."""
+        body: dict[str, Any] = {"logical_date": logical_date.isoformat() if logical_date else None}
+        if interval is not None:
+            body |= {"data_interval_start": interval[0].isoformat(), "data_interval_end": interval[1].isoformat()}
+        for name, value in (("dag_run_id", run_id), ("conf", conf), ("note", note)):
+            if value is not None:
+                body[name] = value
+        return msgspec.json.decode(self._ask("POST", _path("dags", dag_id, "dagRuns"), body=body), type=DagRun)
+
+    def tasks(self, dag_id: str, run_id: str) -> list[TaskInstance]:
+        """The task instances of one run."""
+        found: list[TaskInstance] = []
+        while True:
+            asked: dict[str, object] = {"limit": _PAGE, "offset": len(found)}
+            told = self._ask("GET", _path("dags", dag_id, "dagRuns", run_id, "taskInstances"), asked)
+            page = msgspec.json.decode(told, type=_Instances).task_instances
+            found += page
+            if len(page) < _PAGE:
+                return found
+
+    def clear(
+        self, dag_id: str, run_id: str, tasks: Sequence[str], *, dry_run: bool = False, note: str | None = None
+    ) -> list[TaskInstance]:
+        """Have these tasks of a run run again, and no others, each with the sensor before it: what it reads is asked for anew.
+
+        Answers with the task instances that are cleared, or with `dry_run` would be.
+        """
+        known = {each.task_id for each in self.tasks(dag_id, run_id)}
+        gates = [gate for task in tasks if (gate := f"{task}{SENSOR_SUFFIX}") in known]
+        body: dict[str, Any] = {
+            "dry_run": dry_run,
+            "dag_run_id": run_id,
+            "task_ids": [*gates, *tasks],
+            "only_failed": False,
+            "reset_dag_runs": True,
+        }
+        if note is not None:
+            body["note"] = note
+        told = self._ask("POST", _path("dags", dag_id, "clearTaskInstances"), body=body)
+        return msgspec.json.decode(told, type=_Instances).task_instances
+
+    def unpause(self, dag_id: str) -> None:
+        """A DAG that is paused runs nothing that is triggered or cleared."""
+        self._ask("PATCH", _path("dags", dag_id), body={"is_paused": False})
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        given = None if body is None else msgspec.json.encode(body)
+        fresh = self._token is None and self._credentials is not None
+        if fresh:
+            self._token = self._login()
+        try:
+            return ask(self.url, path, params, self._token, self._timeout, method=method, body=given)
+        except Unauthenticated:
+            if fresh or self._credentials is None:
+                raise
+        self._token = self._login()
+        return ask(self.url, path, params, self._token, self._timeout, method=method, body=given)
+
+    def _login(self) -> str:
+        told = ask(
+            self.url, "/auth/token", timeout=self._timeout, method="POST", body=msgspec.json.encode(self._credentials)
+        )
+        return msgspec.json.decode(told, type=_Token).access_token
+
+
+def _path(*segments: str) -> str:
+    return "/api/v2/" + "/".join(quote(segment, safe="") for segment in segments)

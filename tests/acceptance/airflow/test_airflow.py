@@ -1,0 +1,169 @@
+"""A real Airflow and a real server: three DAGs of different periodicities run in the order of their data, one fails, one is wrong, all are repaired.
+
+Two hours of each of two days are made by Airflow; what else the week needs somebody else has made already.
+"""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from tests.fixtures.airflow import RealAirflow
+
+from headwater.capture.airflow.rest import DagRun
+from headwater.client.ask import ask
+
+CASES = Path(__file__).parents[2] / "cases/airflow"
+HOUR = dt.timedelta(hours=1)
+MADE = ["2024-01-06T22", "2024-01-06T23", "2024-01-07T22", "2024-01-07T23"]
+BROKEN = "2024-01-06T23"
+WRONG = "2024-01-07T22"
+
+
+class Headwater:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def post(self, path: str, body: Any) -> Any:
+        return msgspec.json.decode(ask(self.url, path, method="POST", body=msgspec.json.encode(body)))
+
+    def get(self, path: str, **asked: object) -> Any:
+        return msgspec.json.decode(ask(self.url, path, asked))
+
+    def declare(self) -> None:
+        text = (CASES / "entities.yaml").read_text()
+        self.post("/api/v2/entities", {"files": [{"name": "entities.yaml", "text": text}]})
+
+    def instance(self, entity: str, key: str) -> Any:
+        return self.get(f"/api/v2/entities/{entity}/instances/{quote(key)}")
+
+    def right(self, entity: str, *keys: str) -> bool:
+        """All are completed, and right."""
+        told = [self.instance(entity, key) for key in keys]
+        return all(one["status"] == "completed" and one["valid"] for one in told)
+
+    def version(self, entity: str, key: str) -> Any:
+        return next(one for one in self.instance(entity, key)["versions"] if one["current"])
+
+
+def moment(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def headwater(server_url: str) -> Headwater:
+    made = Headwater(server_url)
+    made.declare()
+    elsewhere = [
+        {
+            "entity": "reads_hourly",
+            "what": "produced",
+            "ref": "loader",
+            "instances": [f"2024-01-0{day}T00..2024-01-0{day}T21"],
+        }
+        for day in (6, 7)
+    ]
+    days = {"entity": "words_count", "what": "produced", "ref": "loader", "instances": ["2024-01-01..2024-01-05"]}
+    said = made.post("/api/v2/instances", {"reports": [*elsewhere, days]})
+    assert not any(one.get("refused") for one in said["results"]), said
+    return made
+
+
+def test_order_failure_taint_and_repair(airflow: RealAirflow, headwater: Headwater) -> None:
+    airflow.broken.write_text(BROKEN)
+    rest = airflow.rest
+
+    # The last of the chain is started first: nothing but entities brings them into order.
+    week = rest.trigger(
+        "weekly", logical_date=moment("2024-01-08"), interval=(moment("2024-01-01"), moment("2024-01-08"))
+    )
+    days = {
+        day: rest.trigger("daily", logical_date=moment(f"{due}T06:30"))
+        for day, due in (("2024-01-06", "2024-01-07"), ("2024-01-07", "2024-01-08"))
+    }
+    waiting = [
+        (week, "week__ready"),
+        (week, "guess__ready"),
+        *((run, f"{task}__ready") for run in days.values() for task in ("words", "day")),
+    ]
+    airflow.until(
+        lambda: all(airflow.states(run).get(task) == "deferred" for run, task in waiting),
+        "all that lack something wait",
+    )
+    assert {airflow.states(run)["day"] for run in days.values()} <= {None, "scheduled"}
+    assert headwater.instance("reads_daily", "2024-01-06")["status"] == "missing"
+    hours = {
+        key: rest.trigger("hourly", logical_date=moment(key), interval=(moment(key), moment(key) + HOUR))
+        for key in MADE
+    }
+
+    # One hour fails: it says so, its day waits and says for what, and so does the week. The other day is made.
+    airflow.until(lambda: airflow.states(hours[BROKEN])["hour"] == "failed", "the hour has failed")
+    airflow.until(lambda: headwater.right("words_count", "2024-01-07"), "the other day is made")
+    failed = headwater.instance("reads_hourly", BROKEN)
+    airflow.until(lambda: "failed" in str(headwater.instance("reads_hourly", BROKEN)["history"]), "the failure is told")
+    failed = headwater.instance("reads_hourly", BROKEN)
+    assert [one["what"] for one in failed["history"]] == ["failed", "started"]
+    assert "the source is broken" in failed["history"][0]["reason"]
+    assert airflow.states(days["2024-01-06"])["day__ready"] == "deferred"
+    assert airflow.states(week)["week__ready"] == "deferred"
+    # Six of seven days are enough for an estimate.
+    airflow.until(
+        lambda: headwater.instance("reads_weekly", "2024-W01")["status"] == "estimated", "an estimate is there"
+    )
+
+    # Repaired by clearing that task; the rest follows by itself.
+    airflow.broken.write_text("")
+    assert [one.task_id for one in clear(airflow, hours[BROKEN], "hour", dry_run=True)] == ["hour", "hour__ready"]
+    assert airflow.states(hours[BROKEN])["hour"] == "failed"
+    clear(airflow, hours[BROKEN], "hour")
+    airflow.until(lambda: headwater.right("reads_weekly", "2024-W01"), "the week is made")
+    assert headwater.right("reads_hourly", *MADE)
+    assert headwater.right("reads_daily", "2024-01-06", "2024-01-07")
+    assert_recorded(headwater, hours, days, week)
+
+    # An hour is found to be wrong. What is cleared now does not run on it, and says why.
+    incident = headwater.post(
+        "/api/v2/incidents", {"wrong": [{"entity": "reads_hourly", "instances": [WRONG]}], "reason": "counted twice"}
+    )
+    assert {hit["entity"] for hit in incident["hits"]} == {"reads_hourly", "reads_daily", "words_count", "reads_weekly"}
+    day = days["2024-01-07"]
+    clear(airflow, day, "day", "words")
+    clear(airflow, week, "week")
+    airflow.until(lambda: airflow.states(day)["day__ready"] == "deferred", "the day waits for what is right")
+    airflow.until(lambda: f"{WRONG}: tainted" in airflow.task_log(day, "day__ready"), "it says why")
+    assert not headwater.instance("reads_daily", "2024-01-07")["valid"]
+
+    # The fix, the hour again, and the day and the week after it.
+    headwater.post(f"/api/v2/incidents/{incident['id']}/fix", {})
+    clear(airflow, hours[WRONG], "hour")
+    airflow.until(lambda: headwater.right("reads_weekly", "2024-W01"), "the week is right again")
+    assert headwater.right("reads_hourly", WRONG)
+    assert headwater.right("reads_daily", "2024-01-07")
+    assert headwater.right("words_count", "2024-01-07")
+    told = headwater.get(f"/api/v2/incidents/{incident['id']}")
+    assert all(not one["tainted"] and not one["inherited"] for one in told["entities"])
+
+
+def clear(airflow: RealAirflow, run: DagRun, *tasks: str, dry_run: bool = False) -> Any:
+    found = airflow.rest.clear(run.dag_id, run.dag_run_id, tasks, dry_run=dry_run)
+    return sorted(found, key=lambda one: one.task_id)
+
+
+def assert_recorded(headwater: Headwater, hours: dict[str, DagRun], days: dict[str, DagRun], week: DagRun) -> None:
+    """Every version says by which run it was made, and of exactly what."""
+    hour = headwater.version("reads_hourly", BROKEN)
+    assert hour["run"].startswith("airflow://test/hourly/")
+    assert hour["run"].endswith("/hour/2")
+    assert hour["code"].startswith("airflow-dag-version:")
+    assert hour["reads"] == []
+    day = headwater.version("reads_daily", "2024-01-06")
+    assert [(read["entity"], read["instances"]) for read in day["reads"]] == [
+        ("reads_hourly", ["2024-01-06T00..2024-01-06T23"])
+    ]
+    made = headwater.version("reads_weekly", "2024-W01")
+    assert [(read["entity"], read["instances"]) for read in made["reads"]] == [
+        ("words_count", ["2024-01-01..2024-01-07"])
+    ]
