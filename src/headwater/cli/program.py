@@ -11,6 +11,7 @@ from headwater.cli import (
     graph,
     health,
     history,
+    impact,
     incidents,
     instances,
     lineage,
@@ -30,6 +31,7 @@ from headwater.cli import (
     status,
     trace,
 )
+from headwater.cli.backfill import backfill
 from headwater.cli.dead_letters import dead_letters
 from headwater.cli.entities import entities
 from headwater.cli.feed import feed
@@ -118,6 +120,8 @@ program.command("report")(instances.report)
 program.command("suspects")(incidents.suspects)
 program.command("taint")(incidents.taint)
 program.add_typer(incidents.incident, name="incident")
+program.add_typer(backfill, name="backfill")
+program.command("impact")(impact.impact)
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")

@@ -52,7 +52,9 @@ class TakenItem(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`state`: of the plan. `wait`: there will be more when what is running is done. `skipped`: how many turned out to be right already."""
+    """`state`: of the plan. `wait`: there will be more by itself, when what is running is done, here or in another plan, or the plan goes on; not
+    where only others can do what may be done now. `skipped`: how many turned out to be right already.
+    """
 
     state: str
     items: list[TakenItem]
@@ -106,8 +108,9 @@ async def take(
     limit: int = 1,
     lease_seconds: float = 3600.0,
     producers: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
 ) -> Work:
-    """Up to so many items that may be done now, all they need being done; of these producers only, where that is said."""
+    """Up to so many items that may be done now, all they need being done; of these producers and actions only, where that is said."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         at = await _load(connection, id_)
@@ -126,7 +129,7 @@ async def take(
             busy[producer] = busy.get(producer, 0) + 1
         taken: list[TakenItem] = []
         skipped: list[store.Ended] = []
-        over, held_back = at.over, False
+        over, held_back, others = at.over, False, False
         for item in some:
             if not item.needs <= over:
                 continue
@@ -134,23 +137,29 @@ async def take(
                 skipped.append(
                     store.Ended(item.number, "skipped", _attempt(at, item), worker, "", "it was right already")
                 )
+                _unmark(ledger, at, item)  # of a worker that was gone before it could say that it is done
                 over |= Ordinals.between(item.number, item.number + 1)
                 continue
             producer = item.producer or ""
             full = busy.get(producer, 0) >= request.limits.get(producer, 2**31)
             full = full or (request.total is not None and len(running) + len(taken) >= request.total)
             elsewhere = _elsewhere(at, ledger, item)
-            if full or elsewhere or len(taken) >= limit or (producers is not None and producer not in producers):
+            asked = (producers is None or producer in producers) and (actions is None or item.action in actions)
+            if not asked:
+                others = True
+                continue
+            if full or elsewhere or len(taken) >= limit:
                 held_back = True
                 continue
             busy[producer] = busy.get(producer, 0) + 1
             taken.append(await _begin(connection, ledger, at, item, worker, now + dt.timedelta(seconds=lease_seconds)))
         await store.end(connection, id_, skipped)
         state: str = at.row.state
-        if not taken and not held_back and not running:
+        if not taken and not held_back and not others and not running:
             state = await _finish(connection, at, [*at.items.values()], len(over.members()))
         await ledger.flush()
-        return Work(state, taken, len(skipped), state == "running" and not taken)
+        only_others = others and not held_back and not running and not skipped
+        return Work(state, taken, len(skipped), state == "running" and not taken and not only_others)
 
 
 async def renew(

@@ -1,7 +1,7 @@
 """`/api/v2`: what to make again: plans, working them off, and what one run means for others."""
 
 import uuid
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, get, post
@@ -20,12 +20,13 @@ Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
-    """`worker`: who; `producers`: only items of these; `lease_seconds`: how long nobody else gets them unless they are renewed."""
+    """`worker`: who; `producers`, `actions`: only items of these; `lease_seconds`: how long nobody else gets them unless they are renewed."""
 
     worker: str
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     lease_seconds: Lease = 3600.0
     producers: list[str] | None = None
+    actions: list[Literal["restore", "rerun", "manual"]] | None = None
 
 
 class Renewal(msgspec.Struct, forbid_unknown_fields=True):
@@ -130,6 +131,7 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> pl
         limit=data.limit,
         lease_seconds=data.lease_seconds,
         producers=data.producers,
+        actions=data.actions,
     )
 
 

@@ -1,0 +1,235 @@
+"""`headwater backfill apply`: work a plan off in the foreground. What runs, and what comes of it, is said as it happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output, server
+from headwater.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headwater.runner.backfill import Told, Worker
+    from headwater.runner.executors import Executor
+    from headwater.runner.plans import PlanOnServer, Progress
+
+_SHOWN = 50
+_FAILED, _LEFT, _STOPPED = 1, 3, 130
+
+
+def apply(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")],
+    packages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="The folder with the packages: `package:NAME` is run from FOLDER/NAME.",
+        ),
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=1000, help="So many runs at once.")] = 1,
+    worker: Annotated[str | None, typer.Option(help="Who works; else host and process.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run here, and run nothing.")] = False,
+    run_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="What runs a package, instead of `headwater run`, as in 'headwater run --master local[2]'."),
+    ] = None,
+    logs: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where runs' output goes; else ~/.headwater/backfill.")
+    ] = None,
+    lease: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which others may have an item of a worker that is gone.")
+    ] = 60.0,
+    json: Annotated[bool, typer.Option("--json", help="Print each step as a line of JSON, the plan as the last.")] = False,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+) -> None:  # fmt: skip
+    """Let a plan run, and work it off until nothing is left that can be done here.
+
+    Started again it goes on where it was; several at once share the work. Ctrl-C takes nothing more and waits for what runs; again: ends what runs,
+    which is then taken up by the next.
+
+    The exit code is 0 when the plan is done, 1 when something failed or it was cancelled, 3 when the rest can only be done by a person or another
+    executor, 130 after Ctrl-C.
+
+    Examples:
+
+      headwater backfill apply 0199f3c2-… --packages packages --parallel 2
+
+      headwater backfill apply 0199f3c2-… --packages packages --dry-run
+
+      headwater backfill apply 0199f3c2-… --packages packages --run-command 'headwater run --master local[2]'
+    """
+    from headwater.runner.backfill import Worker
+    from headwater.runner.plans import PlanOnServer
+
+    executors = _executors(packages, logs, run_command, url)
+    if dry_run:
+        _show(url, id, executors, json)
+        return
+    plan = PlanOnServer(server.address(url), id, server.key(url))
+    progress = plan.progress()
+    if progress.state not in {"running", "done", "cancelled"}:
+        plan.apply()
+    with _told(plan, progress, json) as told:
+        working = Worker(
+            plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, told=told
+        )  # fmt: skip
+        with _heard(working):
+            ended = working.work()
+    raise typer.Exit(_said(url, id, ended, json))
+
+
+def _executors(packages: Path | None, logs: Path | None, command: str | None, url: str | None) -> list[Executor]:
+    from headwater.cli.process import home
+    from headwater.runner.executors.packages import COMMAND, Packages
+
+    if packages is None:
+        raise InvalidQuestion("say what can be run here: --packages FOLDER, the folder with the packages")
+    found = Packages(
+        packages,
+        logs.absolute() if logs else home() / "backfill",
+        command=shlex.split(command) if command else COMMAND,
+        environ={"HEADWATER_URL": url} if url else {},
+    )
+    if not found.producers:
+        raise InvalidQuestion(f"{packages} has no packages: no folder in it has a dk.yaml", path=str(packages))
+    return [found]
+
+
+def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> None:
+    """What would be run of the items that nothing has become of: the first of them."""
+    import msgspec
+
+    from headwater.runner.plans import Item
+
+    found = server.get(url, server.path("plans", id), state="waiting", limit=_SHOWN)
+    able = {producer: each for each in executors for producer in each.producers}
+    rows = []
+    for each in found["items"]:
+        item = msgspec.convert({**each, "plan": id, "start": None, "end": None, "before": ""}, Item)
+        executor = able.get(item.producer or "") if item.action == "rerun" else None
+        rows.append((item.number, item.action, item.about, executor.command(item) if executor else None))
+    if json:
+        names = ("number", "action", "makes", "command")
+        output.json_line({"plan": found["plan"], "items": [dict(zip(names, row, strict=True)) for row in rows]})
+        return
+    output.table(("#", "action", "makes", "command"), [(*row[:3], row[3] or "not done here") for row in rows])
+    if found["plan"]["waiting"] > len(rows):
+        output.line(f"the first {len(rows):,} of {found['plan']['waiting']:,} that wait", "dim")
+
+
+@contextlib.contextmanager
+def _heard(worker: Worker) -> Iterator[None]:
+    """Being asked to stop, by whoever asks, is told to the worker; a second time too."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
+
+    def heard(_number: int, _frame: Any) -> None:
+        worker.stop()
+
+    before = {number: signal.signal(number, heard) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _told(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[Told], None]]:
+    """How what happens is shown: JSON lines, a bar below lines on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=json or not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(f"plan {plan.id[:8]}", total=progress.items, completed=progress.done + progress.skipped)
+
+        def told(one: Told) -> None:
+            if json:
+                output.json_line(_plain(one))
+                return
+            console.print(_line(one), markup=False)
+            if one.what in {"done", "skipped"}:
+                bar.advance(task, one.count)
+
+        yield told
+
+
+def _plain(one: Told) -> dict[str, Any]:
+    import msgspec
+
+    found = {"what": one.what, "count": one.count, "run": one.run, "note": one.note}
+    if one.item is not None:
+        found |= {"number": one.item.number, "attempt": one.item.attempt, "producer": one.item.producer}
+        found["makes"] = msgspec.to_builtins(one.item.makes)
+    return found
+
+
+_WORDS = {
+    "watches": "waits for the run of a worker that is gone:",
+    "again": "given back",
+    "lost": "is somebody else's by now",
+}
+
+
+def _line(one: Told) -> str:
+    if one.what == "skipped":
+        return f"{one.count:,} skipped: right already"
+    if one.what == "waits":
+        return f"waiting: {one.note or 'others are working on what comes before'}"
+    if one.item is None:
+        return f"{one.what}: {output.printable(one.note)}"
+    about = output.printable(f"{one.item.producer}  {one.item.about}")
+    note = f": {output.escaped(one.note)}" if one.note else ""
+    return f"#{one.item.number} {_WORDS.get(one.what, one.what)}  {about}{note}"
+
+
+def _said(url: str | None, id: str, ended: str, json: bool) -> int:
+    """How it ended, and the exit code."""
+    path = server.path("plans", id)
+    found = server.get(url, path, state="failed", limit=_SHOWN)
+    one, failed = found["plan"], found["items"]
+    left = server.get(url, path, state="waiting", limit=_SHOWN)["items"] if ended == "left" else []
+    code = _code(ended, one)
+    if json:
+        output.json_line({"ended": ended, "plan": one, "failed": failed, "left": left})
+        return code
+    counts = ", ".join(f"{one[name]:,} {name}" for name in ("done", "skipped", "failed", "waiting") if one[name])
+    output.line(f"plan {id} {one['state']}: {counts or 'nothing done'}", {0: "green", _FAILED: "bold red"}.get(code, "yellow"))  # fmt: skip
+    for each in failed:
+        output.line(f"  #{each['number']} {_about(each)} failed: {output.escaped(each['note'])}", "red")
+    if failed:
+        output.line(f"  then: headwater backfill retry {id}", "dim")
+    if left:
+        output.line("what is left cannot be done here:", "yellow")
+    for each in left:
+        who = each["producer"] if each["action"] == "rerun" and each["producer"] else f"by hand ({each['action']})"
+        needs = f", after {', '.join(each['needs'])}" if each["needs"] else ""
+        output.line(f"  #{each['number']} {_about(each)}: {output.printable(who)}{needs}", "yellow")
+    if ended == "stopped":
+        output.line(f"  go on: headwater backfill apply {id}", "dim")
+    return code
+
+
+def _code(ended: str, plan: Any) -> int:
+    if plan["state"] == "done":
+        return 0
+    if ended == "stopped":
+        return _STOPPED
+    return _FAILED if plan["failed"] or plan["state"] == "cancelled" else _LEFT
+
+
+def _about(item: Any) -> str:
+    return output.printable("; ".join(f"{each['entity']} {', '.join(each['instances'])}" for each in item["makes"]))

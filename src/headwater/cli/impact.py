@@ -1,0 +1,99 @@
+"""`headwater impact`: what a run that failed, or made something wrong, means for others. Nothing is cleared or started."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import output, server
+from headwater.errors import InvalidQuestion
+
+
+class Mode(enum.StrEnum):
+    failed = "failed"
+    tainted = "tainted"
+
+
+def impact(
+    producer: Annotated[
+        str | None, typer.Option(metavar="JOB", help="Whose run: as entities are declared with it in `produced_by`.")
+    ] = None,
+    dag: Annotated[str | None, typer.Option(metavar="DAG", help="Whose run: this DAG's.")] = None,
+    task: Annotated[list[str] | None, typer.Option(metavar="T", help="Only this task of the DAG. Repeatable.")] = None,
+    execution_date: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Which run: the start of its interval (ISO 8601, UTC).")
+    ] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Which run: the id under which it reported.")] = None,
+    partition_key: Annotated[str | None, typer.Option(metavar="KEY", help="Which run: its partition's key.")] = None,
+    start: Annotated[str | None, typer.Option(metavar="TIME", help="Which runs: from then …")] = None,
+    end: Annotated[str | None, typer.Option(metavar="TIME", help="… until then.")] = None,
+    mode: Annotated[
+        Mode, typer.Option(help="`failed`: it made nothing; `tainted`: what it made is wrong.")
+    ] = Mode.failed,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+) -> None:
+    """Which tasks to clear and which runs to start after a run that failed, or made something wrong; with periods converted.
+
+    Examples:
+
+      headwater impact --dag load_weather --execution-date 2024-03-11T03:00:00Z
+
+      headwater impact --dag load_weather --task load --run scheduled__2024-03-11T03:00:00+00:00 --mode tainted
+
+      headwater impact --producer package:reads --partition-key 2024-03-06 --json
+    """
+    if (producer is None) == (dag is None):
+        raise InvalidQuestion("say whose run it is, by --producer or by --dag")
+    if task and dag is None:
+        raise InvalidQuestion("--task goes with --dag")
+    asked = {
+        "producer": producer,
+        "dag_id": dag,
+        "task_ids": task or [],
+        "execution_date": server.time(execution_date),
+        "run_id": run,
+        "partition_key": partition_key,
+        "start": server.time(start),
+        "end": server.time(end),
+        "mode": mode.value,
+    }
+    body = server.send(url, "POST", "/api/v2/impact", asked)
+    if json:
+        output.raw(body)
+        return
+    import msgspec
+
+    _show(msgspec.json.decode(body))
+
+
+def _show(found: Any) -> None:
+    rows = [
+        (
+            what,
+            each["dag_id"] or each["producer"],
+            each["task_id"],
+            ", ".join(run["period"] for run in each["runs"]),
+            ", ".join(str(run["start"]) for run in each["runs"] if run["start"]),
+            _made(each["makes"]),
+            " ← ".join(each["because"]),
+        )
+        for what in ("clear", "start")
+        for each in found[what]
+    ]
+    if rows:
+        output.table(("do", "job", "task", "runs", "logical dates", "makes", "because"), rows)
+    else:
+        output.line("no run is to be done again")
+    if found["manual"]:
+        output.line(f"by hand: {output.printable(_made(found['manual']))}", "yellow")
+    for reason, some in found["unrepairable"].items():
+        output.line(f"cannot be repaired ({reason}): {output.printable(_made(some))}", "yellow")
+    if found["unaffected"]:
+        output.line(f"looked at, and not affected: {output.printable(', '.join(found['unaffected']))}", "dim")
+
+
+def _made(some: Any) -> str:
+    return "; ".join(f"{each['entity']} {', '.join(each['instances'])}" for each in some)

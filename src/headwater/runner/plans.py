@@ -1,0 +1,139 @@
+"""A plan on a server, as whoever works it off sees it: items are taken, renewed and ended over HTTP.
+
+Each call is one question, so that a worker can ask it again. Refuses to try again by itself, and to know what an item runs.
+"""
+
+from typing import Any
+
+import msgspec
+
+from headwater.client.ask import ask
+from headwater.errors import InvalidQuestion
+
+RERUN = "rerun"
+_AT_ONCE = 0.001  # seconds: the shortest lease that may be asked for
+_TIMEOUT = 30.0
+
+
+class Makes(msgspec.Struct, frozen=True):
+    """Instances of one entity."""
+
+    entity: str
+    instances: list[str]
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing to do, taken by a worker for the `attempt`-th time. `runs`: periods of the producer; `start` and `end`: of the first to the last,
+    None where it has none. `before`: the run of an attempt that was given up, which may still be going on.
+    """
+
+    plan: str
+    number: int
+    attempt: int
+    action: str
+    producer: str | None
+    makes: list[Makes]
+    runs: list[str]
+    start: str | None
+    end: str | None
+    before: str
+
+    @property
+    def about(self) -> str:
+        """As people read it: `reads 2024-03-06..2024-03-07`."""
+        return "; ".join(f"{each.entity} {', '.join(each.instances)}" for each in self.makes)
+
+
+class Work(msgspec.Struct, frozen=True):
+    """`state`: of the plan. `wait`: more will come without anybody's doing. `skipped`: items that turned out to be right."""
+
+    state: str
+    items: list[Item]
+    skipped: int
+    wait: bool
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """`item`: done, failed or skipped, as the server sees it."""
+
+    item: str
+    note: str
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a plan has come."""
+
+    state: str
+    items: int
+    done: int
+    skipped: int
+    failed: int
+    running: int
+    waiting: int
+
+
+class _Held(msgspec.Struct):
+    held: bool
+
+
+class _State(msgspec.Struct):
+    state: str
+
+
+class _Shown(msgspec.Struct):
+    plan: Progress
+
+
+class PlanOnServer:
+    """One plan. Every method raises what `headwater.client.ask` does; ServerUnavailable means that asking again may help."""
+
+    def __init__(self, url: str, plan: str, api_key: str | None = None) -> None:
+        self.id = plan
+        self._url, self._key = url, api_key
+
+    def progress(self) -> Progress:
+        return msgspec.json.decode(self._ask("", method="GET", limit=1), type=_Shown).plan
+
+    def apply(self) -> str:
+        """Its items may be taken from now on; the state then."""
+        return msgspec.json.decode(self._ask("/apply", {}), type=_State).state
+
+    def take(self, worker: str, *, limit: int, lease: float, producers: list[str]) -> Work:
+        """Up to so many items to run again that may be done now, of these producers, for `lease` seconds."""
+        wanted = {
+            "worker": worker,
+            "limit": limit,
+            "lease_seconds": lease,
+            "producers": producers,
+            "actions": [RERUN],
+        }
+        return msgspec.json.decode(self._ask("/take", wanted), type=Work)
+
+    def renew(self, item: Item, run: str, lease: float) -> bool:
+        """Still at it, with this run. False where somebody else has the item, or it is over."""
+        wanted = {"attempt": item.attempt, "run": run, "lease_seconds": lease}
+        return msgspec.json.decode(self._ask(f"/items/{item.number}/renew", wanted), type=_Held).held
+
+    def give_back(self, item: Item) -> None:
+        """Whoever asks next may have it, and nothing is said of how it went: where it is right by then, it is skipped."""
+        self.renew(item, "", _AT_ONCE)
+
+    def end(self, item: Item, *, failed: bool, run: str, note: str) -> Ended | None:
+        """It is over; what the server makes of it. None where somebody else has the item by now."""
+        wanted = {"attempt": item.attempt, "failed": failed, "run": run, "note": note}
+        try:
+            return msgspec.json.decode(self._ask(f"/items/{item.number}/end", wanted), type=Ended)
+        except InvalidQuestion:  # what 422 is: another attempt has it
+            return None
+
+    def _ask(self, path: str, body: object = None, *, method: str = "POST", **parameters: Any) -> bytes:
+        given = None if body is None else msgspec.json.encode(body)
+        return ask(
+            self._url,
+            f"/api/v2/plans/{self.id}{path}",
+            parameters,
+            api_key=self._key,
+            timeout=_TIMEOUT,
+            method=method,
+            body=given,
+        )

@@ -1,0 +1,402 @@
+"""`headwater backfill` and `headwater impact` against a real server, with runs that are real processes and report by themselves."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headwater.cli.program import program
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.runner.backfill import Told, Worker
+from headwater.runner.executors.packages import Packages
+from headwater.runner.plans import PlanOnServer
+
+TESTS = Path(__file__).parents[1]
+RUN = [sys.executable, str(TESTS / "backfill_run.py")]
+YAML = """
+entity: weather
+period: {every: hour, from: 2024-01-01}
+produced_by: [package:weather]
+---
+entity: reads
+period: {every: day, from: 2024-01-01}
+produced_by: [package:reads]
+depends_on: {weather: same}
+---
+entity: report
+period: {every: week, from: 2024-01-01}
+produced_by: [package:report]
+depends_on: {reads: all_week}
+"""
+BY_HAND = """
+---
+entity: notes
+period: {every: week, from: 2024-01-01}
+depends_on: {report: same}
+"""
+WEEK = "2024-03-04..2024-03-10"
+TWO_DAYS = "2024-03-06T23..2024-03-07T00"
+ONCE = {"2024-03-06T23": 1, "2024-03-07T00": 1, "2024-03-06": 1, "2024-03-07": 1, "2024-W10": 1}
+
+
+class Place:
+    """A server, and packages that make what is declared there."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.packages, self.logs = url, folder / "packages", folder / "logs"
+        for name in ("weather", "reads", "report"):
+            (self.packages / name).mkdir(parents=True)
+            (self.packages / name / "dk.yaml").write_text(f"entity: {name}\n")
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+
+    def declare(self, text: str) -> None:
+        self.ask("POST", "/api/v2/entities", {"files": [{"name": "entities.yaml", "text": text}]})
+
+    def say(self, entity: str, *instances: str, what: str = "produced", **more: Any) -> None:
+        one = {"entity": entity, "what": what, "instances": list(instances), **more}
+        (found,) = self.ask("POST", "/api/v2/instances", {"reports": [one]})["results"]
+        assert "refused" not in found
+
+    def incident(self, *hours: str) -> str:
+        body = {"wrong": [{"entity": "weather", "instances": list(hours)}], "reason": "stuck sensor"}
+        return str(self.ask("POST", "/api/v2/incidents", body)["id"])
+
+    def plan(self, **wanted: Any) -> str:
+        found = str(self.ask("POST", "/api/v2/plans", wanted)["id"])
+        self.ask("POST", f"/api/v2/plans/{found}/apply", {})
+        return found
+
+    def shown(self, plan: str, **more: str) -> Any:
+        words = "&".join(f"{name}={value}" for name, value in more.items())
+        return self.ask("GET", f"/api/v2/plans/{plan}?{words}")
+
+    def runs(self) -> dict[str, int]:
+        files = sorted(self.packages.glob("*/runs.txt"))
+        return dict(collections.Counter(line for file in files for line in file.read_text().split()))
+
+    def wrong(self) -> list[str]:
+        """What is wrong, or being made, or said to be, of all three."""
+        found = []
+        for entity in ("weather", "reads", "report"):
+            status = self.ask("GET", f"/api/v2/entities/{entity}/status?instances={WEEK}")
+            for each in status["stretches"]:
+                kinds = {mark["kind"] for mark in each["marks"]} - {"state", "repaired"}
+                found += [f"{entity} {each['instances']} {kind}" for kind in sorted(kinds)]
+        return found
+
+    def worker(self, plan: str, **more: Any) -> Worker:
+        executor = Packages(self.packages, self.logs, command=RUN, environ={"HEADWATER_URL": self.url})
+        return Worker(PlanOnServer(self.url, plan), [executor], name="here", **{"lease": 0.3, **more})
+
+    def start(self, plan: str, step: str = "never", count: int = 0) -> "subprocess.Popen[bytes]":
+        """A worker in a process of its own, which kills itself after that step."""
+        words = [self.url, plan, str(self.packages), str(self.logs), step, str(count)]
+        return subprocess.Popen([sys.executable, str(TESTS / "backfill_worker.py"), *words], stdout=subprocess.PIPE)
+
+    def headwater(self, *words: str) -> Result:
+        return CliRunner().invoke(program, words, env={"HEADWATER_URL": self.url}, catch_exceptions=False)
+
+    def apply(self, plan: str, *words: str) -> Result:
+        return self.headwater("backfill", "apply", plan, *self.options(), *words)
+
+    def options(self) -> list[str]:
+        command = f"{sys.executable} {TESTS / 'backfill_run.py'}"
+        return ["--packages", str(self.packages), "--logs", str(self.logs), "--run-command", command]
+
+
+@pytest.fixture
+def place(server_url: str, tmp_path: Path) -> Place:
+    place = Place(server_url, tmp_path)
+    place.declare(YAML)
+    place.say("weather", WEEK, code="v1")
+    place.say("reads", WEEK)
+    place.say("report", "2024-W10")
+    return place
+
+
+def until(true: Callable[[], Any]) -> None:
+    """Waits for as long as a slow machine may need; what is waited for comes without anybody's doing."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_from_a_plan_to_what_is_right(place: Place) -> None:
+    incident = place.incident(TWO_DAYS)
+    tried = place.headwater("backfill", "plan", "--incident", incident, "--dry-run").output
+    assert "A dry run: nothing is kept." in tried
+    assert "5 items make 5 instances" in tried
+    assert place.ask("GET", "/api/v2/plans")["total"] == 0
+    told = place.headwater("backfill", "plan", "--incident", incident).output
+    rows = [line.split() for line in told.splitlines()]
+    assert ["0", "rerun", "package:weather", "weather", TWO_DAYS, "2"] in rows
+    assert ["2", "rerun", "package:reads", "reads", "2024-03-06..2024-03-07", "2"] in rows
+    assert ["4", "rerun", "package:report", "report", "2024-W10", "1"] in rows
+    (listed,) = place.ask("GET", "/api/v2/plans")["plans"]
+    assert told.splitlines()[-1].split() == ["headwater", "backfill", "apply", listed["id"], "--packages", "FOLDER"]
+    dry = place.apply(listed["id"], "--dry-run")
+    assert f"{place.packages}/weather --period 2024-03-06T23 --json" in dry.output
+    assert place.shown(listed["id"])["plan"]["state"] == "planned"
+    done = place.apply(listed["id"], "--parallel", "2")
+    assert done.exit_code == 0
+    assert f"plan {listed['id']} done: 5 done" in done.output
+    assert place.runs() == ONCE
+    assert place.wrong() == []
+    again = place.apply(listed["id"])
+    assert (again.exit_code, place.runs()) == (0, ONCE)
+    shown = place.headwater("backfill", "show", listed["id"]).output
+    assert [line.split()[1] for line in shown.splitlines() if line[:1].isdigit()] [1:] == ["done"] * 5  # fmt: skip
+
+
+def test_a_failure_stops_what_needs_it_and_nothing_else(place: Place) -> None:
+    (place.packages / "weather/fail").write_text("2024-03-06T23")
+    plan = place.plan(incident=place.incident(TWO_DAYS))
+    failed = place.apply(plan, "--json")
+    assert failed.exit_code == 1
+    lines = [json.loads(line) for line in failed.output.splitlines()]
+    assert [line["what"] for line in lines[:-1]].count("failed") == 1
+    assert (lines[-1]["ended"], lines[-1]["plan"]["failed"], lines[-1]["plan"]["waiting"]) == ("failed", 1, 2)
+    note = lines[-1]["failed"][0]["note"]
+    assert "the source is empty" in note
+    assert Path(note.rpartition("; ")[2].rstrip(")")).read_text().strip()
+    assert place.runs() == {"2024-03-06T23": 1, "2024-03-07T00": 1, "2024-03-07": 1}
+    (place.packages / "weather/fail").unlink()
+    assert place.headwater("backfill", "retry", plan).exit_code == 0
+    done = place.apply(plan)
+    assert "plan" in done.output
+    assert (done.exit_code, place.runs()) == (0, ONCE | {"2024-03-06T23": 2})
+    assert place.wrong() == []
+
+
+def test_a_run_that_repairs_nothing_is_no_success(place: Place) -> None:
+    (place.packages / "weather/same").write_text("2024-03-06T23")
+    failed = place.apply(place.plan(incident=place.incident("2024-03-06T23")))
+    assert failed.exit_code == 1
+    assert "not all it was to make is right: weather 2024-03-06T23" in failed.output
+
+
+def test_a_package_that_makes_something_else_is_not_run(place: Place) -> None:
+    (place.packages / "weather/dk.yaml").write_text("entity: climate\n")
+    failed = place.apply(place.plan(incident=place.incident("2024-03-06T23")))
+    assert (failed.exit_code, place.runs()) == (1, {})
+    assert "makes climate, and not weather" in failed.output
+
+
+def test_what_a_person_must_do_is_left_and_said(place: Place) -> None:
+    place.declare(YAML + BY_HAND)
+    place.say("notes", "2024-W10")
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    left = place.apply(plan)
+    assert left.exit_code == 3
+    assert "#3 notes 2024-W10: by hand (manual)" in left.output
+    place.say("notes", "2024-W10", ref="ann")
+    assert place.apply(plan).exit_code == 0
+    assert place.shown(plan)["plan"]["skipped"] == 1
+
+
+def test_who_has_no_packages_for_it_says_so(place: Place, tmp_path: Path) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    (place.packages / "weather/dk.yaml").unlink()
+    left = place.apply(plan)
+    assert left.exit_code == 3
+    assert "#0 weather 2024-03-06T23: package:weather" in left.output
+    with pytest.raises(InvalidQuestion, match="no folder in it"):
+        place.headwater("backfill", "apply", plan, "--packages", str(tmp_path / "logs/.."), "--dry-run")
+
+
+@pytest.mark.parametrize("step", ["taken", "renewed", "begun", "over", "ended"])
+def test_a_worker_killed_at_any_step_loses_and_repeats_nothing(place: Place, step: str) -> None:
+    plan = place.plan(incident=place.incident(TWO_DAYS))
+    killed = 0
+    while True:
+        with place.start(plan, step, 1 + killed % 2 if step in {"taken", "renewed"} else 1) as process:
+            said, _ = process.communicate(timeout=120)
+        if process.returncode != -signal.SIGKILL:
+            break
+        killed += 1
+    assert (process.returncode, said) == (0, b"done\n")
+    assert killed >= 3
+    assert place.runs() == ONCE
+    assert place.wrong() == []
+
+
+def test_a_run_outlives_its_worker_and_is_waited_for(place: Place) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    hold = place.packages / "weather/hold"
+    hold.touch()
+    with place.start(plan, "begun", 1) as process:
+        assert process.wait(timeout=120) == -signal.SIGKILL
+    with place.start(plan, "given_back", 1) as process:
+        until(lambda: place.shown(plan)["items"][0]["attempt"] == 2)
+        hold.unlink()
+        assert process.wait(timeout=120) == -signal.SIGKILL
+    told: list[Told] = []
+    assert place.worker(plan, told=told.append).work() == "done"
+    assert place.runs() == {"2024-03-06T23": 1, "2024-03-06": 1, "2024-W10": 1}
+    assert [each.count for each in told if each.what == "skipped"] == [1]
+    assert place.wrong() == []
+
+
+def test_who_comes_back_after_its_lease_leaves_it_to_others(place: Place) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    hold = place.packages / "weather/hold"
+    hold.touch()
+    with place.start(plan) as process:
+        until(lambda: place.runs())
+        process.send_signal(signal.SIGSTOP)
+        with place.start(plan) as other:
+            until(lambda: place.shown(plan)["items"][0]["attempt"] == 2)
+            process.send_signal(
+                signal.SIGCONT
+            )  # the item is another's: it stops what it runs, and the other runs it again
+            until(lambda: place.runs()["2024-03-06T23"] == 2)
+            hold.unlink()
+            assert other.wait(timeout=120) == 0
+        assert process.wait(timeout=120) == 0
+    assert place.runs() == {"2024-03-06T23": 2, "2024-03-06": 1, "2024-W10": 1}
+    assert place.wrong() == []
+
+
+def test_two_workers_on_one_plan_share_it(place: Place) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T12..2024-03-07T11"))
+    with place.start(plan) as one, place.start(plan) as other:
+        assert (one.wait(timeout=120), other.wait(timeout=120)) == (0, 0)
+    runs = place.runs()
+    assert (len(runs), set(runs.values())) == (27, {1})
+    assert place.wrong() == []
+
+
+def test_two_plans_over_the_same_instances(place: Place) -> None:
+    incident = place.incident(TWO_DAYS)
+    plans = [place.plan(incident=incident) for _ in range(2)]
+    with place.start(plans[0]) as one, place.start(plans[1]) as other:
+        assert (one.wait(timeout=120), other.wait(timeout=120)) == (0, 0)
+    assert place.runs() == ONCE
+    found = [place.shown(plan)["plan"] for plan in plans]
+    assert [each["state"] for each in found] == ["done", "done"]
+    assert sum(each["done"] for each in found) == 5
+    assert place.wrong() == []
+
+
+def test_paused_waited_for_and_gone_on_with(place: Place) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    (place.packages / "weather/hold").touch()
+    with place.start(plan) as process:
+        until(lambda: place.runs())
+        assert "is paused" in place.headwater("backfill", "pause", plan).output
+        (place.packages / "weather/hold").unlink()
+        until(lambda: place.shown(plan)["plan"]["done"] == 1)
+        assert place.runs() == {"2024-03-06T23": 1}
+        assert process.poll() is None
+        assert "is running" in place.headwater("backfill", "resume", plan).output
+        assert process.wait(timeout=120) == 0
+    assert "paused" not in place.headwater("backfill", "list", "--state", "paused").output.splitlines()[1:]
+
+
+def test_cancelled_while_something_runs(place: Place) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    (place.packages / "weather/hold").touch()
+    with place.start(plan) as process:
+        until(lambda: place.runs())
+        place.headwater("backfill", "cancel", plan)
+        (place.packages / "weather/hold").unlink()
+        said, _ = process.communicate(timeout=120)
+    assert said == b"cancelled\n"
+    assert place.apply(plan).exit_code == 1
+    assert place.runs() == {"2024-03-06T23": 1}
+    assert place.wrong() == ["reads 2024-03-06 inherited", "report 2024-W10 inherited"]
+
+
+def test_what_runs_by_itself_meanwhile(place: Place) -> None:
+    """The schedule makes a day that the plan would make too, and one that it knows nothing of."""
+    plan = place.plan(incident=place.incident(TWO_DAYS))
+    hold = place.packages / "weather/hold"
+    hold.touch()
+    with place.start(plan) as process:
+        until(lambda: place.runs())
+        place.say("weather", "2024-03-07T00", ref="scheduled", code="v2")
+        place.say("weather", "2024-03-11T00", ref="scheduled", code="v2")
+        hold.unlink()
+        assert process.wait(timeout=120) == 0
+    assert place.runs() == {name: count for name, count in ONCE.items() if name != "2024-03-07T00"}
+    assert place.wrong() == []
+
+
+@pytest.mark.parametrize(("times", "runs"), [(1, 1), (2, 2)])
+def test_ctrl_c_lets_end_what_runs_and_again_ends_it(place: Place, times: int, runs: int) -> None:
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    hold = place.packages / "weather/hold"
+    hold.touch()
+    words = [sys.executable, "-m", "headwater", "backfill", "apply", plan, *place.options()]
+    with subprocess.Popen(
+        words, env=os.environ | {"HEADWATER_URL": place.url}, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        until(lambda: place.shown(plan)["items"][0]["run"] and place.runs())
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)  # two signals at once are one
+        if times == 1:
+            hold.unlink()
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert f"go on: headwater backfill apply {plan}" in said.decode()
+    assert place.shown(plan)["plan"]["state"] == "running"
+    hold.unlink(missing_ok=True)
+    assert place.worker(plan).work() == "done"
+    assert place.runs() == {"2024-03-06T23": runs, "2024-03-06": 1, "2024-W10": 1}
+    assert place.wrong() == []
+
+
+def test_what_makes_no_sense(place: Place) -> None:
+    with pytest.raises(InvalidQuestion, match="stands alone"):
+        place.headwater("backfill", "plan", "weather")
+    with pytest.raises(InvalidQuestion, match="--limit takes PRODUCER=N"):
+        place.headwater("backfill", "plan", "--limit", "two")
+    with pytest.raises(InvalidQuestion, match="--of takes ENTITY=INSTANCES"):
+        place.headwater("backfill", "plan", "--of", "weather")
+    with pytest.raises(InvalidQuestion, match="--packages FOLDER"):
+        place.headwater("backfill", "apply", "x")
+    with pytest.raises(NotFound):
+        place.headwater("backfill", "show", "0199f3c2-0000-7000-8000-000000000000")
+
+
+def test_what_is_named_is_made_again_though_it_is_right(place: Place) -> None:
+    words = ["reads", "2024-03-06", "--of", "reads=2024-03-08", "--only", "--newest-first", "--limit", "package:reads=1", "--json"]  # fmt: skip
+    made = json.loads(place.headwater("backfill", "plan", *words).output)
+    assert made["makes"] == [{"entity": "reads", "instances": ["2024-03-06", "2024-03-08"]}]
+    assert place.apply(made["id"], "--parallel", "2").exit_code == 0
+    assert (place.packages / "reads/runs.txt").read_text().split() == ["2024-03-08", "2024-03-06"]
+
+
+def test_what_a_failed_run_means(place: Place) -> None:
+    place.say("weather", "2024-03-11T03..2024-03-11T05", what="failed", ref="r9")
+    told = place.headwater(
+        "impact", "--producer", "package:weather", "--start", "2024-03-11T03:00", "--end", "2024-03-11T06:00"
+    ).output
+    assert [line.split()[:2] for line in told.splitlines()[1:]] == [
+        ["clear", "package:weather"],
+        ["start", "package:reads"],
+        ["start", "package:report"],
+    ]
+    assert "report 2024-W11 ← reads 2024-03-11 ← weather 2024-03-11T03" in told
+    by_run = json.loads(place.headwater("impact", "--producer", "package:weather", "--run", "r9", "--json").output)
+    assert [run["period"] for run in by_run["clear"][0]["runs"]] == ["2024-03-11T03", "2024-03-11T04", "2024-03-11T05"]
+    for words in (["--run", "x"], ["--dag", "x", "--producer", "y"], ["--producer", "y", "--task", "t"]):
+        with pytest.raises(InvalidQuestion):
+            place.headwater("impact", *words)
