@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo warehouse test check fix lock web clean bench versus-entities lint-deploy
+.PHONY: help setup demo warehouse repair test check fix lock web clean bench versus-entities lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -26,6 +26,9 @@ demo: $(STAMP) web ## run the example on real data; ONCE=1 stops afterwards
 
 warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE=1 stops afterwards
 	@scripts/warehouse
+
+repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used them, made again
+	@scripts/repair
 
 check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
 	$(BIN)/ruff check .

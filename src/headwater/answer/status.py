@@ -103,6 +103,39 @@ class Instance(msgspec.Struct, frozen=True):
     history: list[ShownReport]
 
 
+class Period(msgspec.Struct, frozen=True):
+    """One instance, and from when until when it is; both null of a static one."""
+
+    instance: str
+    start: dt.datetime | None
+    end: dt.datetime | None
+
+
+class Periods(msgspec.Struct, frozen=True):
+    """`more`: how many were left out."""
+
+    entity: str
+    periods: list[Period]
+    more: int
+
+
+async def periods(
+    database: Database, entity: str, instances: Sequence[str], *, as_of: dt.datetime | None = None, limit: int = 1000
+) -> Periods:
+    """Instances one by one, whatever is known of them. NotFound and InvalidPeriod as `status`."""
+    async with database.snapshot() as connection:
+        of = (await declared(connection, as_of)).instances(entity)
+    asked = ranges.read(of, instances)
+    if of is None:
+        return Periods(entity, [Period(ranges.STATIC, None, None)], 0)
+    members = asked.members()[:limit].tolist()
+    return Periods(
+        entity,
+        [Period(keys.key(of.calendar, ordinal), *of.calendar.interval(ordinal)) for ordinal in members],
+        asked.count - len(members),
+    )
+
+
 async def status(
     database: Database,
     entity: str,

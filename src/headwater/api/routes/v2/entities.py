@@ -131,6 +131,14 @@ async def get_status(
     return await status.status(state.database, unquote(name), instances or (), as_of=utc(as_of), limit=limit)
 
 
+@get("/entities/{name:str}/periods")
+async def get_periods(
+    state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
+) -> status.Periods:
+    """Instances one by one, with their times."""
+    return await status.periods(state.database, unquote(name), instances or [], as_of=utc(as_of), limit=limit)
+
+
 @get("/entities/{name:str}/instances/{instance:str}")
 async def get_instance(state: State, name: Segment, instance: Segment, as_of: Time = None) -> status.Instance:
     """One instance with its versions and its history."""
@@ -279,6 +287,7 @@ handlers = (
     get_entity_history,
     get_status,
     get_instance,
+    get_periods,
     get_readiness,
     post_readiness,
     get_suspects,
