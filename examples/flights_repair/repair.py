@@ -20,7 +20,7 @@ from headwater.client.ask import ask
 HERE = Path(__file__).parent
 STUCK = {
     "the night of 10 March, in which clocks go forward": ("2013-03-09T19-05:00", "2013-03-10T05-04:00"),
-    "the night of 3 November, in which they go back": ("2013-11-02T22-04:00", "2013-11-03T06-05:00"),
+    "the night of 3 November, in which they go back": ("2013-11-03T01-04:00", "2013-11-03T09-05:00"),
 }
 
 

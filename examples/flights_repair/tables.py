@@ -22,6 +22,8 @@ class Tables:
     def __init__(self, spark: SparkSession, root: Path, stuck: Collection[str] = ()) -> None:
         spark.conf.set("spark.sql.session.timeZone", ZONE)
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+        # Periods are texts, also where they look like dates.
+        spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
         self.spark, self.root, self.stuck = spark, root, list(stuck)
 
     def make(self, entity: str, keys: Collection[str] | None = None) -> dict[str, str]:
