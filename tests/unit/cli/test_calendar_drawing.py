@@ -74,6 +74,15 @@ def test_hours_of_days_on_which_clocks_change() -> None:
     assert [int(str(cell)[11:13]) for cell in longer.cells] == [0, 1, 2, *range(2, 24)]
 
 
+def test_some_hours_of_a_day_that_has_one_twice() -> None:
+    asked = ["2025-10-26T02+02:00", "2025-10-26T02+01:00", "2025-10-26T05+01:00", "2025-10-27T00+01:00"]
+    found = rows([Cell(key, key[11:13]) for key in asked], "hour")
+    assert [(row.label, row.note, row.cells) for row in found] == [
+        ("2025-10-26", "+02:00 → +01:00", [None, None, "02", "02", None, None, "05"]),
+        ("2025-10-27", "", ["00"]),
+    ]
+
+
 def test_hours_stand_below_their_number() -> None:
     found = drawn(Calendar.every("hour"), utc(2024, 3, 9, 22), utc(2024, 3, 10, 5))
     assert [(row.label, [cell and cell[11:13] for cell in row.cells]) for row in found] == [
@@ -99,6 +108,7 @@ def test_weeks_months_quarters_and_years() -> None:
         ("2024", 52),
         ("2025", 1),
     ]
+    assert sundays[1].cells[0] == "2024-01-07/w-sun"
     (months,) = drawn(Calendar.every("month"), utc(2024, 3, 1), utc(2024, 6, 1))
     assert months.cells == [None, None, "2024-03", "2024-04", "2024-05"]
     at = len(months.label) + 2 * months.width
