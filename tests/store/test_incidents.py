@@ -105,6 +105,30 @@ def test_the_same_content_was_never_wrong(board: Board) -> None:
     assert found.count == 3
 
 
+def test_what_is_far_from_what_turned_out_right_stays_wrong(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
+    found = opened(board, "2024-03-10", "2024-03-20")
+    board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v2", fingerprint="xxh3:1"))
+    assert board.marks("reads")[f"tainted {found.id}"] == ["2024-03-20"]
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W12"]
+
+
+def test_of_many_stretches_the_first_are_told(board: Board) -> None:
+    board.say(says("reads", "produced", "2024", at=at(0), code="v1"))
+    every_other = [f"2024-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28, 2)]
+    (hit, *_) = opened(board, *every_other).hits
+    assert (len(hit.instances), hit.more, hit.count) == (100, 68, 168)
+    assert hit.instances[:2] == every_other[:2]
+
+
+def test_who_read_only_what_somebody_says_is_right_is_right(board: Board) -> None:
+    board.say(says("report", "produced", "2024-W13", at=at(2), reads=[WhatWasRead("reads", ["2024-03-26"])]))
+    found = opened(board, "2024-03-26..2024-03-27")
+    board.run(incidents.confirm(board.database, found.id, [Wrong("reads", ["2024-03-26"])], "ada"))
+    assert f"inherited {found.id}" not in board.marks("report")
+    assert board.marks("bill")[f"inherited {found.id}"] == ["2024-03"]
+
+
 def test_what_was_read_decides(board: Board) -> None:
     board.say(
         says("report", "produced", "2024-W10", at=at(2), reads=[WhatWasRead("reads", ["2024-03-04..2024-03-09"])]),

@@ -19,13 +19,15 @@ class HeldMarks:
         self._touched: set[int] = set()
         self._add(runs)
 
-    def _add(self, runs: Iterable[Run]) -> None:
-        """Rows that were not loaded before; those that were may have been changed since."""
+    def _add(self, runs: Iterable[Run]) -> dict[int, Marks]:
+        """Rows that were not loaded before; those that were may have been changed since. What is new, by entity."""
         new = {run for run in runs if run not in self._seen}
         self._seen |= new
         self._rows |= new
-        for entity_id, marks in by_entity(new).items():
+        found = by_entity(new)
+        for entity_id, marks in found.items():
             self._marks[entity_id] = self.of(entity_id).with_(marks)
+        return found
 
     @classmethod
     async def load(cls, connection: Connection, windows: Sequence[Window]) -> "HeldMarks":
@@ -36,9 +38,9 @@ class HeldMarks:
         """Load what else is known there."""
         self._add(await store.marks(connection, windows))
 
-    async def more_by_ref(self, connection: Connection, kinds: Sequence[str], ref: str) -> None:
-        """Load all marks of these kinds with a ref, of all entities."""
-        self._add(await store.marks_by_ref(connection, kinds, ref))
+    async def more_by_ref(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
+        """Load all marks of these kinds with a ref, of all entities; what was not loaded before, for who has computed with what was."""
+        return self._add(await store.marks_by_ref(connection, kinds, ref))
 
     def ids(self) -> list[int]:
         """The entities of which anything is known."""

@@ -14,7 +14,7 @@ from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
 from headwater.entities.graph import Link
 from headwater.entities.incidents import Past, confirmed, opened, retracted
-from headwater.entities.marks import Marks
+from headwater.entities.marks import Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.recorded import by_link
 from headwater.entities.taint import Facts, tainted
@@ -30,6 +30,8 @@ from headwater.store.database import Connection, Database
 
 _LOOKED_AT = 200_000
 """Instances of which it is looked up what they had read; of more, what is declared counts."""
+_SHOWN = 100
+"""Stretches of an entity's instances in an answer: what is wrong of thousands may be cut into millions."""
 
 
 class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,11 +44,12 @@ class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Hit(msgspec.Struct, frozen=True):
     """What is wrong of one entity. `basis`: exact where all of it is known to have used what is wrong, otherwise declared: it could have.
 
-    `depth`: the fewest links from what was named; `because`: the last of them.
+    `more`: stretches of instances that are left out. `depth`: the fewest links from what was named; `because`: the last of them.
     """
 
     entity: str
     instances: list[str]
+    more: int
     count: int
     basis: str
     depth: int
@@ -66,13 +69,21 @@ class Opened(msgspec.Struct, frozen=True):
     missing: list[Wrong]
 
 
+class Changed(msgspec.Struct, frozen=True):
+    """Instances of an entity whose marks changed. `more`: stretches of them that are left out."""
+
+    entity: str
+    instances: list[str]
+    more: int
+
+
 class Settled(msgspec.Struct, frozen=True):
-    """What became of an incident. `changed`: by entity the instances whose marks changed, `seq`: of the last report."""
+    """What became of an incident. `changed`: by entity; `seq`: of the last report."""
 
     id: uuid.UUID
     state: str
     seq: int
-    changed: list[Wrong]
+    changed: list[Changed]
 
 
 async def open_(
@@ -105,12 +116,12 @@ async def open_(
         reached = tainted(
             held.graph,
             {name: some & known[name].exist for name, some in roots.items()},
-            facts._replace(exist=lambda n: known[n].exist),
+            facts._replace(exist=lambda n: known[n].exist if n in known else NONE),
         )
         hits = [
             Hit(
                 name,
-                ranges.written(held.instances(name), hit.instances),
+                *_some(held, name, hit.instances),
                 hit.instances.count,
                 hit.basis,
                 hit.depth,
@@ -136,7 +147,7 @@ async def open_(
             ledger.seq,
             sum(hit.count for hit in hits),
             hits,
-            _shown(held, {name: some for name, some in missing.items() if some}),
+            [Wrong(name, ranges.written(held.instances(name), some)) for name, some in missing.items() if some],
         )
 
 
@@ -172,7 +183,9 @@ async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], ac
         held = await declared(connection)
         incident = await _holds(connection, id_)
         known = await _known(connection, ledger, held, incident.id)
-        found = confirmed(held.graph, str(incident.id), _named(held, right), known)
+        wrong = {name: marks.get(Mark("inherited", str(incident.id)), NONE) for name, marks in known.items()}
+        facts, _, _ = await _facts(connection, held, wrong, ledger.seq)
+        found = confirmed(held.graph, str(incident.id), _named(held, right), known, facts)
         changed = _write(ledger, held, found, "confirmed", str(incident.id), actor, note)
         await ledger.flush()
         return Settled(incident.id, incident.state, ledger.seq, _shown(held, changed))
@@ -220,8 +233,14 @@ def _write(
     return changed
 
 
-def _shown(held: Held, some: Mapping[str, Ordinals]) -> list[Wrong]:
-    return [Wrong(name, ranges.written(held.instances(name), each)) for name, each in some.items()]
+def _shown(held: Held, some: Mapping[str, Ordinals]) -> list[Changed]:
+    return [Changed(name, *_some(held, name, each)) for name, each in some.items()]
+
+
+def _some(held: Held, name: str, some: Ordinals) -> tuple[list[str], int]:
+    """The first stretches as texts, and how many more there are."""
+    first = some if some.runs <= _SHOWN else some & Ordinals.between(some.first, int(some.ends[_SHOWN - 1]))
+    return ranges.written(held.instances(name), first), max(some.runs - _SHOWN, 0)
 
 
 async def _facts(

@@ -53,12 +53,12 @@ class Judge:
         return judge
 
     async def judged(
-        self, one: Understood, heeded: Ordinals, exist: Ordinals, seq: int, began: dt.datetime
+        self, one: Understood, now: Marks, heeded: Ordinals, exist: Ordinals, seq: int, began: dt.datetime
     ) -> dict[int, Marks]:
-        """What holds of all entities that a new version changes, by id, once `marks` have what `status.after` made of it.
+        """What holds of all entities that a new version changes, by id.
 
-        `heeded`: the instances of which it is the newest version. `exist`: those that there were before. `seq`: of the report before it.
-        `began`: when its run did, as far as that is known.
+        `now`: what `status.after` made of its entity. `heeded`: the instances of which it is the newest version. `exist`: those that there were
+        before. `seq`: of the report before it. `began`: when its run did, as far as that is known.
         """
         said, read_seq = one.said, seq if one.said.seq is None else one.said.seq
         read: dict[str, Ordinals] = {}
@@ -79,12 +79,15 @@ class Judge:
             self._same(one.entity_id, heeded, said.fingerprint) & exist,
             heeded if said.right else NONE,
         )
-        known = _Known(self._held, self._marks)
+        known = _Known(self._held, self._marks, {one.entity_id: now})
         verdict = judged(self._held.graph, version, known, self._incidents)
         found = {one.entity_id: verdict.marks}
         self.versions.append((one.entity_id, heeded, seq + 1, said.fingerprint))
         for incident in verdict.cleared:
-            await self._marks.more_by_ref(self._connection, WRONG, incident)
+            for number, marks in (await self._marks.more_by_ref(self._connection, WRONG, incident)).items():
+                # Far from what was loaded before, and not looked at by then.
+                if number in found:
+                    found[number] = found[number].with_(marks)
             known = _Known(self._held, self._marks, found)
             for name, marks in same_content(self._held.graph, incident, known).items():
                 found[self._held.ids[name]] = marks

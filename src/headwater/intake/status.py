@@ -184,9 +184,7 @@ class Batch:
             return _refused(error)
         found = {one.entity_id: now}
         if one.produced and self.judge is not None:
-            self.marks.put(one.entity_id, now)
-            found |= await self.judge.judged(one, heeded, before.exist, self.ledger.seq, self._began(one))
-            self.marks.put(one.entity_id, before)
+            found |= await self.judge.judged(one, now, heeded, before.exist, self.ledger.seq, self._began(one))
         self.ledger.report(
             one.entity_id,
             one.said.what,

@@ -1,0 +1,201 @@
+"""The database's marks beside versions told one by one (`drawn_versions.py`): random histories, recorded as anybody would report them."""
+
+import datetime as dt
+import random
+import uuid
+from typing import Any
+
+import pytest
+
+from headwater.entities import keys, ranges
+from headwater.entities.declaration.held import Held
+from headwater.entities.graph import Graph
+from headwater.entities.incidents import Version
+from headwater.entities.kinds import Snapshot
+from headwater.entities.marks import Mark, by_entity, replayed
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.intake import incidents
+from headwater.intake.declared import declared
+from headwater.intake.entities import File, apply
+from headwater.intake.incidents import Wrong
+from headwater.intake.status import Told, record
+from headwater.intake.status_report import Reported, WhatWasRead
+from headwater.store import status as store
+from headwater.store.database import Database
+from unit.entities.drawn_versions import World, drawn_graph
+
+T0 = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
+
+
+def yaml(graph: Graph) -> str:
+    """The graph as somebody would declare it."""
+    texts = []
+    for name, entity in graph.entities.items():
+        assert entity.instances is not None
+        needs = {one.upstream: one.dates for one in entity.states["completed"]}
+        every = entity.instances.calendar.every_text
+        texts.append(
+            f"entity: {name}\nperiod: {{every: {every}, from: 2025-03-03, until: 2025-03-17}}\n"
+            + ("kind: snapshot\nmode: carry\n" if isinstance(entity.kind, Snapshot) else "")
+            + "depends_on:\n"
+            + "".join(f"  {upstream}: {dates.text if dates else 'same'}\n" for upstream, dates in needs.items())
+        )
+    return "---\n".join(texts)
+
+
+class Recorded(World):
+    """The same told to a database: a run's start, what it left behind with what it read, incidents and what becomes of them."""
+
+    def __init__(self, chance: random.Random, graph: Graph, database: Database, run: Any, *, informed: bool) -> None:
+        super().__init__(chance, graph, informed=informed)
+        self.database, self.run = database, run
+        self.seqs: dict[int, int] = {}
+        self.ids: dict[str, uuid.UUID] = {}
+
+    def key(self, name: str, k: int) -> str:
+        of = self.graph.entities[name].instances
+        assert of is not None
+        return keys.key(of.calendar, k)
+
+    def keys(self, name: str, some: Ordinals) -> list[str]:
+        return ranges.written(self.graph.entities[name].instances, some)
+
+    def say(self, name: str, what: Any, some: Ordinals, at: int, **more: Any) -> int:
+        told = Reported(
+            entity=name, what=what, instances=self.keys(name, some), at=T0 + dt.timedelta(seconds=at), **more
+        )
+        seq, (taken,) = self.run(record(self.database, [Told(told, "tests")]))
+        assert taken.refused is None, taken
+        return int(seq)
+
+    def begin(self) -> None:
+        super().begin()
+        run = self.running[-1]
+        if not self.informed:
+            # A report says all that was read, or nothing; of nothing the simulator knows what order a run goes in, as the marks do.
+            run = self.running[-1] = run._replace(recorded=frozenset())
+        self.seqs[run.began] = self.say(
+            run.entity, "started", Ordinals.of(run.instances), run.began, ref=f"r{run.began}"
+        )
+
+    def _judge(self, version: Version) -> None:
+        more: dict[str, Any] = {}
+        if self.informed:
+            more["reads"] = [WhatWasRead(name, self.keys(name, some)) for name, some in version.read.items() if some]
+            more["fingerprint"] = str(self.made[-1].content)
+        self.say(
+            version.entity,
+            "produced",
+            version.instances,
+            self.clock,
+            ref=f"r{version.began}",
+            code=version.code or None,
+            seq=self.seqs[version.began],
+            right=version.right == version.instances,
+            **more,
+        )
+        super()._judge(version)
+
+    def delete(self) -> None:
+        before = set(self.current)
+        super().delete()
+        gone = sorted(before - set(self.current))
+        if gone:
+            self.clock += 1
+            name = gone[0][0]
+            self.say(name, "deleted", Ordinals.of([k for _, k in gone]), self.clock, ref="retention")
+
+    def open(self) -> None:
+        before = set(self.condemned)
+        super().open()
+        for name in set(self.condemned) - before:
+            wrong = [Wrong(entity, [self.key(entity, k)]) for entity, k in self.named[name]]
+            found = self.run(incidents.open_(self.database, wrong, "spoilt", "tests"))
+            self.ids[name] = found.id
+
+    def fix(self) -> None:
+        before = dict(self.fixed)
+        super().fix()
+        for name in self.fixed.keys() - before.keys():
+            at = T0 + dt.timedelta(seconds=self.fixed[name])
+            self.run(incidents.fix(self.database, self.ids[name], "tests", at=at))
+
+    def retract(self) -> None:
+        before = set(self.condemned)
+        super().retract()
+        for name in before - set(self.condemned):
+            self.run(incidents.retract(self.database, self.ids[name], "tests"))
+
+    def confirm(self) -> None:
+        before = {name: set(some) for name, some in self.pardoned.items()}
+        super().confirm()
+        for name, some in self.pardoned.items():
+            for version in some - before[name]:
+                entity, k = self.made[version].at
+                right = [Wrong(entity, [self.key(entity, k)])]
+                self.run(incidents.confirm(self.database, self.ids[name], right, "tests"))
+
+    async def marks(self) -> tuple[Held, dict[str, dict[Mark, Ordinals]]]:
+        """What the database's marks say, once the log has told the same."""
+        async with self.database.connection() as connection:
+            held = await declared(connection)
+            rows = by_entity(await store.marks_of(connection, list(held.names)))
+            for number, marks in rows.items():
+                assert marks == replayed(await store.changes(connection, (number, -(2**40), 2**40), 2**60))
+        return held, {held.names[number]: dict(marks) for number, marks in rows.items()}
+
+
+def agree(world: Recorded, seed: object) -> tuple[int, int]:
+    """How many instances were compared, and of how many too much was said."""
+    _, known = world.run(world.marks())
+    compared = over = 0
+    for name in world.condemned:
+        ref = str(world.ids[name])
+        marked = {
+            (entity, k)
+            for entity, marks in known.items()
+            for kind in ("tainted", "inherited")
+            for k in marks.get(Mark(kind, ref), NONE).members().tolist()  # type: ignore[arg-type]
+        }
+        versions = world.wrong(name)
+        wrong = {at for at, version in world.current.items() if version in versions}
+        assert wrong <= marked, (seed, name, wrong - marked)
+        assert marked <= set(world.current), (seed, name, marked - set(world.current))
+        if name not in world.loose:
+            assert marked == wrong, (seed, name, marked - wrong)
+        compared += len(world.current)
+        over += len(marked - wrong)
+    there = {(entity, k) for entity, marks in known.items() for k in _there(marks).members().tolist()}
+    assert there == set(world.current), seed
+    return compared, over
+
+
+def _there(marks: dict[Mark, Ordinals]) -> Ordinals:
+    return marks.get(Mark("state", "completed"), NONE)
+
+
+def check(database: Database, run: Any, seed: int, steps: int, *, informed: bool) -> tuple[int, int]:
+    chance = random.Random(seed)
+    graph = drawn_graph(chance)
+    if graph is None or any(entity.instances is None for entity in graph.entities.values()):
+        return 0, 0  # what is static has one instance in a database, not one for each version
+    run(apply(database, [File("drawn.yaml", yaml(graph))], "tests", prune=True))
+    world = Recorded(chance, graph, database, run, informed=informed)
+    compared = over = 0
+    for place in range(steps):
+        (world.begin if place < 10 else world.step())()
+        if place % 10 == 9:
+            some, more = agree(world, (seed, place))
+            compared, over = compared + some, over + more
+    return compared, over
+
+
+@pytest.mark.parametrize("seed", [100, 101, 104])
+def test_where_all_is_recorded_it_is_what_the_versions_say(database: Database, run: Any, seed: int) -> None:
+    compared, over = check(database, run, seed, 60, informed=True)
+    assert over <= 0.05 * compared
+
+
+@pytest.mark.parametrize("seed", [103, 117])
+def test_where_nothing_is_recorded_it_is_never_less(database: Database, run: Any, seed: int) -> None:
+    check(database, run, seed, 40, informed=False)
