@@ -14,9 +14,9 @@ import msgspec
 from headwater.entities import ranges
 from headwater.entities.instances import Instances
 from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.written_times import Stretch, stretch, written
 from headwater.errors import InvalidCalendar, InvalidPeriod
 from headwater.intake.understood import is_deleted
-from headwater.intake.written_times import Stretch, stretch
 from headwater.model import facets as known
 from headwater.model.event import Facets
 from headwater.model.identity import Identity
@@ -146,36 +146,10 @@ def _said(entity: str, has: Instances, facets: Facets) -> Found | None:
 
 def _written(has: Instances, told: Sequence[Stretch]) -> tuple[Found | None, Ordinals]:
     """Instances that were written as a whole, where there are any; and those of which a piece was."""
-    calendar = has.calendar
-    whole, near = NONE, NONE
-    for start, end in _joined(told):
-        whole |= calendar.within(start, end)
-        near |= calendar.covering(start, end)
-    for one in told:
-        whole |= Ordinals.between(at, at + 1) if one.label and (at := _begins(has, one.start)) is not None else NONE
+    whole, near = written(has.calendar, told)
     if told and not near:
         return Found(NONE, OUTSIDE), NONE
     return (_inside(has, whole) if whole else None), near
-
-
-def _joined(told: Sequence[Stretch]) -> list[tuple[int, int]]:
-    """24 hours are a day."""
-    found: list[tuple[int, int]] = []
-    for one in sorted(told):
-        if found and one.start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(one.end, found[-1][1]))
-        else:
-            found.append((one.start, one.end))
-    return found
-
-
-def _begins(has: Instances, instant: int) -> int | None:
-    """The instance that begins exactly then."""
-    try:
-        at = has.calendar.at(instant)
-    except InvalidCalendar:
-        return None
-    return at if int(has.calendar.begins([at])[0]) == instant else None
 
 
 def _airflow_run(has: Instances, facets: Facets) -> Found | None:

@@ -2,7 +2,18 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import catalog, correlation, entities, graph, measured, metadata, plans, runs, server
+from headwater.api.routes.v2 import (
+    catalog,
+    correlation,
+    entities,
+    entity_drafts,
+    graph,
+    measured,
+    metadata,
+    plans,
+    runs,
+    server,
+)
 
 router = Router(
     "/api/v2",
@@ -13,6 +24,7 @@ router = Router(
         *correlation.handlers,
         *measured.handlers,
         *entities.handlers,
+        *entity_drafts.handlers,
         *plans.handlers,
         *metadata.handlers,
         *server.handlers,

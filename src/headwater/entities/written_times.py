@@ -5,14 +5,15 @@ Refuses to guess: a part that names two different times, or none, is of no time.
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from headwater.entities import keys
 from headwater.entities.calendar import Calendar
-from headwater.errors import InvalidPeriod
+from headwater.entities.ordinals import NONE, Ordinals
+from headwater.errors import InvalidCalendar, InvalidPeriod
 
 _YEARS = range(1970, 2101)
 _PIECES = {
@@ -71,6 +72,39 @@ def stretch(calendar: Calendar, part: Mapping[str, str]) -> Stretch | None:
         found.add(_Date(tuple(pieces[unit] for unit in given)))
     times = {_whole(calendar, one) for one in found}
     return times.pop() if len(times) == 1 else None
+
+
+def written(calendar: Calendar, told: Sequence[Stretch]) -> tuple[Ordinals, Ordinals]:
+    """The periods that these stretches are the whole of, or that one of them names as a label; and those that any of them touches."""
+    whole, near = NONE, NONE
+    for start, end in joined(told):
+        whole |= calendar.within(start, end)
+        near |= calendar.covering(start, end)
+    for one in told:
+        whole |= (
+            Ordinals.between(at, at + 1) if one.label and (at := _begins(calendar, one.start)) is not None else NONE
+        )
+    return whole, near
+
+
+def joined(told: Sequence[Stretch]) -> list[tuple[int, int]]:
+    """24 hours are a day."""
+    found: list[tuple[int, int]] = []
+    for one in sorted(told):
+        if found and one.start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(one.end, found[-1][1]))
+        else:
+            found.append((one.start, one.end))
+    return found
+
+
+def _begins(calendar: Calendar, instant: int) -> int | None:
+    """The period that begins exactly then."""
+    try:
+        at = calendar.at(instant)
+    except InvalidCalendar:
+        return None
+    return at if int(calendar.begins([at])[0]) == instant else None
 
 
 def _own(calendar: Calendar, value: str) -> Stretch | None:

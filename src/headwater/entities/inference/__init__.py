@@ -1,0 +1,8 @@
+"""What nobody declared, read out of what happened: a draft of a declaration, for a person to accept.
+
+    cut      intervals and times -> how a dataset is cut by time        consumed   what runs read of each other -> dates
+    text     a draft -> YAML with its evidence beside it                fitting    drafts -> a graph that makes sense
+    names    what a dataset may be called as an entity
+
+Everything here is evidence, never a rule: what is found says from what it was found and how sure it is. Nothing here knows datasets or runs.
+"""

@@ -1,0 +1,169 @@
+"""Which `dates` a dependency has, read out of which instances of the upstream the runs of the downstream read. Pure.
+
+Every proposal is a text of the language of dates, and is checked by asking its edge what each instance needs: what is right for nine of ten is taken,
+the plainest first. Where nothing was seen nothing is proposed.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from headwater.entities.dates import Dates
+from headwater.entities.edges import Edge
+from headwater.entities.inference.cut import Confidence
+from headwater.entities.instances import Instances
+from headwater.entities.ordinals import Ordinals
+
+_MOST = 0.9
+_FEWEST = 2
+_SURE = 8
+_LOOKED_AT = 60  # reads of one dependency; the latest
+_DAYS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+_GROWN = 3  # so many different numbers of instances say that everything is read
+
+
+class Read(NamedTuple):
+    """A run that made the instance `ordinal` read `used` of the upstream, of which `there` was there then."""
+
+    ordinal: int
+    used: Ordinals
+    there: Ordinals
+
+
+class Consumed(NamedTuple):
+    """`window`: how long it reaches back, where it is one that overlaps with that of the next period: `30 days`."""
+
+    dates: str
+    evidence: str
+    confidence: Confidence
+    window: str = ""
+
+
+def consumed(down: Instances, up: Instances, reads: Sequence[Read]) -> Consumed | None:
+    """The dates that say what was read. None where fewer than two reads are known, or no text says it."""
+    some = sorted(reads, key=lambda read: read.ordinal)[-_LOOKED_AT:]
+    if len({read.ordinal for read in some}) < _FEWEST:
+        return None
+    for text in dict.fromkeys(_proposals(down, up, some)):
+        fits = _fitting(Edge(down, up, Dates.of(text)), some)
+        if fits >= _MOST * len(some):
+            counts = Counter(read.used.count for read in some)
+            usual = counts.most_common(1)[0][0]
+            number = str(usual) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+            evidence = f"{number} for each {down.calendar.every_text}, as read by {fits} of {len(some)} runs"
+            confidence: Confidence = "high" if fits >= _SURE and fits == len(some) else "medium"
+            window = text.removeprefix("last ") if text in _windows(down, up, some) and _overlaps(down, some) else ""
+            return Consumed(text, evidence, confidence, window)
+    return None
+
+
+def kind(found: Mapping[str, Consumed]) -> tuple[str, str]:
+    """`timeseries`, `sliding` or `snapshot`, and the window of a sliding one: of which its dependencies are evidence."""
+    windows = Counter(each.window for each in found.values() if each.window)
+    if windows:
+        window, _ = max(windows.items(), key=lambda item: (item[1], item[0]))
+        return "sliding", window
+    if found and all(each.dates == "everything" for each in found.values()):
+        return "snapshot", ""
+    return "timeseries", ""
+
+
+def _proposals(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterator[str]:
+    own, theirs = down.calendar.spec, up.calendar.spec
+    finer = _length(up) < _length(down)
+    if finer and own.many == 1 and own.unit in _DAYS:
+        yield f"all_{own.unit}"
+    yield "same"
+    one = all(read.used.count == 1 for read in reads)
+    if one and _length(up) > _length(down):
+        yield "last_available"
+    yield from _before(reads)
+    windows = _windows(down, up, reads)
+    yield from windows
+    for text in windows:
+        yield f"{text} ending previous"
+    for unit in ("week", "month", "quarter", "year"):
+        if _DAYS[unit] > _length(down) / 86_400:
+            yield f"{unit}_to_date"
+            yield f"all_{unit}"
+    for unit in _DAYS:
+        yield f"all_{unit} - 1 {unit}"
+    yield from _moved(down, up, reads)
+    if len({read.used.count for read in reads}) >= _GROWN:
+        yield "everything"
+    if one:
+        yield "last_available"
+    elif theirs.unit and len({read.used.count for read in reads}) == 1:
+        yield f"last_available {reads[0].used.count}"
+
+
+def _before(reads: Sequence[Read]) -> Iterator[str]:
+    counts = {read.used.count for read in reads}
+    if counts == {1}:
+        yield "previous"
+    elif len(counts) == 1:
+        yield f"previous {counts.pop()}"
+
+
+def _windows(down: Instances, up: Instances, reads: Sequence[Read]) -> list[str]:
+    """Windows that end with the period: as many of the upstream's units as were read at most, or as many months.
+
+    A number that was read once may still be growing.
+    """
+    counts = Counter(read.used.count for read in reads)
+    most = max(counts)
+    if len(counts) > 1 and counts[most] < _FEWEST:
+        return []
+    unit, many = up.calendar.spec.unit, most * up.calendar.spec.many
+    found = []
+    if unit == "hour" and many % 24 == 0:
+        found.append(f"last {_counted(many // 24, 'day')}")
+    if unit:
+        found.append(f"last {_counted(many, unit)}")
+    days = _length(up) * most / 86_400
+    months = (
+        range(max(1, int(days / 31)), int(days / 28) + 2) if days >= 28 and unit not in {"month", "quarter"} else ()
+    )
+    found += [f"last {_counted(each, 'month')}" for each in months]
+    return found
+
+
+def _counted(many: int, unit: str) -> str:
+    return f"{many} {unit}s" if many != 1 else f"1 {unit}"
+
+
+def _moved(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterator[str]:
+    """My period, so many days or hours earlier or later, by what the last run read first."""
+    last = reads[-1]
+    start, first = down.calendar.interval(last.ordinal)[0], up.calendar.interval(last.used.first)[0]
+    days = (start.date() - first.astimezone(start.tzinfo).date()).days
+    hours = (start - first) // dt.timedelta(hours=1)
+    for count, unit in ((days, "day"), (hours, "hour")):
+        if count:
+            yield f"same {'-' if count > 0 else '+'} {_counted(abs(count), unit)}"
+
+
+def _fitting(edge: Edge, reads: Sequence[Read]) -> int:
+    """How many reads are just what the edge says."""
+    every = edge.upstream.all
+    fits = 0
+    for read in reads:
+        if edge.dates.meaning.newest:
+            fits += edge.resolve(read.ordinal, read.there) == read.used
+        else:
+            fits += edge.need(Ordinals.between(read.ordinal, read.ordinal + 1)) & every == read.used
+    return fits
+
+
+def _overlaps(down: Instances, reads: Sequence[Read]) -> bool:
+    """Whether the runs of two periods that follow each other read some of the same."""
+    by_ordinal = {read.ordinal: read.used for read in reads}
+    return any(bool(used & by_ordinal[at + 1]) for at, used in by_ordinal.items() if at + 1 in by_ordinal)
+
+
+def _length(instances: Instances) -> float:
+    """About how many seconds a period has."""
+    calendar = instances.calendar
+    start, end = (int(each) for each in calendar.begins([0, 1]))
+    return end - start

@@ -1,0 +1,59 @@
+"""Drafts that fit together: a dependency with which an instance would need itself is left out, and said to be. Pure.
+
+Of a cycle those links stay that evidence speaks for, then by name: the same drafts in any order lose the same links.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from headwater.entities import cycles
+from headwater.entities.declaration.canonical import from_document
+from headwater.entities.graph import Graph
+from headwater.entities.inference.text import Draft, Need, document
+from headwater.errors import InvalidEntities
+
+
+def fitted(drafts: Iterable[Draft]) -> list[Draft]:
+    """The same drafts, by name, so that no instance needs itself. What is declared already needs no draft, so it is in no such cycle."""
+    by_name = {draft.name: draft for draft in sorted(drafts, key=lambda each: each.name)}
+    names = list(by_name)
+    number = {name: place for place, name in enumerate(names)}
+    out: list[list[int]] = [[] for _ in names]
+    for name, draft in by_name.items():
+        for upstream in sorted({need.upstream for need in draft.needs if not need.left_out} & number.keys()):
+            out[number[upstream]].append(number[name])
+    for component in cycles.components(out):
+        if len(component) > 1 or component[0] in out[component[0]]:
+            by_name |= _without_cycles({names[each]: by_name[names[each]] for each in component})
+    return list(by_name.values())
+
+
+def _without_cycles(drafts: Mapping[str, Draft]) -> dict[str, Draft]:
+    """Of one component: links within it are added one after the other, as far as they make sense."""
+    links = [
+        (name, place)
+        for name, draft in drafts.items()
+        for place, need in enumerate(draft.needs)
+        if not need.left_out and need.upstream in drafts
+    ]
+    links.sort(key=lambda link: (drafts[link[0]].needs[link[1]].confidence is None, link))
+    kept: set[tuple[str, int]] = set()
+    why: dict[tuple[str, int], str] = {}
+    for link in links:
+        tried = kept | {link}
+        some = [
+            draft._replace(needs=tuple(need for place, need in enumerate(draft.needs) if (name, place) in tried))
+            for name, draft in drafts.items()
+        ]
+        try:
+            Graph(from_document(document(draft)).entity for draft in some)
+        except InvalidEntities as wrong:
+            problems = wrong.detail["problems"]
+            why[link] = str(problems[0]) if isinstance(problems, list) else wrong.message
+        else:
+            kept = tried
+    return {name: draft._replace(needs=tuple(_marked(name, draft.needs, why))) for name, draft in drafts.items()}
+
+
+def _marked(name: str, needs: Iterable[Need], why: Mapping[tuple[str, int], str]) -> Iterable[Need]:
+    for place, need in enumerate(needs):
+        yield need._replace(left_out=why[name, place]) if (name, place) in why else need
