@@ -41,6 +41,7 @@ from headwater.cli.keys import keys
 from headwater.cli.listeners import listeners
 from headwater.cli.pipeline import pipeline
 from headwater.cli.pull import pull
+from headwater.cli.reconcile import reconcile
 from headwater.cli.retention import retention
 from headwater.cli.run import run as run_package
 from headwater.cli.spool import spool
@@ -122,6 +123,7 @@ program.command("taint")(incidents.taint)
 program.add_typer(incidents.incident, name="incident")
 program.add_typer(backfill, name="backfill")
 program.command("impact")(impact.impact)
+program.command("reconcile")(reconcile)
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")

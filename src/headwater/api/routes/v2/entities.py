@@ -10,7 +10,17 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer import entities, entity_graph, incidents, readiness, status, status_log, suspects
+from headwater.answer import (
+    drift,
+    entities,
+    entity_graph,
+    incidents,
+    instances_at,
+    readiness,
+    status,
+    status_log,
+    suspects,
+)
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import (
     Depth,
@@ -51,6 +61,12 @@ class Reports(msgspec.Struct, forbid_unknown_fields=True):
     """At most 10,000."""
 
     reports: list[Reported]
+
+
+class Texts(msgspec.Struct, forbid_unknown_fields=True):
+    """Names of files, values of partitions, times: at most 5,000."""
+
+    texts: list[str]
 
 
 class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
@@ -143,6 +159,18 @@ async def get_periods(
 async def get_instance(state: State, name: Segment, instance: Segment, as_of: Time = None) -> status.Instance:
     """One instance with its versions and its history."""
     return await status.instance(state.database, unquote(name), unquote(instance), as_of=utc(as_of))
+
+
+@post("/entities/{name:str}/instances/at", status_code=200, opt={"role": "read", "audit": False})
+async def post_instances_at(state: State, name: Segment, data: JSONBody[Texts]) -> instances_at.InstancesAt:
+    """Which instances texts of storage mean."""
+    return await instances_at.instances_at(state.database, unquote(name), data.texts)
+
+
+@post("/entities/{name:str}/drift", status_code=200, opt={"role": "read", "audit": False})
+async def post_drift(state: State, name: Segment, data: JSONBody[drift.Stored]) -> drift.ShownDrift:
+    """Where what is known differs from what storage holds."""
+    return await drift.compared(state.database, unquote(name), data)
 
 
 @get("/entities/{name:str}/readiness", opt={"waits": True})
@@ -288,6 +316,8 @@ handlers = (
     get_status,
     get_instance,
     get_periods,
+    post_instances_at,
+    post_drift,
     get_readiness,
     post_readiness,
     get_suspects,

@@ -1,0 +1,47 @@
+"""Which instances texts of storage mean: what names of files, values of partitions and times of rows are, in the entity's zone and calendar."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headwater.answer.declared import declared
+from headwater.entities import ranges
+from headwater.entities.ordinals import Ordinals
+from headwater.entities.stored import named
+from headwater.errors import InvalidPeriod, InvalidQuestion
+from headwater.store.database import Database
+
+MOST = 5000
+
+
+class RefusedText(msgspec.Struct, frozen=True):
+    """A text that is no instance, and why."""
+
+    text: str
+    why: str
+
+
+class InstancesAt(msgspec.Struct, frozen=True):
+    """`instances`: those that the texts name, by runs; `count`: how many. `refused`: in the order of the texts."""
+
+    entity: str
+    instances: list[str]
+    count: int
+    refused: list[RefusedText]
+
+
+async def instances_at(database: Database, entity: str, texts: Sequence[str]) -> InstancesAt:
+    """What each of up to 5,000 texts means (`entities/stored.py`). NotFound for an entity that is not declared."""
+    if len(texts) > MOST:
+        raise InvalidQuestion(f"{len(texts)} texts; send {MOST:,} at most", field="texts")
+    async with database.snapshot() as connection:
+        of = (await declared(connection)).instances(entity)
+    found: list[int] = []
+    refused: list[RefusedText] = []
+    for text in texts:
+        try:
+            found.append(named(of, text))
+        except InvalidPeriod as wrong:
+            refused.append(RefusedText(text[:200], wrong.message))
+    some = Ordinals.of(found)
+    return InstancesAt(entity, ranges.written(of, some), some.count, refused)

@@ -1,0 +1,189 @@
+"""Partitions of a Delta table, by its log: those of the files that are live in the newest version. No Spark is needed, and no file of data is opened.
+
+What is read is the protocol's (https://github.com/delta-io/delta/blob/master/PROTOCOL.md): commits as JSON, checkpoints as Parquet in one part or
+several, deletion vectors (a file stays live), mapped column names. Refused: checkpoints of the second form, commits kept by a catalog.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headwater.capture.storage import fields
+from headwater.capture.storage.folders import Folders, reached, there
+from headwater.capture.storage.listing import Listing
+from headwater.errors import InvalidQuestion, NotFound, NotInstalled, UnreadableContent
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
+_CATALOG = {"catalogManaged", "catalogOwned-preview"}
+
+
+class _Vector(msgspec.Struct, rename="camel"):
+    storage_type: str = ""
+    path_or_inline_dv: str = ""
+    offset: int | None = None
+
+
+class _File(msgspec.Struct, rename="camel"):
+    path: str
+    partition_values: dict[str, str | None] | None = None
+    deletion_vector: _Vector | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, int | None]:
+        """A file with another deletion vector is another one, for one commit may take away the one and add the other in any order."""
+        vector = self.deletion_vector or _Vector()
+        return self.path, vector.storage_type, vector.path_or_inline_dv, vector.offset
+
+
+class _Table(msgspec.Struct, rename="camel"):
+    schema_string: str = ""
+    partition_columns: list[str] = []
+
+
+class _Protocol(msgspec.Struct, rename="camel"):
+    reader_features: list[str] | None = None
+    writer_features: list[str] | None = None
+
+
+class _Action(msgspec.Struct, rename="camel"):
+    add: _File | None = None
+    remove: _File | None = None
+    meta_data: _Table | None = None
+    protocol: _Protocol | None = None
+
+
+class _Log(NamedTuple):
+    """Which files tell what the table is: `checkpoint` none or all parts of one, then `commits`, without a gap."""
+
+    version: int
+    checkpoint: list[str]
+    commits: list[str]
+
+
+def delta(path: str, columns: str | None = None) -> Listing:
+    """The partitions of a Delta table. `columns`: which of them are its time (`fields.columns_of`); others do not matter.
+
+    NotFound where there is no table, InvalidQuestion where it has no such partitions, UnreadableContent where its log cannot be understood.
+    """
+    folders, root = reached(path)
+    folder = f"{root.rstrip('/')}/_delta_log"
+    there(folders, folder)
+    log = _log(folders, folder)
+    table = _Table()
+    live: dict[tuple[str, str, str, int | None], dict[str, str | None]] = {}
+    for action in _actions(folders, folder, log):
+        if action.protocol is not None:
+            _understood(path, action.protocol)
+        if action.meta_data is not None:
+            table = action.meta_data
+        if action.remove is not None:
+            live.pop(action.remove.key, None)
+        if action.add is not None:
+            live[action.add.key] = action.add.partition_values or {}
+    wanted = fields.columns_of(columns, table.partition_columns)
+    physical = _physical(table)
+    named = {physical.get(column, column): field for column, field in wanted.items()}
+    listing = Listing(path, storage={"delta_version": log.version, "table": path})
+    listing.texts = _texts(live.values(), named, listing)
+    return listing
+
+
+def _texts(live: Any, named: dict[str, str], listing: Listing) -> Iterator[str]:
+    for values in live:
+        found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
+        if len(found) == len(named):
+            yield fields.text(found)
+        else:
+            listing.ignored += 1
+
+
+def _log(folders: Folders, folder: str) -> _Log:
+    commits: dict[int, str] = {}
+    checkpoints: dict[int, dict[int, tuple[int, str]]] = {}
+    for name, is_folder in folders.entries(folder):
+        if is_folder:
+            continue
+        if match := _COMMIT.fullmatch(name):
+            commits[int(match[1])] = name
+        elif match := _CHECKPOINT.fullmatch(name):
+            part, parts = int(match[2] or 1), int(match[3] or 1)
+            checkpoints.setdefault(int(match[1]), {})[part] = parts, name
+    whole = [
+        version for version, parts in checkpoints.items() if all(count == len(parts) for count, _ in parts.values())
+    ]
+    newest = max([*commits, *whole], default=None)
+    if newest is None:
+        raise NotFound(f"{folder} holds no commit: there is no Delta table", path=folder)
+    start = max(whole, default=-1)
+    needed = range(start + 1, newest + 1)
+    if gaps := [version for version in needed if version not in commits]:
+        raise UnreadableContent(
+            f"{folder} lacks the commit of version {gaps[0]}, and has no checkpoint after it that can be read here",
+            path=folder,
+            version=gaps[0],
+        )
+    checkpoint = [name for _, (_, name) in sorted(checkpoints.get(start, {}).items())]
+    return _Log(newest, checkpoint, [commits[version] for version in needed])
+
+
+def _actions(folders: Folders, folder: str, log: _Log) -> Iterator[_Action]:
+    for name in log.checkpoint:
+        yield from _checkpoint(folders, f"{folder}/{name}")
+    decoder = msgspec.json.Decoder(_Action)
+    for name in log.commits:
+        path = f"{folder}/{name}"
+        for number, line in enumerate(folders.read(path).splitlines(), 1):
+            if line.strip():
+                try:
+                    yield decoder.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise UnreadableContent(f"{path}, line {number}: {error}", path=path, line=number) from error
+
+
+def _checkpoint(folders: Folders, path: str) -> Iterator[_Action]:
+    """What one part of a checkpoint says, without the statistics of files, which are most of it."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise NotInstalled(
+            "a Delta table with checkpoints needs pyarrow: pip install 'headwater[spark]'", missing=["pyarrow"]
+        ) from error
+    try:
+        file = pq.ParquetFile(pa.BufferReader(folders.read(path)))
+        names = {column.path for column in (file.schema.column(place) for place in range(len(file.schema)))}
+        wanted = [
+            name
+            for name in names
+            if name.startswith(("add.path", "add.partitionValues.", "add.deletionVector.", "metaData.", "protocol."))
+        ]
+        for batch in file.iter_batches(batch_size=10_000, columns=wanted):
+            for row in batch.to_pylist(maps_as_pydicts="strict"):
+                yield msgspec.convert(row, _Action)
+    except (pa.ArrowException, msgspec.ValidationError) as error:
+        raise UnreadableContent(f"{path} is no checkpoint that is understood here: {error}", path=path) from error
+
+
+def _understood(path: str, protocol: _Protocol) -> None:
+    odd = _CATALOG & {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    if odd:
+        raise InvalidQuestion(
+            f"the commits of {path} are kept by a catalog ({', '.join(sorted(odd))}), so that its folder does not tell "
+            "what is in it: ask with --sql through that catalog",
+            path=path,
+        )
+
+
+def _physical(table: _Table) -> dict[str, str]:
+    """By column the name that partition values go by, where columns are mapped."""
+    if not table.schema_string:
+        return {}
+    found = {}
+    for field in msgspec.json.decode(table.schema_string).get("fields", []):
+        name = (field.get("metadata") or {}).get("delta.columnMapping.physicalName")
+        if name:
+            found[field["name"]] = name
+    return found

@@ -1,0 +1,159 @@
+"""`headwater reconcile`: whether storage holds what is known of an entity. Runs where the storage is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output, server
+from headwater.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from headwater.capture.storage.listing import Listing
+    from headwater.capture.storage.reconciler import Compared, Told
+
+_KINDS = (
+    ("retention", "gone, older than it is kept", ""),
+    ("external", "gone, and nobody meant it to", "bold red"),
+    ("unknown", "there, and nobody reported it", "yellow"),
+    ("unfinished", "there, and its period is not over", "dim"),
+    ("underway", "being made, or reported meanwhile", "dim"),
+)
+
+
+def reconcile(
+    entity: Annotated[str, typer.Argument(help="The entity, as it is declared.")],
+    files: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Files or folders: '/data/reads/{year}-{month}-{day}.csv', '{period}'."),
+    ] = None,
+    hive: Annotated[
+        str | None, typer.Option(metavar="PATH", help="A table's folder with dt=2024-03-10/hour=05 in it.")
+    ] = None,
+    delta: Annotated[str | None, typer.Option(metavar="PATH", help="A Delta table.")] = None,
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DSN", help="A database; env:NAME for a variable that has its address. Goes with --query."
+        ),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A query of one column: dates, timestamps or keys.")
+    ] = None,
+    driver: Annotated[str, typer.Option(help="The Python driver (PEP 249) of --sql.")] = "psycopg",
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Which partition columns are the time: dt,hour or period=event_date,hour=h; else by name."),
+    ] = None,
+    within: Annotated[
+        list[str] | None, typer.Option(metavar="INSTANCES", help="Only these: 2024-03, 2024-03-01..; may be repeated.")
+    ] = None,
+    report: Annotated[bool, typer.Option("--report", help="Report what is gone as deleted; else only look.")] = False,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="With --report: report what nobody knows of as produced.")
+    ] = False,
+    state: Annotated[str, typer.Option(help="The state of what is adopted.")] = "completed",
+    empty: Annotated[bool, typer.Option("--empty", help="Report even where storage holds nothing at all.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit code 1 where anything is gone or unknown.")] = False,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare what storage holds with what is known of an entity's instances. Deletes nothing, and without --report changes nothing.
+
+    Examples:
+
+      headwater reconcile reads --files '/data/reads/{year}-{month}-{day}.csv'
+
+      headwater reconcile reads --hive s3://lake/reads --columns dt,hour --report
+
+      headwater reconcile reads --delta /lake/reads --report --adopt
+
+      headwater reconcile reads --sql env:WAREHOUSE --query 'select distinct day from reads' --json
+    """
+    from headwater.capture.storage import reconciler
+
+    if adopt and not report:
+        raise InvalidQuestion("--adopt goes with --report; without them what nobody knows of is listed")
+    at = reconciler.Server(server.address(url), server.key(url))
+    since = reconciler.began(at, entity)
+    listing = _listing(files, hive, delta, sql, query, driver, columns)
+    found = reconciler.compare(at, entity, listing, since, within or [])
+    told = reconciler.report(at, found, listing, adopt=adopt, state=state, empty=empty) if report else None
+    if json:
+        output.json_line(_answer(found, told))
+    else:
+        _say(found, told)
+    if (told is not None and told.refused) or (check and _differs(found)):
+        raise typer.Exit(1)
+
+
+def _listing(
+    files: str | None,
+    hive: str | None,
+    delta: str | None,
+    sql: str | None,
+    query: str | None,
+    driver: str,
+    columns: str | None,
+) -> Listing:
+    given = [each for each in (files, hive, delta, sql) if each is not None]
+    if len(given) != 1:
+        raise InvalidQuestion(f"say one of --files, --hive, --delta and --sql; {len(given)} were given")
+    if (sql is None) != (query is None):
+        raise InvalidQuestion("--sql and --query go together: which database, and what to ask it")
+    if columns is not None and (files is not None or sql is not None):
+        raise InvalidQuestion("--columns goes with --hive and --delta; a pattern and a query say it themselves")
+    if files is not None:
+        from headwater.capture.storage.files import files as listed
+
+        return listed(files)
+    if hive is not None:
+        from headwater.capture.storage.hive import hive as partitions
+
+        return partitions(hive, columns)
+    if delta is not None:
+        from headwater.capture.storage.delta import delta as live
+
+        return live(delta, columns)
+    from headwater.capture.storage.query import query as rows
+
+    return rows(sql or "", query or "", driver)
+
+
+def _differs(found: Compared) -> bool:
+    return bool(found.drift.retention.count + found.drift.external.count + found.drift.unknown.count)
+
+
+def _answer(found: Compared, told: Told | None) -> dict[str, Any]:
+    return {
+        "drift": found.drift,
+        "texts": found.texts,
+        "refused": [{"text": text, "why": why} for text, why in found.refused],
+        "more_refused": found.more_refused,
+        "ignored": found.ignored,
+        "reported": told,
+    }
+
+
+def _say(found: Compared, told: Told | None) -> None:
+    drift = found.drift
+    for kind, meaning, style in _KINDS:
+        some = getattr(drift, kind)
+        if some.count:
+            shown = ", ".join(output.printable(each) for each in some.instances[:20])
+            more = f" and {len(some.instances) - 20:,} more stretches" if len(some.instances) > 20 else ""
+            output.line(f"{some.count:,} {meaning}: {shown}{more}", style)
+    for text, why in found.refused[:20]:
+        output.line(f"not an instance: {output.printable(text)}: {output.printable(why)}", "yellow")
+    if left := len(found.refused[20:]) + found.more_refused:
+        output.line(f"and {left:,} more that are no instance", "yellow")
+    traces = f"; {found.ignored:,} other entries ignored" if found.ignored else ""
+    output.line(f"{drift.agree:,} agree{traces}", "dim")
+    if told is not None:
+        adopted = f", {told.adopted:,} adopted" if told.adopted else ""
+        output.line(f"reported: {told.retention + told.external:,} deleted{adopted}")
+        for each in told.refused:
+            output.line(f"refused: {output.printable(each)}", "bold red")
+    elif _differs(found):
+        output.line("nothing was changed; --report tells the server", "dim")
