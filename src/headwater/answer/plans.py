@@ -10,7 +10,7 @@ from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
 from headwater.entities.plan import Item, Plan, Sets
 from headwater.entities.plan_kept import KEPT, Inputs, planned
-from headwater.errors import NotFound
+from headwater.errors import InvalidPlan, NotFound
 from headwater.store import plans as store
 from headwater.store.database import Connection, Database
 
@@ -115,6 +115,11 @@ async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan
     if known is None:
         inputs = Inputs.of(await store.inputs(connection, row.id))
         known = KEPT.put(row.id, planned(held, inputs), inputs)
+    if known[0].count != row.items:
+        raise InvalidPlan(
+            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            plan=str(row.id),
+        )
     return held, known[0]
 
 

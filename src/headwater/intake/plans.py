@@ -140,6 +140,11 @@ async def kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan,
     if known is None:
         inputs = Inputs.of(await store.inputs(connection, row.id))
         known = KEPT.put(row.id, planned(held, inputs), inputs)
+    if known[0].count != row.items:
+        raise InvalidPlan(
+            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            plan=str(row.id),
+        )
     return held, *known
 
 
