@@ -25,12 +25,12 @@ _WIDEST = 53
 
 def status(
     entity: Annotated[
-        str | None, typer.Argument(metavar="[ENTITY]", help="Its name; without it: does the server answer?")
+        str | None, typer.Argument(metavar="ENTITY", help="Its name; without it: does the server answer?")
     ] = None,
     instances: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[INSTANCES…]",
+            metavar="INSTANCES…",
             help="2024-03-10, 2024-03-01..2024-03-31, 2024-03, *; else the last 60 that are over.",
         ),
     ] = None,
