@@ -143,6 +143,17 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         delta(str(tmp_path))
 
 
+def test_a_checkpoint_of_the_second_form_is_not_half_read(tmp_path: Path) -> None:
+    commit(tmp_path, 0, PROTOCOL, metadata("dt"), add("a", dt="2024-03-10"))
+    checkpoint(tmp_path, 0, [PROTOCOL])
+    path = tmp_path / f"_delta_log/{0:020}.checkpoint.parquet"
+    rows = pq.read_table(path)
+    version = pa.array([{"version": 0}], pa.struct([("version", pa.int64())]))
+    pq.write_table(rows.append_column("checkpointMetadata", version), path)
+    with pytest.raises(UnreadableContent, match="second form"):
+        delta(str(tmp_path))
+
+
 def test_half_a_checkpoint_is_none(tmp_path: Path) -> None:
     commit(tmp_path, 0, PROTOCOL, metadata("dt"), add("a", dt="2024-03-10"))
     commit(tmp_path, 1, add("b", dt="2024-03-11"))

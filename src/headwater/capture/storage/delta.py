@@ -160,6 +160,11 @@ def _checkpoint(folders: Folders, path: str) -> Iterator[_Action]:
             for name in names
             if name.startswith(("add.path", "add.partitionValues.", "add.deletionVector.", "metaData.", "protocol."))
         ]
+        if any(name.startswith("checkpointMetadata.") for name in names):
+            raise UnreadableContent(
+                f"{path} is a checkpoint of the second form, which is not understood here: ask with --sql through an engine",
+                path=path,
+            )
         for batch in file.iter_batches(batch_size=10_000, columns=wanted):
             for row in batch.to_pylist(maps_as_pydicts="strict"):
                 yield msgspec.convert(row, _Action)
