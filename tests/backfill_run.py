@@ -6,11 +6,13 @@ still there, so that it reports the old code.
 
 import json
 import os
+import signal
 import sys
 import time
 import urllib.request
 import uuid
 from pathlib import Path
+from types import FrameType
 
 folder, period = Path(sys.argv[1]), sys.argv[3]
 entity = folder.name
@@ -34,6 +36,12 @@ def say(what: str, **more: object) -> None:
         sys.exit(str(refused))
 
 
+def stopped(_number: int, _frame: FrameType | None) -> None:
+    say("failed")
+    sys.exit(143)
+
+
+signal.signal(signal.SIGTERM, stopped)
 with (folder / "runs.txt").open("a") as file:
     file.write(f"{period}\n")
 say("started")

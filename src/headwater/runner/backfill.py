@@ -17,6 +17,7 @@ from headwater.runner.plans import Item, PlanOnServer, Work
 
 _TICK = 0.05
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_AFTER_SILENCE = 1.0
 _OVER = {"done", "failed", "cancelled", "planned"}
 
 
@@ -85,7 +86,7 @@ class Worker:
         self._ours: list[_One] = []
         self._asked_to_stop, self._passed_on = 0, 1
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
-        self._answered_at = time.monotonic()
+        self._silent_since: float | None = None
         self._waiting = False
 
     def stop(self) -> None:
@@ -105,17 +106,22 @@ class Worker:
                     self._step(one)
                 if not self._asked_to_stop and len(self._ours) < self._parallel and time.monotonic() >= self._take_at:
                     ended = self._take()
-                self._answered_at = time.monotonic()
+                self._silent_since = None
             except HeadwaterError as error:
-                if error.permanent or time.monotonic() - self._answered_at > self._patience:
+                if error.permanent or self._silent_for() > self._patience or self._asked_to_stop > 1:
                     self._let_end()
                     raise
-                self._told(Told(What.unanswered, note=error.message))
-                time.sleep(_LONGEST_PAUSE / 5)
+                if self._silent_since is None:
+                    self._silent_since = time.monotonic()
+                    self._told(Told(What.unanswered, note=error.message))
+                time.sleep(_AFTER_SILENCE)
             if not self._ours and (ended is not None or self._asked_to_stop):
                 return ended or "stopped"
             self._pass_on()
             time.sleep(_TICK)
+
+    def _silent_for(self) -> float:
+        return 0.0 if self._silent_since is None else time.monotonic() - self._silent_since
 
     def _take(self) -> str | None:
         """How it ended, where there is nothing more to wait for."""
@@ -143,8 +149,13 @@ class Worker:
 
     def _step(self, one: _One) -> None:
         """As far as it comes without waiting. What raises is done again."""
-        if one.going is None and one.refused is None and not self._begin(one):
-            return
+        if one.going is None and one.refused is None:
+            if self._asked_to_stop:
+                self._plan.give_back(one.item)
+                self._over(one, Told(What.again, one.item))
+                return
+            if not self._begin(one):
+                return
         outcome = one.outcome()
         if outcome is not None:
             self._end(one, outcome)
@@ -169,8 +180,8 @@ class Worker:
             return True
         try:
             one.going = one.executor.start(item, one.run)
-        except HeadwaterError as error:
-            one.refused = Outcome(True, error.message, one.run)
+        except (HeadwaterError, OSError) as error:
+            one.refused = Outcome(True, str(error), one.run)
         else:
             self._told(Told(What.runs, item, one.run))
         return True

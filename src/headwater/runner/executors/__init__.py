@@ -42,7 +42,7 @@ class Executor(Protocol):
         """The run of the attempt before (`item.before`), where it still goes on."""
 
     def start(self, item: Item, run: str) -> Going:
-        """Begin it. HeadwaterError where it cannot be, for as long as nobody changes something."""
+        """Begin it. HeadwaterError or OSError where it cannot be, for as long as nobody changes something."""
 
     def command(self, item: Item) -> str:
         """What would be run, as people write it."""
