@@ -2,9 +2,7 @@
 
 import datetime as dt
 import json
-import os
 import re
-import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
+from headwater.cli import main
 from headwater.cli.instances import WHAT
 from headwater.intake.status_report import What
 
@@ -30,25 +29,30 @@ NOBODY = "http://127.0.0.1:9"
 
 
 class Terminal:
-    def __init__(self, url: str) -> None:
+    """The command in this process: a process for each would take most of a test's time."""
+
+    def __init__(self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.url = url
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
 
     def __call__(self, *words: str, code: int = 0) -> str:
-        environment = os.environ | {"HEADWATER_URL": self.url, "COLUMNS": "200"}
-        environment.pop("HEADWATER_API_KEY", None)
-        done = subprocess.run(
-            [sys.executable, "-m", "headwater", *words], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, (done.stdout, done.stderr)
-        return done.stdout + done.stderr
+        self._monkeypatch.setenv("HEADWATER_URL", self.url)
+        self._monkeypatch.delenv("HEADWATER_API_KEY", raising=False)
+        self._monkeypatch.setattr(sys, "argv", ["headwater", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = self._capsys.readouterr()
+        assert (end.value.code or 0) == code, told
+        return told.out + told.err
 
     def json(self, *words: str, code: int = 0) -> Any:
         return json.loads(self(*words, "--json", code=code))
 
 
 @pytest.fixture
-def terminal(server_url: str) -> Terminal:
-    return Terminal(server_url)
+def terminal(server_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(server_url, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -60,7 +64,7 @@ def declared(terminal: Terminal, tmp_path: Path) -> Terminal:
 
 
 def made(terminal: Terminal, entity: str, *instances: str) -> None:
-    """Said over HTTP: a process for each report would take the time of a test."""
+    """Said over HTTP: `report` has tests of its own."""
     body = {"reports": [{"entity": entity, "what": "produced", "instances": list(instances), "ref": "run-1"}]}
     request = urllib.request.Request(f"{terminal.url}/api/v2/instances", json.dumps(body).encode())
     request.add_header("Content-Type", "application/json")
@@ -248,8 +252,8 @@ def test_all_that_can_be_said_is_known() -> None:
     assert get_args(What) == WHAT
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
-    nobody = Terminal(NOBODY)
+def test_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    nobody = Terminal(NOBODY, monkeypatch, capsys)
     (tmp_path / "a.yaml").write_text(YAML)
     for words in (
         ("entities", "apply", str(tmp_path)),
