@@ -147,6 +147,22 @@ def test_order_failure_taint_and_repair(airflow: RealAirflow, headwater: Headwat
     assert all(not one["tainted"] and not one["inherited"] for one in told["entities"])
 
 
+def test_a_task_that_dies_without_a_word(airflow: RealAirflow, headwater: Headwater) -> None:
+    key = "2024-02-01T00"
+    airflow.broken.write_text(f"{key}:dies")
+    run = airflow.rest.trigger("hourly", logical_date=moment(key), interval=(moment(key), moment(key) + HOUR))
+    airflow.until(lambda: airflow.states(run)["hour"] == "failed", "the hour has died")
+    # Airflow calls nobody back, so this is all that can be known.
+    assert headwater.instance("reads_hourly", key)["status"] == "running"
+    airflow.broken.write_text("")
+    clear(airflow, run, "hour")
+    airflow.until(lambda: headwater.right("reads_hourly", key), "the hour is made")
+    told = headwater.instance("reads_hourly", key)
+    assert [mark["kind"] for mark in told["marks"]] == ["state"]
+    said = [(one["what"], one["ref"][-1]) for one in told["history"]]
+    assert said == [("produced", "2"), ("failed", "1"), ("started", "2"), ("started", "1")]
+
+
 def clear(airflow: RealAirflow, run: DagRun, *tasks: str, dry_run: bool = False) -> Any:
     found = airflow.rest.clear(run.dag_id, run.dag_run_id, tasks, dry_run=dry_run)
     return sorted(found, key=lambda one: one.task_id)
@@ -158,7 +174,7 @@ def assert_recorded(headwater: Headwater, hours: dict[str, DagRun], days: dict[s
     assert hour["run"].startswith("airflow://test/hourly/")
     assert hour["run"].endswith("/hour/2")
     assert hour["code"].startswith("airflow-dag-version:")
-    assert hour["reads"] == []
+    assert (hour["reads"], hour["rows"]) == ([], 7)
     day = headwater.version("reads_daily", "2024-01-06")
     assert [(read["entity"], read["instances"]) for read in day["reads"]] == [
         ("reads_hourly", ["2024-01-06T00..2024-01-06T23"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater.capture.airflow import outbox, period, readiness, reports
 from headwater.capture.airflow.config import Config, from_environment
+from headwater.capture.airflow.died import died
 from headwater.capture.airflow.makes import Makes
 from headwater.errors import HeadwaterError
 
@@ -49,8 +50,9 @@ class Callback:
         instance = context["ti"]
         answer = self._answer(instance)
         made = answer["made"] if answer else self._worked_out(config, context)
+        this = run(config, instance)
         found = reports.of(
-            run(config, instance),
+            this,
             self.what,
             made,
             _at(self.what, instance),
@@ -59,8 +61,11 @@ class Callback:
             reason=self.reason or _reason(self.what, context),
             told=_pulled(instance, instance.task_id, XCOM) if self.what == "produced" else None,
         )
-        # That it has started is news only now.
-        outbox.deliver(config, found, keep=self.what != "started")
+        if self.what != "started":
+            outbox.deliver(config, found)
+        # That it has started is news only now; a server that does not answer is not asked on while a task waits.
+        elif outbox.deliver(config, found, keep=False):
+            outbox.deliver(config, died(config, this, made))
 
     def _answer(self, instance: Any) -> Mapping[str, Any] | None:
         told = _pulled(instance, self.sensor, "return_value") if self.sensor else None

@@ -21,6 +21,9 @@ from headwater.capture.airflow.sensor import LineageSensor
 
 __all__ = ["EntityDAG", "LineageSensor", "Makes", "link"]
 
+# With any other a task runs though its sensor has failed, or because it has succeeded while what else it was to wait for was not there.
+_GATED = frozenset({"all_success", "none_failed"})
+
 
 class EntityDAG(DAG):
     """A DAG whose tasks make entities: `entities={task id: entity, or entities}`. Linked where the `with` block ends.
@@ -54,7 +57,7 @@ class EntityDAG(DAG):
 def link(dag: DAG, entities: Mapping[str, Written], *, sensor: Mapping[str, Any] | None = None) -> None:
     """Put sensors and callbacks into a DAG whose tasks are all there. Callbacks that tasks have stay, and come first.
 
-    Raises ValueError for a task that is not in the DAG, that is mapped, or whose sensor is there already; TypeError for what is no entity.
+    Raises ValueError for a task that is not in the DAG, that is mapped, or that a sensor would not hold back; TypeError for what is no entity.
     """
     linked = read(entities)
     for task_id, makes in linked.items():
@@ -68,7 +71,13 @@ def link(dag: DAG, entities: Mapping[str, Written], *, sensor: Mapping[str, Any]
                 f"task {task_id!r} of DAG {dag.dag_id!r} is mapped: each of its instances would say that all is there. "
                 "Put a task after it that ends when all of them have, and link that"
             )
-        gate = _gate(dag, task, makes, sensor or {}) if makes[0].wait else None
+        waits, rule = makes[0].wait, getattr(task.trigger_rule, "value", task.trigger_rule)
+        if waits and rule not in _GATED:
+            raise ValueError(
+                f"task {task_id!r} of DAG {dag.dag_id!r} has the trigger rule {rule}: a sensor before it would hold nothing back. "
+                f"Use one of {', '.join(sorted(_GATED))}, or Makes({makes[0].entity!r}, wait=False)"
+            )
+        gate = _gate(dag, task, makes, sensor or {}) if waits else None
         _report(task, makes, gate)
 
 

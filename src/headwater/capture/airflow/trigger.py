@@ -63,14 +63,13 @@ class LineageTrigger(BaseTrigger):
         makes = [Makes(str(entity), state) for entity, state in self.makes]
         said: list[str] = []
         failures = 0
+        wait = 0.0  # the first answer comes at once, so that the log says what is waited for
         async with httpx.AsyncClient() as client:
             while (left := self.until - time.time()) > 0:
                 try:
                     if self.instances is None:
                         self.instances = await asyncio.to_thread(self._resolved, config, makes)
-                    answer = await _asked(
-                        client, config, readiness.question(makes, self.instances), min(left, _LONGEST) if said else 0.0
-                    )
+                    answer = await _asked(client, config, readiness.question(makes, self.instances), min(left, wait))
                 except HeadwaterError as error:
                     if error.permanent:
                         return {"outcome": "refused", "message": f"Headwater refuses the question: {error.message}"}
@@ -78,7 +77,7 @@ class LineageTrigger(BaseTrigger):
                     await asyncio.sleep(min(_PAUSES[min(failures, len(_PAUSES) - 1)], max(left, 0.1)))
                     failures += 1
                     continue
-                failures = 0
+                failures, wait = 0, _LONGEST
                 if answer.ready:
                     return {"outcome": "ready", "answer": readiness.recorded(makes, answer)}
                 said = self._say(answer.why(), said)

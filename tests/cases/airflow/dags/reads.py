@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import signal
 from pathlib import Path
 
 from airflow.sdk import DAG, task
@@ -10,18 +11,28 @@ from airflow.timetables.interval import CronDataIntervalTimetable
 from headwater.capture.airflow.entities import EntityDAG, Makes, link
 
 BROKEN = Path(os.environ["AIRFLOW_HOME"]) / "broken"
-START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+# Over long ago, so that nothing runs but what a test starts.
+WHEN = {
+    "start_date": dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
+    "end_date": dt.datetime(2024, 3, 1, tzinfo=dt.UTC),
+    "catchup": False,
+}
 SENSOR = {"timeout": dt.timedelta(minutes=10)}
 
 
 @task
 def hour() -> None:
-    """Fails in the hours that stand in a file."""
+    """Fails, or dies, in the hours that stand in a file."""
     from airflow.sdk import get_current_context
 
-    begins = get_current_context()["dag_run"].data_interval_start
-    if BROKEN.exists() and begins.strftime("%Y-%m-%dT%H") in BROKEN.read_text().split():
+    context = get_current_context()
+    begins = context["dag_run"].data_interval_start.strftime("%Y-%m-%dT%H")
+    broken = BROKEN.read_text().split() if BROKEN.exists() else []
+    if begins in broken:
         raise RuntimeError("the source is broken")
+    if f"{begins}:dies" in broken:
+        os.kill(os.getpid(), signal.SIGKILL)
+    context["ti"].xcom_push("headwater", {"rows": 7})
 
 
 @task
@@ -31,8 +42,7 @@ def report() -> None: ...
 with EntityDAG(
     "hourly",
     schedule=CronDataIntervalTimetable("0 * * * *", "UTC"),
-    start_date=START,
-    catchup=False,
+    **WHEN,
     entities={"hour": "reads_hourly"},
     sensor=SENSOR,
 ):
@@ -41,8 +51,7 @@ with EntityDAG(
 with EntityDAG(
     "daily",
     schedule="30 6 * * *",
-    start_date=START,
-    catchup=False,
+    **WHEN,
     # The second needs the first, which is said where they are declared.
     entities={"words": "words_count", "day": "reads_daily"},
     sensor=SENSOR,
@@ -50,7 +59,7 @@ with EntityDAG(
     report.override(task_id="words")()
     report.override(task_id="day")()
 
-with DAG("weekly", schedule=CronDataIntervalTimetable("0 0 * * 1", "UTC"), start_date=START, catchup=False) as weekly:
+with DAG("weekly", schedule=CronDataIntervalTimetable("0 0 * * 1", "UTC"), **WHEN) as weekly:
     report.override(task_id="guess")()
     report.override(task_id="week")()
     link(

@@ -1,0 +1,247 @@
+"""Run by Airflow's own Python: what needs Airflow and no servers of it. Prints `{name: "" or what went wrong}`; the cases are the functions `case_…`."""
+
+import asyncio
+import datetime as dt
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+from airflow.sdk import DAG, TaskGroup, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
+
+from headwater.capture.airflow.callbacks import Callback
+from headwater.capture.airflow.entities import EntityDAG, LineageSensor, Makes, link
+from headwater.capture.airflow.trigger import LineageTrigger
+
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+RUN = SimpleNamespace(data_interval_start=START, data_interval_end=START + dt.timedelta(days=1), run_id="r")
+
+
+def state(ready: bool, failed: bool = False) -> dict[str, Any]:
+    missing = [] if ready else [{"entity": "raw", "instances": ["2024-01-01"], "count": 1, "why": "late"}]
+    pins = [{"entity": "raw", "instances": ["2024-01-01"]}]
+    return {"state": "completed", "ready": ready, "failed": failed, "pins": pins, "missing": missing}
+
+
+def answer(ready: bool, failed: bool = False) -> tuple[int, dict[str, Any]]:
+    one = {
+        "entity": "reads",
+        "instance": "2024-01-01",
+        "ready": ready,
+        "state": "completed" if ready else None,
+        "states": [state(ready, failed)],
+    }
+    return 200, {"seq": 7, "ready": ready, "instances": [one]}
+
+
+DOWN = (503, {"message": "restarting", "code": "server_unavailable"})
+UNKNOWN = (404, {"message": "no entity 'reads'", "code": "not_found"})
+
+
+class Server:
+    """Says one thing after the other, the last of them for ever."""
+
+    def __init__(self, *said: tuple[int, dict[str, Any]]) -> None:
+        self.said = list(said)
+        self.asked: list[Any] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.asked.append((self.path, body, self.headers.get("Authorization")))
+                status, told = outer.said.pop(0) if len(outer.said) > 1 else outer.said[0]
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(json.dumps(told).encode())
+
+            def log_message(self, *_: object) -> None: ...
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+        os.environ["HEADWATER_URL"] = f"http://127.0.0.1:{self.http.server_port}"
+        os.environ["HEADWATER_API_KEY"] = "hw_secret"
+
+
+def sensor(**more: Any) -> LineageSensor:
+    with DAG("d", schedule=None, start_date=START):
+        return LineageSensor(task_id="load__ready", entity="reads", **more)
+
+
+def triggered(seconds: float = 30.0, instances: Any = None) -> dict[str, Any]:
+    start = START.timestamp()
+    made = LineageTrigger([["reads", None]], instances, "interval", start, start + 86400, time.time() + seconds)
+    path, arguments = made.serialize()
+    assert path == "headwater.capture.airflow.trigger.LineageTrigger"
+    assert "hw_secret" not in str(arguments)
+
+    async def first() -> Any:
+        return (await anext(LineageTrigger(**json.loads(json.dumps(arguments))).run())).payload
+
+    return asyncio.run(first())
+
+
+def raised(kind: type[BaseException], call: Any) -> Any:
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def said_by(kind: type[BaseException], call: Any) -> str:
+    return str(raised(kind, call))
+
+
+def case_what_is_put_in() -> None:
+    said: list[str] = []
+    with EntityDAG(
+        "d",
+        schedule=None,
+        start_date=START,
+        entities={"load": "reads", "words.count": [Makes("words"), "pages"], "say": Makes("said", wait=False)},
+        sensor={"fail_open": True, "pool": "waiting", "timeout": 60},
+    ) as dag:
+        task(task_id="load", on_success_callback=lambda _: said.append("mine"))(lambda: None)()
+        with TaskGroup("words"):
+            task(task_id="count")(lambda: None)()
+        task(task_id="say")(lambda: None)()
+        task(task_id="other")(lambda: None)()
+    assert set(dag.task_dict) == {"load", "load__ready", "words.count", "words.count__ready", "say", "other"}
+    assert dag.fileloc == __file__
+    assert dag.task_dict["words.count"].upstream_task_ids == {"words.count__ready"}
+    gate = dag.task_dict["words.count__ready"]
+    assert (gate.pool, gate.fail_open, gate.waits) == ("waiting", True, dt.timedelta(minutes=1))
+    assert [one.entity for one in gate.makes] == ["words", "pages"]
+    mine, ours = dag.task_dict["load"].on_success_callback
+    mine({})
+    assert said == ["mine"]
+    assert (ours.what, ours.sensor) == ("produced", "load__ready")
+    assert dag.task_dict["say"].on_success_callback[0].sensor is None
+    assert not dag.task_dict["other"].on_success_callback
+
+
+def case_a_dag_is_as_airflow_keeps_it() -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    with EntityDAG("d", schedule=None, start_date=START, entities={"load": "reads"}) as dag:
+        task(task_id="load")(lambda: None)()
+    again = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert set(again.task_dict) == {"load", "load__ready"}
+
+
+def case_mistakes_name_the_task() -> None:
+    with DAG("d", schedule=None, start_date=START) as dag:
+        task(task_id="load")(lambda: None)()
+        task(task_id="each")(lambda n: n).expand(n=[1, 2])
+        task(task_id="last", trigger_rule="all_done")(lambda: None)()
+    assert "'laod', which it has not; it has: each, last, load" in said_by(
+        ValueError, lambda: link(dag, {"laod": "reads"})
+    )
+    assert "'each' of DAG 'd' is mapped" in said_by(ValueError, lambda: link(dag, {"each": "reads"}))
+    assert "trigger rule all_done" in said_by(ValueError, lambda: link(dag, {"last": "reads"}))
+    link(dag, {"last": Makes("reads", wait=False)})
+
+
+def case_an_error_in_the_block_is_the_author_s() -> None:
+    def wrong() -> None:
+        with EntityDAG("d", schedule=None, start_date=START, entities={"load": "reads"}):
+            raise LookupError("mine")
+
+    assert said_by(LookupError, wrong) == "mine"
+
+
+def case_ready_at_once() -> None:
+    server = Server(answer(True))
+    found = sensor().execute({"dag_run": RUN})
+    assert found == {
+        "seq": 7,
+        "made": [
+            {
+                "entity": "reads",
+                "instance": "2024-01-01",
+                "state": "completed",
+                "reads": [{"entity": "raw", "instances": ["2024-01-01"]}],
+            }
+        ],
+    }
+    asked = [body["ask"][0] for _, body, _ in server.asked]
+    assert asked[0] == {"entity": "reads", "start": "2024-01-01T00:00:00+00:00", "end": "2024-01-02T00:00:00+00:00"}
+    assert asked[1] == {"entity": "reads", "instances": ["2024-01-01"]}
+    assert {key for _, _, key in server.asked} == {"Bearer hw_secret"}
+
+
+def case_not_ready_waits_elsewhere() -> None:
+    Server(answer(False))
+    deferred = raised(TaskDeferred, lambda: sensor(timeout=60).execute({"dag_run": RUN}))
+    assert deferred.method_name == "resume"
+    assert deferred.trigger.instances == {"reads": ["2024-01-01"]}
+    assert 50 < deferred.trigger.until - time.time() <= 60
+
+
+def case_a_server_that_is_down_is_asked_again() -> None:
+    Server(DOWN)
+    raised(TaskDeferred, lambda: sensor().execute({"dag_run": RUN}))
+    server = Server(DOWN, answer(False), answer(False), answer(True))
+    assert triggered()["outcome"] == "ready"
+    # Which instances they are; then the first question answers at once, so that the log says why it waits; the next wait for news.
+    waits = [body.get("wait") for _, body, _ in server.asked]
+    assert waits[:3] == [None, None, 0.0]
+    assert [20 < wait <= 30 for wait in waits[3:]] == [True]
+
+
+def case_an_unknown_entity_is_an_error_at_once() -> None:
+    Server(UNKNOWN)
+    assert "no entity 'reads'" in said_by(AirflowFailException, lambda: sensor().execute({"dag_run": RUN}))
+    told = triggered()
+    assert (told["outcome"], "no entity 'reads'" in told["message"]) == ("refused", True)
+    raised(AirflowFailException, lambda: sensor(fail_open=True).resume({}, told))
+
+
+def case_nothing_is_waited_for_for_ever() -> None:
+    Server(answer(False))
+    told = triggered(0.5, {"reads": ["2024-01-01"]})
+    assert told["outcome"] == "timeout"
+    assert "raw 2024-01-01: late" in told["message"]
+    assert "raw 2024-01-01: late" in said_by(AirflowException, lambda: sensor().resume({}, told))
+    assert sensor(fail_open=True).resume({}, told) is None
+
+
+def case_what_is_overdue_is_not_waited_for() -> None:
+    Server(answer(False, failed=True))
+    began = time.monotonic()
+    told = triggered(30.0, {"reads": ["2024-01-01"]})
+    assert (told["outcome"], time.monotonic() - began < 20) == ("timeout", True)
+    assert "overdue" in told["message"]
+
+
+def case_a_callback_never_raises() -> None:
+    Server(DOWN)
+    makes = (Makes("reads"),)
+    for context in ({}, {"ti": None}, {"ti": SimpleNamespace(task_id="load"), "dag_run": None}):
+        for what in ("started", "produced", "failed"):
+            Callback(what, makes, "load__ready")(context)
+
+
+def main() -> None:
+    found = {}
+    for name, case in list(globals().items()):
+        if not name.startswith("case_"):
+            continue
+        try:
+            case()
+        except Exception:  # noqa: BLE001 - whatever it was, the other cases go on
+            found[name] = traceback.format_exc()
+        else:
+            found[name] = ""
+    sys.__stdout__.write("\n" + json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
