@@ -13,7 +13,7 @@
     ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
     ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
     ├── InvalidStatus              invalid_status       a report of instances that cannot be: a state nobody declared, a check of what is not there
-    ├── NotReady                   not_ready            retryable: what an instance needs is not there, or is wrong; carries `missing`
+    ├── NotReady                   not_ready            retryable: what an instance needs is not there, or is wrong; carries `problems`
     ├── InvalidPlan                invalid_plan         a backfill that cannot be planned as asked: contradicting producers, no order
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
     ├── NotFound                   not_found            what was asked for is not known here

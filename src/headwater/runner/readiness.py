@@ -73,25 +73,20 @@ def prepared(
     ServerUnavailable.
     """
     until = time.monotonic() + wait
+    patience = 0.0  # what one run makes at once may be ready for us and not for the server, which would wait
     while True:
-        left = until - time.monotonic()
-        answer = _asked(server, made, period, state, max(0.0, min(left, _LONGEST_WAIT)))
+        answer = _asked(server, made, period, state, patience)
         _fits(answer, made, period)
         run = _Run(answer, made)
-        chosen = {name: run.best(name, force=force) for name in made.entities}
-        lacking = [line for name, found in chosen.items() if found is None for line in run.reasons(name, period)]
-        if not lacking:
-            return run.making(period, {name: found for name, found in chosen.items() if found is not None})
-        if left <= 0:
-            shown = lacking[:_SHOWN] + ([f"and {len(lacking) - _SHOWN} more"] if len(lacking) > _SHOWN else [])
+        chosen = {name: best for name in made.entities if (best := run.best(name, force=force)) is not None}
+        if len(chosen) == len(made.entities):
+            return run.making(period, chosen)
+        patience = min(until - time.monotonic(), _LONGEST_WAIT)
+        if patience <= 0:
+            lacking = [line for name in made.entities if name not in chosen for line in run.reasons(name)]
             raise NotReady(
-                "\n  ".join(
-                    [
-                        f"{', '.join(made.entities)} {period} may not be made yet (--force makes it all the same):",
-                        *shown,
-                    ]
-                ),
-                missing=lacking,
+                f"{', '.join(made.entities)} {period} may not be made yet (--force makes it all the same):",
+                problems=lacking[:_SHOWN] + ([f"and {len(lacking) - _SHOWN} more"] if len(lacking) > _SHOWN else []),
             )
 
 
@@ -139,7 +134,7 @@ class _Run:
                 return state
         return states[-1] if force else None
 
-    def reasons(self, entity: str, period: str) -> list[str]:
+    def reasons(self, entity: str) -> list[str]:
         """A line for each thing that is in the way, by state."""
         return [
             _line(one, state, lacking)
