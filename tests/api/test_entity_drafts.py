@@ -204,7 +204,9 @@ def test_dated_names_and_the_cadence(lake: Lake) -> None:
         at = dt.datetime.fromisoformat(day).replace(tzinfo=dt.UTC) + dt.timedelta(days=1, hours=5, minutes=nth % 7)
         dated = table(f"exports/words/{day}", namespace="s3://lake")
         events.append(one_run("export", [], [dated], at))
-        events.append(one_run("words", [dated], [table(f"db.words_{day.replace('-', '')}")], at + dt.timedelta(hours=1)))
+        events.append(
+            one_run("words", [dated], [table(f"db.words_{day.replace('-', '')}")], at + dt.timedelta(hours=1))
+        )
         events.append(one_run("refresh", [table("db.words")], [table("db.counts")], at + dt.timedelta(hours=2)))
         # At six, for a day that is called by its date.
         start = dt.datetime.fromisoformat(day).replace(hour=6, tzinfo=dt.UTC)
@@ -252,7 +254,11 @@ def declared(seed: int) -> str:
     for nth in range(chosen.randint(4, 7)):
         name, period = f"e{nth}", chosen.choice(PERIODS)
         unit, kind, needs = period["every"], "", list[str]()
-        near = [each for each in made if each[1].get("tz") == period.get("tz") and each[1].get("starts") == period.get("starts")]
+        near = [
+            each
+            for each in made
+            if each[1].get("tz") == period.get("tz") and each[1].get("starts") == period.get("starts")
+        ]
         for upstream, theirs in chosen.sample(near, min(len(near), 2)):
             other = theirs["every"]
             if theirs == period and not kind:
@@ -263,7 +269,9 @@ def declared(seed: int) -> str:
         if same and chosen.random() < 0.6:
             kind = chosen.choice(["sliding", "snapshot"])
             needs = [chosen.choice(same)]
-        lines.append(f"entity: {name}\nperiod: {json.dumps(period)}\nproduced_by: [test/make_{name}]\nstored_in: [warehouse db.{name}]\n")
+        lines.append(
+            f"entity: {name}\nperiod: {json.dumps(period)}\nproduced_by: [test/make_{name}]\nstored_in: [warehouse db.{name}]\n"
+        )
         lines[-1] += {"sliding": "kind: sliding\nwindow: 7 days\n", "snapshot": "kind: snapshot\n", "": ""}[kind]
         if needs:
             lines[-1] += "depends_on:\n" + "".join(f"- {need}\n" for need in dict.fromkeys(needs))
@@ -285,7 +293,9 @@ def simulated(declaration: Declaration) -> list[dict[str, Any]]:
                 used = link.edge.need(Ordinals.between(at, at + 1)) & link.edge.upstream.all
                 if used:
                     theirs = link.edge.upstream.calendar
-                    read.append(table(f"db.{link.upstream}", *(_part(theirs, each) for each in used.members().tolist())))
+                    read.append(
+                        table(f"db.{link.upstream}", *(_part(theirs, each) for each in used.members().tolist()))
+                    )
                 else:
                     read.append(table(f"db.{link.upstream}"))
             start, end = has.calendar.interval(at)

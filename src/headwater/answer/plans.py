@@ -46,7 +46,9 @@ class Instances(msgspec.Struct, frozen=True):
 
 
 class ShownItem(msgspec.Struct, frozen=True):
-    """One thing to do. `needs`: numbers of the items that come before, `3..7`. `state`: waiting, running, done, skipped, failed."""
+    """One thing to do. `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`. `state`:
+    waiting, running, done, skipped, failed.
+    """
 
     number: int
     state: str
@@ -54,6 +56,8 @@ class ShownItem(msgspec.Struct, frozen=True):
     producer: str | None
     makes: list[Instances]
     runs: list[str]
+    start: dt.datetime | None
+    end: dt.datetime | None
     level: int
     roots: bool
     needs: list[str]
@@ -144,6 +148,9 @@ def _instances(held: Held, sets: Sets) -> list[Instances]:
 
 
 def _item(held: Held, item: Item, known: store.KeptItem | None) -> ShownItem:
+    start, end = None, None
+    if item.calendar is not None:
+        start, end = item.calendar.interval(item.runs.first)[0], item.calendar.interval(item.runs.end - 1)[1]
     return ShownItem(
         item.number,
         known.state if known is not None else "waiting",
@@ -151,9 +158,11 @@ def _item(held: Held, item: Item, known: store.KeptItem | None) -> ShownItem:
         item.producer,
         _instances(held, item.makes),
         ranges.periods(item.calendar, item.runs),
+        start,
+        end,
         item.level,
         item.roots,
-        [str(start) if stop - start == 1 else f"{start}..{stop - 1}" for start, stop in item.needs],
+        [str(low) if high - low == 1 else f"{low}..{high - 1}" for low, high in item.needs],
         known.attempt if known is not None else 0,
         known.run if known is not None else "",
         known.note if known is not None else "",

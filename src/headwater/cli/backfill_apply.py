@@ -38,6 +38,13 @@ def apply(
             help="The folder with the packages: `package:NAME` is run from FOLDER/NAME.",
         ),
     ] = None,
+    airflow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL",
+            help="Airflow 3: `airflow://NAME/DAG/TASK` is run at URL, by HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
+        ),
+    ] = None,
     parallel: Annotated[int, typer.Option(min=1, max=1000, help="So many runs at once.")] = 1,
     worker: Annotated[str | None, typer.Option(help="Who works; else host and process.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run here, and run nothing.")] = False,
@@ -73,7 +80,7 @@ def apply(
     from headwater.runner.backfill import Worker
     from headwater.runner.plans import PlanOnServer
 
-    executors = _executors(packages, logs, run_command, url)
+    executors = _executors(packages, airflow or [], logs, run_command, url)
     if dry_run:
         _show(url, id, executors, json)
         return
@@ -90,12 +97,19 @@ def apply(
     raise typer.Exit(_said(url, id, ended, json))
 
 
-def _executors(packages: Path | None, logs: Path | None, command: str | None, url: str | None) -> list[Executor]:
+def _executors(
+    packages: Path | None, airflow: list[str], logs: Path | None, command: str | None, url: str | None
+) -> list[Executor]:
+    if packages is None and not airflow:
+        raise InvalidQuestion("say what can be run here: --packages FOLDER, the folder with the packages, or --airflow NAME=URL")  # fmt: skip
+    found = [_airflow(each) for each in airflow]
+    return [*found, _packages(packages, logs, command, url)] if packages is not None else found
+
+
+def _packages(packages: Path, logs: Path | None, command: str | None, url: str | None) -> Executor:
     from headwater.cli.process import home
     from headwater.runner.executors.packages import COMMAND, Packages
 
-    if packages is None:
-        raise InvalidQuestion("say what can be run here: --packages FOLDER, the folder with the packages")
     found = Packages(
         packages,
         logs.absolute() if logs else home() / "backfill",
@@ -104,21 +118,34 @@ def _executors(packages: Path | None, logs: Path | None, command: str | None, ur
     )
     if not found.producers:
         raise InvalidQuestion(f"{packages} has no packages: no folder in it has a dk.yaml", path=str(packages))
-    return [found]
+    return found
+
+
+def _airflow(text: str) -> Executor:
+    from headwater.capture.airflow.rest import Airflow
+    from headwater.runner.executors.airflow import AirflowTasks
+
+    name, _, url = text.partition("=")
+    if not name or "://" not in url:
+        raise InvalidQuestion(f"--airflow takes NAME=URL, as in prod=http://airflow:8080, and not {text!r}")
+    username, password, token = (
+        os.environ.get(f"HEADWATER_AIRFLOW_{word}") for word in ("USERNAME", "PASSWORD", "TOKEN")
+    )
+    return AirflowTasks(name, Airflow(url, username=username, password=password, token=token))
 
 
 def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> None:
     """What would be run of the items that nothing has become of: the first of them."""
     import msgspec
 
-    from headwater.runner.plans import Item
+    from headwater.runner.executors import able
+    from headwater.runner.plans import RERUN, Item
 
     found = server.get(url, server.path("plans", id), state="waiting", limit=_SHOWN)
-    able = {producer: each for each in executors for producer in each.producers}
     rows = []
     for each in found["items"]:
-        item = msgspec.convert({**each, "plan": id, "start": None, "end": None, "before": ""}, Item)
-        executor = able.get(item.producer or "") if item.action == "rerun" else None
+        item = msgspec.convert({**each, "plan": id, "before": ""}, Item)
+        executor = next((each for each in executors if item.action == RERUN and able(each, item.producer)), None)
         rows.append((item.number, item.action, item.about, executor.command(item) if executor else None))
     if json:
         names = ("number", "action", "makes", "command")

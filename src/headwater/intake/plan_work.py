@@ -63,7 +63,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class EndedItem(msgspec.Struct, frozen=True):
-    """`item`: done, failed (`note` says why), or skipped. `plan`: its state now."""
+    """`item`: done, failed (`note` says why), skipped, or running on. `plan`: its state now."""
 
     item: str
     note: str
@@ -144,7 +144,7 @@ async def take(
             full = busy.get(producer, 0) >= request.limits.get(producer, 2**31)
             full = full or (request.total is not None and len(running) + len(taken) >= request.total)
             elsewhere = _elsewhere(at, ledger, item)
-            asked = (producers is None or producer in producers) and (actions is None or item.action in actions)
+            asked = (producers is None or _among(producer, producers)) and (actions is None or item.action in actions)
             if not asked:
                 others = True
                 continue
@@ -180,8 +180,10 @@ async def end(
     failed: bool = False,
     run: str = "",
     note: str = "",
+    settled: bool = True,
 ) -> EndedItem:
-    """The worker is done with an item. It is `done` only where its instances are right now; otherwise it failed, and so it says.
+    """The worker is done with an item. It is `done` only where its instances are right now; otherwise it failed, and so it says; or, where it is not
+    `settled` and what it made may still be reported, it is `running` on.
 
     InvalidPlan where another attempt has the item, or nobody has; the same said twice is no mistake.
     """
@@ -203,6 +205,8 @@ async def end(
         await ledger.marks.more(connection, windows(wanted))
         fresh = await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
         right = _right(at, ledger, item, fresh)
+        if not right and not failed and not settled:
+            return EndedItem("running", "", at.row.state)
         state = "done" if right and not failed else "failed"
         if not right and not failed:
             note = f"its run ended, and not all it was to make is right: {_lacking(at, ledger, item, fresh)}"
@@ -223,6 +227,10 @@ async def _load(connection: Connection, id_: uuid.UUID) -> _Plan:
         raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
     held, found, inputs = await kept(connection, row)
     return _Plan(row, held, found, inputs, {one.number: one for one in await store.items(connection, id_)})
+
+
+def _among(producer: str, wanted: Sequence[str]) -> bool:
+    return any(producer == each or (each.endswith("*") and producer.startswith(each[:-1])) for each in wanted)
 
 
 def _going(one: store.KeptItem, now: dt.datetime) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from headwater.errors import HeadwaterError
-from headwater.runner.executors import Executor, Going, Outcome
+from headwater.runner.executors import Executor, Going, Outcome, able
 from headwater.runner.plans import Item, PlanOnServer, Work
 
 _TICK = 0.05
@@ -57,6 +57,8 @@ class _One:
         self.lost = False
         self.stopped = False
         self.renew_at = 0.0
+        self.ended_at: float | None = None
+        self.ask_at = 0.0
 
     def outcome(self) -> Outcome | None:
         if self.refused is not None:
@@ -82,7 +84,8 @@ class Worker:
     ) -> None:
         self._plan, self._name, self._parallel = plan, name, parallel
         self._lease, self._patience, self._told = lease, patience, told
-        self._executors = {producer: each for each in executors for producer in each.producers}
+        self._executors = executors
+        self._producers = [producer for each in executors for producer in each.producers]
         self._ours: list[_One] = []
         self._asked_to_stop, self._passed_on = 0, 1
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
@@ -126,12 +129,12 @@ class Worker:
     def _take(self) -> str | None:
         """How it ended, where there is nothing more to wait for."""
         free = self._parallel - len(self._ours)
-        work = self._plan.take(self._name, limit=free, lease=self._lease, producers=list(self._executors))
+        work = self._plan.take(self._name, limit=free, lease=self._lease, producers=self._producers)
         if work.skipped:
             self._told(Told(What.skipped, count=work.skipped))
         if work.items:
             self._pause, self._waiting = _FIRST_PAUSE, False
-            self._ours += [_One(item, self._executors[item.producer or ""]) for item in work.items]
+            self._ours += [_One(item, self._of(item)) for item in work.items]
             return None
         self._take_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 1.5, _LONGEST_PAUSE)
@@ -141,6 +144,9 @@ class Worker:
             return "left"
         self._say_it_waits(work)
         return None
+
+    def _of(self, item: Item) -> Executor:
+        return next(each for each in self._executors if able(each, item.producer))
 
     def _say_it_waits(self, work: Work) -> None:
         if not self._ours and not self._waiting:
@@ -157,9 +163,9 @@ class Worker:
             if not self._begin(one):
                 return
         outcome = one.outcome()
-        if outcome is not None:
-            self._end(one, outcome)
-        elif not one.lost and time.monotonic() >= one.renew_at:
+        if outcome is not None and self._end(one, outcome):
+            return
+        if not one.lost and time.monotonic() >= one.renew_at:
             one.lost = not self._plan.renew(one.item, one.run, self._lease)
             one.renew_at = time.monotonic() + self._lease / 3
             if one.lost:  # we were away for longer than the lease: what we run is another's to run
@@ -181,25 +187,38 @@ class Worker:
         try:
             one.going = one.executor.start(item, one.run)
         except (HeadwaterError, OSError) as error:
+            if isinstance(error, HeadwaterError) and not error.permanent:
+                raise
             one.refused = Outcome(True, str(error), one.run)
         else:
             self._told(Told(What.runs, item, one.run))
         return True
 
-    def _end(self, one: _One, outcome: Outcome) -> None:
+    def _end(self, one: _One, outcome: Outcome) -> bool:
+        """False where what it made may still be reported."""
         item = one.item
         if one.lost:
             self._over(one, Told(What.lost, item, one.run))
-        elif one.watched or (one.stopped and outcome.failed):
+            return True
+        if one.watched or (one.stopped and outcome.failed):
             self._plan.give_back(item)
             self._over(one, Told(What.again, item, one.run))
+            return True
+        now = time.monotonic()
+        one.ended_at = one.ended_at or now
+        if now < one.ask_at:
+            return False
+        settled = outcome.failed or one.stopped or now >= one.ended_at + outcome.reports_within
+        ended = self._plan.end(item, failed=outcome.failed, run=outcome.run, note=outcome.note, settled=settled)
+        if ended is not None and ended.item == "running":
+            one.ask_at = now + 1.0
+            return False
+        if ended is None:
+            self._over(one, Told(What.lost, item, one.run))
         else:
-            ended = self._plan.end(item, failed=outcome.failed, run=outcome.run, note=outcome.note)
-            if ended is None:
-                self._over(one, Told(What.lost, item, one.run))
-            else:
-                what = What.failed if ended.item == "failed" else What.done
-                self._over(one, Told(what, item, outcome.run, ended.note))
+            what = What.failed if ended.item == "failed" else What.done
+            self._over(one, Told(what, item, outcome.run, ended.note))
+        return True
 
     def _over(self, one: _One, told: Told) -> None:
         self._ours.remove(one)

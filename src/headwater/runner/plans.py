@@ -54,7 +54,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """`item`: done, failed or skipped, as the server sees it."""
+    """`item`: done, failed or skipped, as the server sees it; running where it waits for what was made to be reported."""
 
     item: str
     note: str
@@ -118,9 +118,11 @@ class PlanOnServer:
         """Whoever asks next may have it, and nothing is said of how it went: where it is right by then, it is skipped."""
         self.renew(item, "", _AT_ONCE)
 
-    def end(self, item: Item, *, failed: bool, run: str, note: str) -> Ended | None:
-        """It is over; what the server makes of it. None where somebody else has the item by now."""
-        wanted = {"attempt": item.attempt, "failed": failed, "run": run, "note": note}
+    def end(self, item: Item, *, failed: bool, run: str, note: str, settled: bool = True) -> Ended | None:
+        """It is over; what the server makes of it. None where somebody else has the item by now. `settled` False: what it made may still be
+        reported, so that it has not failed yet.
+        """
+        wanted = {"attempt": item.attempt, "failed": failed, "run": run, "note": note, "settled": settled}
         try:
             return msgspec.json.decode(self._ask(f"/items/{item.number}/end", wanted), type=Ended)
         except InvalidQuestion:  # what 422 is: another attempt has it

@@ -11,11 +11,14 @@ from headwater.runner.plans import Item
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a run ended, in one line where it failed. `run`: as it reported; else the name under which it was begun."""
+    """How a run ended, in one line where it failed. `run`: as it reported; else the name under which it was begun. `reports_within`: seconds in which
+    it says what it made, where that may come after its end.
+    """
 
     failed: bool
     note: str = ""
     run: str = ""
+    reports_within: float = 0.0
 
 
 class Going(Protocol):
@@ -33,7 +36,7 @@ class Executor(Protocol):
 
     @property
     def producers(self) -> list[str]:
-        """Those whose items this can run."""
+        """Those whose items this can run; `airflow://prod/*`: all that begin so."""
 
     def named(self, item: Item) -> str:
         """A name for the run that would carry out an item; told to the server before it begins."""
@@ -42,7 +45,14 @@ class Executor(Protocol):
         """The run of the attempt before (`item.before`), where it still goes on."""
 
     def start(self, item: Item, run: str) -> Going:
-        """Begin it. HeadwaterError or OSError where it cannot be, for as long as nobody changes something."""
+        """Begin it. HeadwaterError or OSError where it cannot be; one that is not permanent: it is begun again, and must not run twice."""
 
     def command(self, item: Item) -> str:
         """What would be run, as people write it."""
+
+
+def able(executor: Executor, producer: str | None) -> bool:
+    """Whether items of a producer can be run."""
+    return producer is not None and any(
+        producer == each or (each.endswith("*") and producer.startswith(each[:-1])) for each in executor.producers
+    )

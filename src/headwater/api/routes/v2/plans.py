@@ -20,7 +20,9 @@ Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
-    """`worker`: who; `producers`, `actions`: only items of these; `lease_seconds`: how long nobody else gets them unless they are renewed."""
+    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`: only items of these; `lease_seconds`: how long nobody else gets
+    them unless they are renewed.
+    """
 
     worker: str
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
@@ -44,10 +46,11 @@ class Renewed(msgspec.Struct):
 
 
 class Ending(msgspec.Struct, forbid_unknown_fields=True):
-    """What became of an item."""
+    """What became of an item. `settled`: false where what it made may still be reported, so that it has not failed yet."""
 
     attempt: int
     failed: bool = False
+    settled: bool = True
     run: str = ""
     note: str = ""
 
@@ -148,7 +151,14 @@ async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Re
 async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> plan_work.EndedItem:
     """It is done, or it failed."""
     return await plan_work.end(
-        state.database, plan, number, data.attempt, failed=data.failed, run=data.run, note=data.note
+        state.database,
+        plan,
+        number,
+        data.attempt,
+        failed=data.failed,
+        run=data.run,
+        note=data.note,
+        settled=data.settled,
     )
 
 

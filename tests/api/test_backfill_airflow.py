@@ -1,0 +1,260 @@
+"""Items of Airflow's tasks, worked off against a server that answers as Airflow 3 does, and whose tasks report to a real Headwater."""
+
+import collections
+import datetime as dt
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from api.test_backfill_cli import WEEK, Place
+from headwater.capture.airflow.rest import Airflow
+from headwater.runner.backfill import Told, Worker
+from headwater.runner.executors.airflow import AirflowTasks
+from headwater.runner.plans import PlanOnServer
+
+YAML = """
+entity: weather
+period: {every: hour, from: 2024-01-01}
+produced_by: [airflow://prod/weather/make]
+---
+entity: reads
+period: {every: day, from: 2024-01-01}
+produced_by: [airflow://prod/reads/make]
+depends_on: {weather: same}
+---
+entity: report
+period: {every: week, from: 2024-01-01}
+produced_by: [airflow://prod/report/make]
+depends_on: {reads: all_week}
+"""
+ONCE = {"weather 2024-03-06T23": 1, "reads 2024-03-06": 1, "report 2024-03-04": 1}
+
+
+class Scheduler:
+    """What Airflow's REST API shows of three DAGs. A task that is to run runs when it is looked at a second time, and reports then."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.runs: dict[tuple[str, str], dict[str, Any]] = {}
+        self.tasks: dict[tuple[str, str], str | None] = {}
+        self.made: collections.Counter[str] = collections.Counter()
+        self.asked: list[str] = []
+        self.fails: set[str] = set()
+        self.silent = False
+
+    def there(self, dag: str, run: str, start: str, end: str | None, state: str = "success") -> None:
+        """A run from before; without an end it has a date and no interval."""
+        about = {"data_interval_start": start, "data_interval_end": end} if end else {}
+        self.runs[dag, run] = {"dag_id": dag, "dag_run_id": run, "state": state, "logical_date": start, **about}
+        self.tasks[dag, run] = state if state == "success" else None
+
+    def answer(self, method: str, path: str, asked: dict[str, list[str]], body: Any) -> tuple[int, Any]:
+        words = [unquote(word) for word in path.split("/")[4:]]
+        dag, rest = words[0], words[1:]
+        if rest == ["dagRuns"] and method == "GET":
+            low, high = (dt.datetime.fromisoformat(asked[f"logical_date_{word}"][0]) for word in ("gte", "lte"))
+            found = [one for (name, _), one in self.runs.items() if name == dag and low <= _time(one) <= high]
+            return 200, {"dag_runs": found, "total_entries": len(found)}
+        if rest == ["dagRuns"]:
+            return self._started(dag, body)
+        if rest == ["clearTaskInstances"]:
+            run = body["dag_run_id"]
+            assert body["task_ids"] == ["make"]
+            self.asked.append(f"clear {dag} {run}")
+            self.tasks[dag, run], self.runs[dag, run]["state"] = None, "queued"
+            return 200, {"task_instances": []}
+        if (dag, rest[1]) not in self.runs:
+            return 404, {"detail": "no such run"}
+        if rest[2:] == ["taskInstances"]:
+            return 200, {"task_instances": [self._looked_at(dag, rest[1])]}
+        return 200, self.runs[dag, rest[1]]
+
+    def _started(self, dag: str, body: Any) -> tuple[int, Any]:
+        run = body["dag_run_id"]
+        same = [one for (name, _), one in self.runs.items() if name == dag and _time(one) == _time(body)]
+        if same or (dag, run) in self.runs:
+            return 409, {"detail": "there is one"}
+        self.asked.append(f"start {dag} {body['logical_date'][:13]} for {body['data_interval_start'][:13]}")
+        self.runs[dag, run] = {**body, "dag_id": dag, "state": "queued"}
+        self.tasks[dag, run] = None
+        return 200, self.runs[dag, run]
+
+    def _looked_at(self, dag: str, run: str) -> Any:
+        known, state = self.runs[dag, run], self.tasks[dag, run]
+        if state is None:
+            self.tasks[dag, run] = "running"
+        elif state == "running":
+            failed = dag in self.fails
+            self.tasks[dag, run] = known["state"] = "failed" if failed else "success"
+            self.made[f"{dag} {self.period(known)}"] += 1
+            if not failed and not self.silent:
+                self.report(known)
+        return {"dag_id": dag, "dag_run_id": run, "task_id": "make", "state": self.tasks[dag, run]}
+
+    def period(self, run: Any) -> str:
+        """Without an interval it is about the day that was over when it was due."""
+        start = run.get("data_interval_start") or (_time(run) - dt.timedelta(days=1)).isoformat()
+        return str(start)[: 13 if run["dag_id"] == "weather" else 10]
+
+    def report(self, run: Any) -> None:
+        instance = "2024-W10" if run["dag_id"] == "report" else self.period(run)
+        self._place.say(run["dag_id"], instance, ref=run["dag_run_id"], code="v2")
+
+
+def _time(run: Any) -> dt.datetime:
+    return dt.datetime.fromisoformat(run["logical_date"])
+
+
+@pytest.fixture
+def scheduler(place_: Place) -> Iterator[tuple[Scheduler, str]]:
+    told = Scheduler(place_)
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            split = urlsplit(self.path)
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            code, found = told.answer(self.command, split.path, parse_qs(split.query), body)
+            reply = json.dumps(found).encode()
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield told, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def place_(server_url: str, tmp_path: Path) -> Place:
+    place = Place(server_url, tmp_path)
+    place.declare(YAML)
+    place.say("weather", WEEK, code="v1")
+    place.say("reads", WEEK)
+    place.say("report", "2024-W10")
+    return place
+
+
+def worker(place: Place, airflow: str, plan: str, told: Callable[[Told], None] = lambda _: None) -> Worker:
+    tasks = AirflowTasks("prod", Airflow(airflow), every=0.0)
+    return Worker(PlanOnServer(place.url, plan), [tasks], name="here", lease=0.2, told=told)
+
+
+def test_cleared_where_there_is_a_run_else_started(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    airflow, url = scheduler
+    airflow.there("weather", "w22", "2024-03-06T22:00:00Z", "2024-03-06T23:00:00Z")
+    airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z")
+    airflow.there("reads", "r6", "2024-03-07T00:00:00Z", None)  # due at the end of its day
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    dry = place_.headwater("backfill", "apply", plan, "--airflow", f"prod={url}", "--dry-run").output
+    assert "clear weather w23 make" in dry
+    assert "clear reads r6 make" in dry
+    assert "start report for 2024-W10" in dry
+    assert airflow.asked == []
+    done = place_.headwater("backfill", "apply", plan, "--airflow", f"prod={url}")
+    assert done.exit_code == 0, done.output
+    assert airflow.asked == ["clear weather w23", "clear reads r6", "start report 2024-03-04T00 for 2024-03-04T00"]
+    assert place_.wrong() == []
+    assert [each["run"].partition("_")[0] for each in place_.shown(plan)["items"]] == ["w23", "r6", "headwater"]
+
+
+class Killed(BaseException):
+    """A worker's end, at once: nothing of it is left but what others know."""
+
+
+@pytest.mark.parametrize("step", ["take", "renew", "end", "give_back", "trigger", "clear"])
+@pytest.mark.parametrize("answered", [True, False])
+def test_killed_at_any_step(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch, step: str, answered: bool
+) -> None:
+    """Before or after each call of a kind, the second worker at the second call, and so on."""
+    airflow, url = scheduler
+    airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z")
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    owner = Airflow if step in {"trigger", "clear"} else PlanOnServer
+    does, left = getattr(owner, step), [0]
+
+    def dies(*words: Any, **more: Any) -> Any:
+        found = does(*words, **more) if answered else None
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        return found if answered else does(*words, **more)
+
+    monkeypatch.setattr(owner, step, dies)
+    killed = 0
+    while True:
+        left[0] = killed + 1
+        try:
+            assert worker(place_, url, plan).work() == "done"
+            break
+        except Killed:
+            killed += 1
+    assert killed >= (0 if step == "give_back" else 1)
+    assert airflow.made == ONCE
+    assert place_.wrong() == []
+
+
+def test_a_task_that_fails(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    airflow, url = scheduler
+    airflow.fails.add("weather")
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    assert worker(place_, url, plan).work() == "failed"
+    (item,) = place_.shown(plan, state="failed")["items"]
+    assert re.fullmatch(r"make of headwater__[0-9a-f-]+ is failed", item["note"])
+    airflow.fails.clear()
+    place_.headwater("backfill", "retry", plan)
+    assert place_.headwater("backfill", "apply", plan, "--airflow", f"prod={url}").exit_code == 0
+    assert [each.partition(" headwater")[0] for each in airflow.asked[:2]] == [
+        "start weather 2024-03-06T23 for 2024-03-06T23",
+        "clear weather",
+    ]
+
+
+def test_a_report_may_come_after_the_end(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow, url = scheduler
+    airflow.silent = True
+    plan, calls = place_.plan(wrong=[{"entity": "reads", "instances": ["2024-03-06"]}], only=True), [0]
+    ends = PlanOnServer.end
+
+    def end(*words: Any, **more: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 2:
+            airflow.report(next(iter(airflow.runs.values())))
+        return ends(*words, **more)
+
+    monkeypatch.setattr(PlanOnServer, "end", end)
+    assert worker(place_, url, plan).work() == "done"
+    assert (calls, airflow.made) == ([2], {"reads 2024-03-06": 1})
+
+
+def test_what_runs_already_is_waited_for(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    airflow, url = scheduler
+    airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z", state="running")
+    plan = place_.plan(wrong=[{"entity": "weather", "instances": ["2024-03-06T23"]}], only=True)
+    assert worker(place_, url, plan).work() == "done"
+    assert (airflow.asked, airflow.made) == ([], {"weather 2024-03-06T23": 1})
+
+
+def test_a_date_that_is_taken(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    """The run of the day before was due when this day began."""
+    airflow, url = scheduler
+    airflow.there("reads", "r5", "2024-03-06T00:00:00Z", None)
+    plan = place_.plan(wrong=[{"entity": "reads", "instances": ["2024-03-06"]}], only=True)
+    assert worker(place_, url, plan).work() == "done"
+    assert airflow.asked == ["start reads 2024-03-07T00 for 2024-03-06T00"]
