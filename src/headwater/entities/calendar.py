@@ -50,6 +50,7 @@ class Calendar:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
+        self._hash = hash(spec)  # of a table that is long
         self.zone: Zone = zone(spec.zone)
         self.civil: Civil | None = None
         self._step = self._origin = 0
@@ -222,7 +223,7 @@ class Calendar:
         return self.spec == other.spec if isinstance(other, Calendar) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.spec)
+        return self._hash
 
     def __repr__(self) -> str:
         return f"<Calendar every {self.every_text}, {self.spec.zone}>"

@@ -16,6 +16,7 @@ written: the business day that begins at 06:00 is the date it begins on.
 
 import datetime as dt
 import re
+from functools import lru_cache
 
 from headwater.entities.calendar import Calendar
 from headwater.entities.civil import FIRST, LAST, WEEKDAYS, Civil
@@ -29,6 +30,11 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 _HOUR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d)((?::\d\d){0,2})(Z|[+-]\d\d:\d\d(?::\d\d)?)?")
 
 
+# At the top of an hour thousands of entities speak of the same few periods.
+_REMEMBERED = 65_536
+
+
+@lru_cache(_REMEMBERED)
 def key(calendar: Calendar, ordinal: int) -> str:
     """The text of a period. InvalidCalendar where the ordinal is outside the calendar."""
     start = int(calendar.begins([ordinal])[0])
@@ -46,6 +52,7 @@ def key(calendar: Calendar, ordinal: int) -> str:
     return time + _zone(calendar, local)
 
 
+@lru_cache(_REMEMBERED)
 def ordinal(calendar: Calendar, text: str) -> int:
     """The period a text names. InvalidPeriod where it names none: a date that does not exist, one that was skipped, one of another calendar."""
     civil = calendar.civil

@@ -150,6 +150,8 @@ class Ordinals:
         """In this one and not in the other."""
         if not self.starts.size or not other.starts.size:
             return self
+        if other.starts[0] >= self.ends[-1] or other.ends[-1] <= self.starts[0]:
+            return self
         return self.intersection(other.complement(self.first, self.end))
 
     def complement(self, start: int, end: int) -> "Ordinals":

@@ -30,10 +30,13 @@ class _Waiting(Generic[Item, Result]):
 
 
 class Batcher(Generic[Item, Result]):
-    """Collects items and writes them with `write`, which takes a batch and returns one result for each, in order."""
+    """Collects items and writes them with `write`, which takes a batch and returns one result for each, in order. `at_once`: so many batches."""
 
-    def __init__(self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]) -> None:
+    def __init__(
+        self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], at_once: int = _AT_ONCE
+    ) -> None:
         self._write = write
+        self._at_once = at_once
         self._waiting: deque[_Waiting[Item, Result]] = deque()
         self._bytes = 0
         self._running = 0
@@ -46,7 +49,7 @@ class Batcher(Generic[Item, Result]):
         waiting: _Waiting[Item, Result] = _Waiting(item, size)
         self._waiting.append(waiting)
         self._bytes += size
-        if self._running < _AT_ONCE:
+        if self._running < self._at_once:
             self._running += 1
             task = asyncio.create_task(self._drain())
             self._tasks.add(task)

@@ -71,7 +71,8 @@ class StatusIntake:
     """Takes reports in; those that come at the same time are written together."""
 
     def __init__(self, database: Database) -> None:
-        self._batcher: Batcher[list[Told], Recorded] = Batcher(lambda some: _together(database, some))
+        # A second batch could only wait for the first one's lock: what comes meanwhile is better one batch than two.
+        self._batcher: Batcher[list[Told], Recorded] = Batcher(lambda some: _together(database, some), at_once=1)
 
     async def add(self, reports: Sequence[Reported], actor: str) -> Recorded:
         """Written when this comes back. What is wrong with a report is said in its place; the others are taken."""

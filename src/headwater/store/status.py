@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
-from headwater.store.database import Connection
+from headwater.store.database import Connection, sent
 
 
 class Run(NamedTuple):
@@ -179,12 +179,20 @@ async def write(
 ) -> None:
     """Append reports with what they changed, and make the marks what holds now. Under `alone`."""
     queries = sqlfile.load("status")
-    if gone:
-        keys = [(run.entity_id, run.kind, run.ref, run.end_) for run in gone]
-        await queries["unmark"].send_columns(connection, ("entity_id", "kind", "ref", "end_"), keys)
-    for name, rows in (("mark", new), ("report", reports), ("change", changes), ("version", versions), ("read", reads)):
-        if rows:
-            await queries[name].send_columns(connection, rows[0]._fields, rows)
+    async with connection.pipeline():
+        if gone:
+            keys = [(run.entity_id, run.kind, run.ref, run.end_) for run in gone]
+            await queries["unmark"].send_columns(connection, ("entity_id", "kind", "ref", "end_"), keys)
+        for name, rows in (
+            ("mark", new),
+            ("report", reports),
+            ("change", changes),
+            ("version", versions),
+            ("read", reads),
+        ):
+            if rows:
+                await queries[name].send_columns(connection, rows[0]._fields, rows)
+        await sent(connection)
 
 
 async def versions(connection: Connection, windows: Sequence[Window], seq: int) -> list[Version]:
