@@ -166,14 +166,14 @@ def test_windows_snapshots_and_the_newest(lake: Lake) -> None:
     for nth, (start, end) in enumerate(every):
         at, today = end + dt.timedelta(hours=2), str(start.date())
         back = days(str(start.date() - dt.timedelta(min(nth, 29))), min(nth, 29) + 1)
-        newest = f"{(start.replace(day=1) - dt.timedelta(1)):%Y-%m}"
+        newest = f"{(end.replace(day=1) - dt.timedelta(1)):%Y-%m}"
         events.append(one_run("month", [table("db.reads", *back)], [table("db.last_month", today)], at, start, end))
         if nth % 3 == 0 or nth > 60:
             whole = days("2024-01-01", nth + 1)
             events.append(one_run("all", [table("db.reads", *whole)], [table("db.users", today)], at, start, end))
         if 2 <= nth < 40:
-            read = [table("db.reads", today), table("db.prices", newest), table("db.worth", days(today, 1)[0])]
-            read[2] = table("db.worth", str(start.date() - dt.timedelta(1)))
+            yesterday = table("db.worth", str(start.date() - dt.timedelta(1)))
+            read = [table("db.reads", today), table("db.prices", newest), yesterday]
             events.append(one_run("worth", read, [table("db.worth", today)], at, start, end))
     lake.send(*events)
     check(lake, "windows")
@@ -218,7 +218,7 @@ def test_dated_names_and_the_cadence(lake: Lake) -> None:
 
 def test_what_is_declared_is_not_drafted_but_needed(lake: Lake) -> None:
     lake.declare(
-        "entity: reads_of_all\nperiod: {every: day, tz: Europe/Paris, from: 2024-03-01}\nstored_in: warehouse db.reads\n"
+        "entity: reads_of_all\nperiod: {every: day, tz: Europe/Paris, from: 2024-01-01}\nstored_in: warehouse db.reads\n"
         "---\nentity: sites\nkind: static\nstored_in: warehouse db.sites\n"
         "---\nentity: report\nperiod: day\n"
     )
@@ -229,6 +229,7 @@ def test_what_is_declared_is_not_drafted_but_needed(lake: Lake) -> None:
         events.append(one_run("weekly", read, [table("db.report")], end, start, end))
         events.append(one_run("load", [], [table("db.reads", *days(str(start.date()), 7))], end, start, end))
     lake.send(*events)
+    assert lake.drafts(namespace="file")["declared"] == 0
     answer = lake.drafts()
     assert (answer["declared"], [each["dataset"] for each in answer["drafts"]]) == (1, ["dataset:warehouse:db.report"])
     assert told(answer) == (CASES / "declared.yaml").read_text()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from headwater.entities.calendar import Calendar
 from headwater.entities.inference.consumed import Consumed, Read, consumed, kind
 from headwater.entities.inference.cut import Cut, begun, of_intervals, of_starts, of_updates
-from headwater.entities.inference.text import Need
+from headwater.entities.inference.draft import Need
 from headwater.entities.instances import Instances
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.written_times import Stretch, joined, stretch, written
@@ -101,13 +101,10 @@ def told(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> Told:
     parts, part_starts = _partitions(runs, zone)
     notes: tuple[str, ...] = ()
     cut = nominal
-    if nominal is not None and parts is not None and nominal.period != parts.period:
-        if "offset" in nominal.period and nominal.period["every"] == parts.period["every"]:
-            # A job that runs at six makes the partition of a date, not of a business day.
-            cut, starts = parts, part_starts
-        else:
-            notes = (f"the partitions say otherwise: {parts.evidence}",)
-    elif nominal is None:
+    if nominal is None:
+        cut, starts = parts, part_starts
+    elif parts is not None and "offset" in nominal.period and nominal.period["every"] == parts.period["every"]:
+        # A job that runs at six makes the partition of a date, not of a business day.
         cut, starts = parts, part_starts
     if cut is None:
         starts = [seconds(run.ended) for run, _ in runs]
@@ -118,8 +115,25 @@ def told(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> Told:
         more = f" and {len(cut.alike) - 5} more" if len(cut.alike) > 5 else ""
         notes = (*notes, f"fits as well: {', '.join(cut.alike[:5])}{more}; say which it is")
     first = _first(cut, starts)
+    of_nominal = cut is nominal
     cut = cut._replace(period={**cut.period, "from": begun(cut.period, first)})
-    return Told(cut, Instances.of(cut.period), notes=notes)
+    instances = Instances.of(cut.period)
+    if of_nominal and (unlike := _unlike(instances, runs)):
+        notes = (*notes, unlike)
+    return Told(cut, instances, notes=notes)
+
+
+def _unlike(instances: Instances, runs: Sequence[tuple[RunFor, Parts]]) -> str:
+    """What to say where most runs wrote other partitions than those they were for."""
+    both = [
+        (written(instances.calendar, some)[0], made(instances, run, ()))
+        for run, parts in runs
+        if (some := _stretches(instances.calendar, parts))
+    ]
+    unlike = sum(wrote != was_for for wrote, was_for in both)
+    if unlike * 2 <= len(both):
+        return ""
+    return f"{unlike} of {len(both)} runs wrote other partitions than those of the periods they were for"
 
 
 def needs(

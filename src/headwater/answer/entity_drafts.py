@@ -20,9 +20,9 @@ from headwater.answer.people import Words
 from headwater.entities.declaration.canonical import from_document
 from headwater.entities.declaration.held import Held
 from headwater.entities.declaration.whole import whole
+from headwater.entities.inference.draft import Draft, document, readable, written
+from headwater.entities.inference.entity_names import named
 from headwater.entities.inference.fitting import fitted
-from headwater.entities.inference.names import named
-from headwater.entities.inference.text import Draft, document, written
 from headwater.entities.instances import Instances
 from headwater.errors import InvalidQuestion
 from headwater.model import version
@@ -78,7 +78,7 @@ class ExcludedJob(msgspec.Struct, frozen=True):
 
 
 class EntityDrafts(msgspec.Struct, frozen=True):
-    """`declared`: datasets in question that an entity is stored in already. `more`: datasets beyond `limit`."""
+    """`declared`: datasets that would be among these, were no entity stored in them already. `more`: datasets beyond `limit`."""
 
     drafts: list[EntityDraft]
     skipped: list[SkippedDataset]
@@ -130,8 +130,9 @@ async def drafts(
             await facets.of_owners(connection, {*found, *above}, [*FACETS, "jobType"]),
             await annotations.of_owners(connection, list(found)),
         )  # fmt: skip
-        covered = len(stored.keys() & (among if among is not None else stored.keys()))
-    return await asyncio.to_thread(_drafted, seen, covered, total - len(found))
+        covered = stored.keys() if among is None else stored.keys() & among
+        _, covering = await store.candidates(connection, namespace=namespace, among=covered, without=(), limit=1)
+    return await asyncio.to_thread(_drafted, seen, covering, total - len(found))
 
 
 async def _around(connection: Connection, node: str, depth: int) -> set[uuid.UUID]:
@@ -179,15 +180,22 @@ def _excluded(one: store.Toucher) -> str:
 def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
     evidence = Evidence(seen.runs, seen.touched, seen.candidates | seen.inputs, seen.identity)
     zones = _zones(seen.held)
-    cuts = {id_: told(evidence.written(id_), zones) for id_ in seen.candidates if evidence.written(id_)}
+    cuts = {
+        id_: told(evidence.written(id_), zones)
+        for id_, name in seen.candidates.items()
+        if evidence.written(id_) and _writable(name)
+    }
     called = named([seen.candidates[id_] for id_, one in cuts.items() if one.cut], seen.held.declared)
     upstream: dict[uuid.UUID, list[tuple[str, Instances | None]]] = {
         id_: [(name, seen.held.instances(name)) for name in entities] for id_, entities in seen.stored.items()
     }
     skipped: dict[uuid.UUID, str] = {}
     for id_, name in seen.candidates.items():
-        if id_ not in cuts:
-            skipped[id_] = "only jobs that are left out write it"
+        if not _writable(name):
+            skipped[id_] = "its name has characters that no declaration may have"
+        elif id_ not in cuts:
+            tried = any(one.dataset == id_ and one.direction == "out" and not _excluded(one) for one in seen.touchers)
+            skipped[id_] = "no run that wrote it ended well" if tried else "only jobs that are left out write it"
         elif cuts[id_].cut is None:
             skipped[id_] = cuts[id_].why
         else:
@@ -219,6 +227,11 @@ def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
     )
 
 
+def _writable(name: DatasetName) -> bool:
+    """Whether `stored_in` can say it."""
+    return " " not in name.namespace and readable(f"{name.namespace} {name.name}") == f"{name.namespace} {name.name}"
+
+
 def _zones(held: Held) -> list[str]:
     """Those that entities are cut in, the most usual first."""
     counts = Counter(
@@ -234,18 +247,23 @@ def _words(seen: _Seen, id_: uuid.UUID) -> dict[str, Any]:
     name, bodies, said = seen.candidates[id_], seen.facets.get(id_, {}), seen.said.get(id_, [])
     known = described(bodies, [Said(one.field, one.kind, one.key, one.value, one.deleted) for one in said])
     found: dict[str, Any] = {}
-    if known.description:
-        found["description"] = known.description
-    if known.owners:
-        found["owner"] = known.owners[0] if len(known.owners) == 1 else known.owners
-    tags: dict[str, list[str]] = {}
+    if description := readable(known.description or ""):
+        found["description"] = description
+    if owners := sorted({text for owner in known.owners if (text := readable(owner))}):
+        found["owner"] = owners[0] if len(owners) == 1 else owners
+    tags: dict[str, set[str]] = {}
     for tag in Words(said).tags(told_tags(bodies.get("tags")).get("", [])):
-        more = tag.text.removeprefix(tag.name).removeprefix(":")
-        tags.setdefault(tag.name, []).extend([more] if more else [])
+        if key := readable(tag.name):
+            more = readable(tag.text.removeprefix(tag.name).removeprefix(":"))
+            tags.setdefault(key, set()).update([more] if more else [])
     if tags:
-        found["tags"] = {key: values[0] if len(values) == 1 else sorted(values) for key, values in sorted(tags.items())}
+        found["tags"] = {
+            key: "".join(values) if len(values) == 1 else sorted(values) for key, values in sorted(tags.items())
+        }
     writers = [one.job for one in seen.touchers if one.dataset == id_ and one.direction == "out" and not _excluded(one)]
-    found["produced_by"] = sorted({_producer(job, seen.parents, seen.facets) for job in writers})
+    jobs = sorted({_producer(job, seen.parents, seen.facets) for job in writers})
+    if jobs := [job for job in jobs if readable(job) == job]:
+        found["produced_by"] = jobs
     found["stored_in"] = [f"{name.namespace} {name.name}"]
     return found
 

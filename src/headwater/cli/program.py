@@ -34,6 +34,7 @@ from headwater.cli import (
 from headwater.cli.backfill import backfill
 from headwater.cli.dead_letters import dead_letters
 from headwater.cli.entities import entities
+from headwater.cli.entity_drafts import infer
 from headwater.cli.feed import feed
 from headwater.cli.fingerprint import fingerprint
 from headwater.cli.identity import identity
@@ -124,6 +125,7 @@ program.add_typer(incidents.incident, name="incident")
 program.add_typer(backfill, name="backfill")
 program.command("impact")(impact.impact)
 program.command("reconcile")(reconcile)
+entities.command("infer")(infer)
 program.add_typer(listeners, name="listeners")
 program.add_typer(retention, name="retention")
 program.add_typer(spool, name="spool")

@@ -32,9 +32,7 @@ class _Waiting(Generic[Item, Result]):
 class Batcher(Generic[Item, Result]):
     """Collects items and writes them with `write`, which takes a batch and returns one result for each, in order. `at_once`: so many batches."""
 
-    def __init__(
-        self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], at_once: int = _AT_ONCE
-    ) -> None:
+    def __init__(self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], at_once: int = _AT_ONCE) -> None:
         self._write = write
         self._at_once = at_once
         self._waiting: deque[_Waiting[Item, Result]] = deque()

@@ -5,6 +5,7 @@ the plainest first. Where nothing was seen nothing is proposed.
 """
 
 import datetime as dt
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -45,17 +46,21 @@ def consumed(down: Instances, up: Instances, reads: Sequence[Read]) -> Consumed 
     some = sorted(reads, key=lambda read: read.ordinal)[-_LOOKED_AT:]
     if len({read.ordinal for read in some}) < _FEWEST:
         return None
-    for text in dict.fromkeys(_proposals(down, up, some)):
-        fits = _fitting(Edge(down, up, Dates.of(text)), some)
-        if fits >= _MOST * len(some):
-            counts = Counter(read.used.count for read in some)
-            usual = counts.most_common(1)[0][0]
-            number = str(usual) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-            evidence = f"{number} for each {down.calendar.every_text}, as read by {fits} of {len(some)} runs"
-            confidence: Confidence = "high" if fits >= _SURE and fits == len(some) else "medium"
-            window = text.removeprefix("last ") if text in _windows(down, up, some) and _overlaps(down, some) else ""
-            return Consumed(text, evidence, confidence, window)
-    return None
+    best, text = 0, ""
+    for proposed in dict.fromkeys(_proposals(down, up, some)):
+        fits = _fitting(Edge(down, up, Dates.of(proposed)), some)
+        if fits > best:
+            best, text = fits, proposed
+        if fits == len(some):
+            break
+    if best < _MOST * len(some):
+        return None
+    counts = sorted({read.used.count for read in some})
+    number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    evidence = f"{number} for each {down.calendar.every_text}, as read by {best} of {len(some)} runs"
+    confidence: Confidence = "high" if best >= _SURE and best == len(some) else "medium"
+    window = text.removeprefix("last ") if text in _windows(up, some) and _overlaps(some) else ""
+    return Consumed(text, evidence, confidence, window)
 
 
 def kind(found: Mapping[str, Consumed]) -> tuple[str, str]:
@@ -70,32 +75,39 @@ def kind(found: Mapping[str, Consumed]) -> tuple[str, str]:
 
 
 def _proposals(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterator[str]:
-    own, theirs = down.calendar.spec, up.calendar.spec
-    finer = _length(up) < _length(down)
-    if finer and own.many == 1 and own.unit in _DAYS:
-        yield f"all_{own.unit}"
+    """The plainest first; of those that say the same of one calendar the one that says it of others, too."""
+    unit = down.calendar.spec.unit if down.calendar.spec.many == 1 else ""
+    finer, coarser = _length(up) < _length(down), _length(up) > _length(down)
+    one = {read.used.count for read in reads} == {1}
+    if finer and unit in _DAYS:
+        yield f"all_{unit}"
     yield "same"
-    one = all(read.used.count == 1 for read in reads)
-    if one and _length(up) > _length(down):
+    if one and coarser:
         yield "last_available"
-    yield from _before(reads)
-    windows = _windows(down, up, reads)
-    yield from windows
-    for text in windows:
-        yield f"{text} ending previous"
-    for unit in ("week", "month", "quarter", "year"):
-        if _DAYS[unit] > _length(down) / 86_400:
-            yield f"{unit}_to_date"
-            yield f"all_{unit}"
-    for unit in _DAYS:
+    if finer and unit in _DAYS:
         yield f"all_{unit} - 1 {unit}"
-    yield from _moved(down, up, reads)
-    if len({read.used.count for read in reads}) >= _GROWN:
+    yield from _moved(down, up, reads) if finer else _before(reads)
+    windows = _windows(up, reads)
+    yield from windows
+    yield from (f"{text} ending previous" for text in windows)
+    yield from _units(down, reads)
+    yield from _before(reads) if finer else _moved(down, up, reads)
+    counts = {read.used.count for read in reads}
+    if len(counts) >= _GROWN:
         yield "everything"
-    if one:
-        yield "last_available"
-    elif theirs.unit and len({read.used.count for read in reads}) == 1:
-        yield f"last_available {reads[0].used.count}"
+    if len(counts) == 1:
+        yield "last_available" if one else f"last_available {counts.pop()}"
+
+
+def _units(down: Instances, reads: Sequence[Read]) -> Iterator[str]:
+    """By whole weeks, months … that are longer than my period; what never began anew is everything, though a year may be all that there is yet."""
+    grows = all(one.used.first == other.used.first for one, other in itertools.pairwise(reads))
+    for unit, days in _DAYS.items():
+        if days > _length(down) / 86_400:
+            if not grows:
+                yield f"{unit}_to_date"
+            yield f"all_{unit}"
+        yield f"all_{unit} - 1 {unit}"
 
 
 def _before(reads: Sequence[Read]) -> Iterator[str]:
@@ -106,7 +118,7 @@ def _before(reads: Sequence[Read]) -> Iterator[str]:
         yield f"previous {counts.pop()}"
 
 
-def _windows(down: Instances, up: Instances, reads: Sequence[Read]) -> list[str]:
+def _windows(up: Instances, reads: Sequence[Read]) -> list[str]:
     """Windows that end with the period: as many of the upstream's units as were read at most, or as many months.
 
     A number that was read once may still be growing.
@@ -156,7 +168,7 @@ def _fitting(edge: Edge, reads: Sequence[Read]) -> int:
     return fits
 
 
-def _overlaps(down: Instances, reads: Sequence[Read]) -> bool:
+def _overlaps(reads: Sequence[Read]) -> bool:
     """Whether the runs of two periods that follow each other read some of the same."""
     by_ordinal = {read.ordinal: read.used for read in reads}
     return any(bool(used & by_ordinal[at + 1]) for at, used in by_ordinal.items() if at + 1 in by_ordinal)

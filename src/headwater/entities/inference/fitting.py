@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from headwater.entities import cycles
 from headwater.entities.declaration.canonical import from_document
 from headwater.entities.graph import Graph
-from headwater.entities.inference.text import Draft, Need, document
+from headwater.entities.inference.draft import Draft, Need, document
 from headwater.errors import InvalidEntities
 
 

@@ -1,6 +1,5 @@
 """A draft as YAML that a person reads, corrects and keeps: each thing that was inferred has beside it from what, and how sure it is. Pure."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -8,6 +7,8 @@ from typing import NamedTuple
 from headwater.entities.inference.cut import Confidence
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:@$+=-]*(?: [\w./:@$+=][\w./:@$+=-]*)*", re.ASCII)
+_LONGEST = 10_000
+_DATE_OR_LENGTH = re.compile(r"\d{4}-\d\d-\d\d|\d+[a-z]+", re.ASCII)
 _NOT_TEXT = re.compile(r"(?i:yes|no|on|off|true|false|null|y|n)|.*:(?: .*)?", re.ASCII)
 
 
@@ -55,9 +56,14 @@ def document(draft: Draft) -> dict[str, object]:
     return found
 
 
+def readable(text: str) -> str:
+    """The text as declarations take texts: one line, all of it printable, not longer than they may be."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:_LONGEST].strip()
+
+
 def commented(text: str) -> str:
     """A comment of one line, whatever is in the text."""
-    return "# " + " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return f"# {readable(text)}"
 
 
 def _lines(draft: Draft) -> Iterator[str]:
@@ -103,7 +109,13 @@ def _value(value: object) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Bare where YAML reads it as the same text, otherwise as JSON writes it."""
-    if (_PLAIN.fullmatch(text) and not _NOT_TEXT.fullmatch(text)) or re.fullmatch(r"\d{4}-\d\d-\d\d|\d+[a-z]+", text):
+    """Bare where YAML reads it as the same text, otherwise in double quotes."""
+    if (_PLAIN.fullmatch(text) and not _NOT_TEXT.fullmatch(text)) or _DATE_OR_LENGTH.fullmatch(text):
         return text
-    return json.dumps(text, ensure_ascii=True)
+    return '"' + "".join(_quoted(char) for char in text) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if char.isprintable() else f"\\U{ord(char):08x}"

@@ -1,0 +1,79 @@
+"""`headwater entities infer`: declarations of entities, drafted from what was observed, for a person to read, correct and keep."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import figures, output, server
+from headwater.cli.figures import Json, Namespace, Url
+from headwater.errors import InvalidQuestion
+
+
+def infer(
+    namespace: Namespace = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Only what is around this dataset.")] = None,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="So many steps around it, both ways.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Datasets at most, by name.")] = 100,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write a file for each entity here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Draft declarations of entities from what was observed: how datasets are cut by time and what each needs, with the evidence beside it.
+
+    Of datasets that jobs write and that no entity is stored in. What has no rhythm, and jobs that say nothing of what anybody needs, are listed.
+
+    Examples:
+
+      headwater entities infer --namespace bigquery > entities.yaml
+
+      headwater entities infer --dataset marts.weekly_reads --depth 2
+
+      headwater entities infer --out entities/ && headwater entities check entities/
+    """
+    if json and out is not None:
+        raise InvalidQuestion("--json is printed and --out writes YAML; leave one out", parameter="out")
+    node = figures.node(url, dataset, "dataset")
+    body = server.ask(url, "/api/v2/entity-drafts", namespace=namespace, node=node, depth=depth, limit=limit)
+    if json:
+        output.raw(body)
+        return
+    import msgspec
+
+    found = msgspec.json.decode(body)
+    if out is not None:
+        _write(found["drafts"], out, force=force)
+    else:
+        typer.echo("---\n".join(each["yaml"] for each in found["drafts"]), nl=False)
+    for line in _besides(found):
+        typer.echo(f"# {output.escaped(line)}")
+
+
+def _write(drafts: list[dict[str, Any]], folder: Path, *, force: bool) -> None:
+    """All files, or none where one is there already."""
+    files = {folder / f"{each['entity']}.yaml": each["yaml"] for each in drafts}
+    there = [str(path) for path in files if path.exists()]
+    if there and not force:
+        raise InvalidQuestion(
+            f"{', '.join(there[:5])}{' and others are' if len(there) > 5 else ' is' if len(there) == 1 else ' are'} there already; "
+            "--force writes over what is there",
+            paths=there,
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+        output.line(str(path))
+
+
+def _besides(found: dict[str, Any]) -> list[str]:
+    """What is no draft, and how many there are."""
+    lines = [f"skipped {each['dataset']}: {each['why']}" for each in found["skipped"]]
+    for each in found["excluded"]:
+        told = [f"{word} {', '.join(each[word])}" for word in ("reads", "writes") if each[word]]
+        lines.append(f"left out {each['job']}: {each['why']}; {'; '.join(told)}")
+    counts = [f"{len(found[word]):,} {told}" for word, told in (("drafts", "drafts"), ("skipped", "skipped"))]
+    counts.append(f"{found['declared']:,} declared already")
+    if found["more"]:
+        counts.append(f"{found['more']:,} more: give --limit, --namespace or --dataset")
+    return [*lines, ", ".join(counts)]
