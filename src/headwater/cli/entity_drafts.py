@@ -72,8 +72,9 @@ def _besides(found: dict[str, Any]) -> list[str]:
     for each in found["excluded"]:
         told = [f"{word} {', '.join(each[word])}" for word in ("reads", "writes") if each[word]]
         lines.append(f"left out {each['job']}: {each['why']}; {'; '.join(told)}")
-    counts = [f"{len(found[word]):,} {told}" for word, told in (("drafts", "drafts"), ("skipped", "skipped"))]
-    counts.append(f"{found['declared']:,} declared already")
+    counts = (
+        f"drafts: {len(found['drafts']):,}, skipped: {len(found['skipped']):,}, declared already: {found['declared']:,}"
+    )
     if found["more"]:
-        counts.append(f"{found['more']:,} more: give --limit, --namespace or --dataset")
-    return [*lines, ", ".join(counts)]
+        counts += f", not looked at: {found['more']:,} more (--limit, --namespace, --dataset)"
+    return [*lines, counts]

@@ -213,11 +213,11 @@ def _walls(bounds: Sequence[int], zones: tuple[str, ...]) -> Iterator[tuple[list
     if fitting and (fitting[0] == "UTC" or fitting[0] in zones):
         yield fitting[:1], 0  # nobody doubts it
     elif always == len(bounds):
-        business = f"UTC from {_short(offset)}"
+        midnights, business = [*fitting, f"UTC from {_short(offset)}"], ["UTC", *fitting]
         if offset <= _NOON or not fitting:
-            yield ["UTC", *fitting], offset
-        else:
-            yield [*fitting, business], 0
+            yield business, offset
+        if fitting:
+            yield midnights, 0
     elif fitting:
         yield fitting, 0
     if always >= _MOST * len(bounds):
