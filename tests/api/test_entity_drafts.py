@@ -186,7 +186,8 @@ def test_what_is_ad_hoc_speaks_for_nobody(lake: Lake) -> None:
         events.append(one_run("look", [table("db.reads")], [table("db.mine")], end, start, end))
         # Both need the other, and nobody knows of which day.
         events.append(one_run("a", [table("db.b"), table("db.reads")], [table("db.a")], end, start, end))
-        events.append(one_run("b", [table("db.a")], [table("db.b")], end, start, end))
+        seldom = [table("db.reads")] if start.day == 5 else []
+        events.append(one_run("b", [table("db.a"), *seldom], [table("db.b")], end, start, end))
     recurrence = facet(**{"class": "ad_hoc", "executions": 10, "missing": 0, "unexpected": 0, "confidence": 1.0})
     events.append(one_run("look", [], [], "2024-01-20T00:00:00Z", job_facets={"headwater_recurrence": recurrence}))
     events.append(one_run("once", [table("db.reads")], [table("db.a"), table("db.list")], "2024-01-20T00:00:00Z"))

@@ -125,6 +125,11 @@ def test_times_of_which_some_are_missing(every: str) -> None:
     )
 
 
+def test_times_of_which_too_many_are_others() -> None:
+    starts = [start for start, _ in periods({"every": "day"}, 20)]
+    assert of_starts([*starts, *(starts[-1] + nth * 3_700 for nth in range(1, 8))], "partitions") is None
+
+
 def test_updates_say_how_often() -> None:
     daily = [1_700_000_000 + day * 86_400 + day % 7 * 60 for day in range(20)]
     found = of_updates(daily)
