@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from airflow.sdk import DAG, TaskGroup, task
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
+from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, TaskDeferred
 
 from headwater.capture.airflow.callbacks import Callback
 from headwater.capture.airflow.entities import EntityDAG, LineageSensor, Makes, link
@@ -209,7 +209,7 @@ def case_nothing_is_waited_for_for_ever() -> None:
     told = triggered(0.5, {"reads": ["2024-01-01"]})
     assert told["outcome"] == "timeout"
     assert "raw 2024-01-01: late" in told["message"]
-    assert "raw 2024-01-01: late" in said_by(AirflowException, lambda: sensor().resume({}, told))
+    assert "raw 2024-01-01: late" in said_by(AirflowSensorTimeout, lambda: sensor().resume({}, told))
     assert sensor(fail_open=True).resume({}, told) is None
 
 

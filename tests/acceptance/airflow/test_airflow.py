@@ -164,6 +164,7 @@ def test_a_task_that_dies_without_a_word(airflow: RealAirflow, headwater: Headwa
 
 
 def clear(airflow: RealAirflow, run: DagRun, *tasks: str, dry_run: bool = False) -> Any:
+    airflow.until(lambda: airflow.rest.run(run.dag_id, run.dag_run_id).at_rest, "the run is at rest")
     found = airflow.rest.clear(run.dag_id, run.dag_run_id, tasks, dry_run=dry_run)
     return sorted(found, key=lambda one: one.task_id)
 

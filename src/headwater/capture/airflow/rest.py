@@ -32,6 +32,11 @@ class DagRun(msgspec.Struct, frozen=True):
     run_after: dt.datetime | None = None
     partition_key: str | None = None
 
+    @property
+    def at_rest(self) -> bool:
+        """It has ended, well or not."""
+        return self.state in {"success", "failed"}
+
 
 class TaskInstance(msgspec.Struct, frozen=True):
     """One task of one run. `state` None: Airflow has not looked at it yet."""
@@ -141,7 +146,8 @@ class Airflow:
     ) -> list[TaskInstance]:
         """Have these tasks of a run run again, and no others, each with the sensor before it: what it reads is asked for anew.
 
-        Answers with the task instances that are cleared, or with `dry_run` would be.
+        Answers with the task instances that are cleared, or with `dry_run` would be. Clear runs that are at rest: one that Airflow is about to
+        finish just then stays finished, and its tasks are cleared and never run (3.3.2); clearing them again helps.
         """
         known = {each.task_id for each in self.tasks(dag_id, run_id)}
         gates = [gate for task in tasks if (gate := f"{task}{SENSOR_SUFFIX}") in known]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
+from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, TaskDeferred
 
 from headwater.capture.airflow import outbox, period, readiness
 from headwater.capture.airflow.config import from_environment
@@ -23,8 +23,9 @@ _RESOLVING = 30.0
 class LineageSensor(BaseOperator):
     """Waits until what the run makes of `entity` may be made.
 
-    entity: a name, a `Makes`, or several of either: then all of them. timeout: how long to wait; then the task fails, or, with `fail_open`,
-    goes on, which is logged and leaves what was read unrecorded. Its XCom is `{"seq", "made": [{"entity", "instance", "state", "reads"}]}`.
+    entity: a name, a `Makes`, or several of either: then all of them. timeout: how long to wait; then it fails, whatever retries it has, or,
+    with `fail_open`, goes on, which is logged and leaves what was read unrecorded.
+    Its XCom is `{"seq", "made": [{"entity", "instance", "state", "reads"}]}`.
     """
 
     ui_color = "#d3e7f5"
@@ -81,7 +82,7 @@ class LineageSensor(BaseOperator):
         if event["outcome"] == "refused":
             raise AirflowFailException(message)
         if not self.fail_open:
-            raise AirflowException(message)
+            raise AirflowSensorTimeout(message)
         self.log.warning("fail_open: the task goes on, though %s", message)
         return None
 

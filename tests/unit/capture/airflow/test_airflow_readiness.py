@@ -107,7 +107,7 @@ def test_what_is_recorded_is_what_was_pinned_for_the_state_that_is_made() -> Non
     pins = [readiness.Pin("raw", ["2024-03-10"])]
     other = readiness.State("completed", False, False, [readiness.Pin("more", ["x"])], [LATE])
     one = readiness.Instance(
-        "reads", "2024-03-10", True, "estimated", [readiness.State("estimated", True, False, pins, []), other]
+        "reads", "2024-03-10", True, "estimated", [other, readiness.State("estimated", True, False, pins, [])]
     )
     free = readiness.Instance(
         "words", "2024-03-10", True, "completed", [readiness.State("completed", True, False, [], [])]
