@@ -224,7 +224,8 @@ def case_what_is_overdue_is_not_waited_for() -> None:
 def case_a_callback_never_raises() -> None:
     Server(DOWN)
     makes = (Makes("reads"),)
-    for context in ({}, {"ti": None}, {"ti": SimpleNamespace(task_id="load"), "dag_run": None}):
+    odd = SimpleNamespace(task_id="load", xcom_pull=lambda **_: {"seq": 1, "made": [{}]})
+    for context in ({}, {"ti": None}, {"ti": SimpleNamespace(task_id="load"), "dag_run": None}, {"ti": odd}):
         for what in ("started", "produced", "failed"):
             Callback(what, makes, "load__ready")(context)
 

@@ -35,7 +35,7 @@ class Callback:
         """Never raises."""
         try:
             self._report(context)
-        except (HeadwaterError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+        except HeadwaterError as error:
             log.error("headwater was not told that %s %s: %s", self._names, self.what, error)
         except Exception:
             # A task that did its work is not to fail because nobody could be told.
