@@ -15,6 +15,7 @@ import pytest
 
 from api.test_backfill_cli import WEEK, Place
 from headwater.capture.airflow.rest import Airflow
+from headwater.errors import ServerUnavailable
 from headwater.runner.backfill import Told, Worker
 from headwater.runner.executors.airflow import AirflowTasks
 from headwater.runner.plans import PlanOnServer
@@ -206,6 +207,38 @@ def test_killed_at_any_step(
     assert killed >= (0 if step == "give_back" else 1)
     assert airflow.made == ONCE
     assert place_.wrong() == []
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_calls_that_go_unanswered_are_made_again(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    """Every second call of each kind, whether it arrived or not."""
+    airflow, url = scheduler
+    airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z")
+    monkeypatch.setattr("headwater.runner.backfill._AFTER_SILENCE", 0.0)
+    calls: collections.Counter[str] = collections.Counter()
+
+    def breaks(owner: type, name: str) -> None:
+        does = getattr(owner, name)
+
+        def broken(*words: Any, **more: Any) -> Any:
+            calls[name] += 1
+            found = does(*words, **more) if arrives or calls[name] % 2 == 0 else None
+            if calls[name] % 2:
+                raise ServerUnavailable("nobody answers")
+            return found
+
+        monkeypatch.setattr(owner, name, broken)
+
+    for owner, name in ((PlanOnServer, "renew"), (PlanOnServer, "end"), (Airflow, "trigger"), (Airflow, "runs")):
+        breaks(owner, name)
+    told: list[Told] = []
+    assert worker(place_, url, place_.plan(incident=place_.incident("2024-03-06T23")), told.append).work() == "done"
+    assert airflow.made == ONCE
+    assert place_.wrong() == []
+    assert {"unanswered", "done"} <= {each.what for each in told}
+    assert min(calls[name] for name in ("renew", "end", "trigger", "runs")) >= 2
 
 
 def test_a_task_that_fails(place_: Place, scheduler: tuple[Scheduler, str]) -> None:

@@ -1,5 +1,6 @@
 """A plan worked off in a real Airflow: runs started where there are none, and the next time exactly the tasks cleared in those."""
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import msgspec
 import pytest
 from tests.fixtures.airflow import RealAirflow
 
+from headwater.capture.airflow.rest import DagRun
 from headwater.client.ask import ask
 from headwater.runner.backfill import Worker
 from headwater.runner.executors.airflow import AirflowTasks
@@ -56,7 +58,13 @@ def headwater(server_url: str) -> Headwater:
 
 
 def runs(airflow: RealAirflow) -> dict[str, list[str]]:
-    return {dag: [run.dag_run_id for run in airflow.rest.runs(dag)] for dag in ("hourly", "daily", "weekly")}
+    return {dag: [run.dag_run_id for run in of(airflow, dag)] for dag in ("hourly", "daily", "weekly")}
+
+
+def of(airflow: RealAirflow, dag: str) -> list[DagRun]:
+    """Of those days; the schedule has begun one of today."""
+    days = [dt.datetime(2024, 1, day, tzinfo=dt.UTC) for day in (1, 15)]
+    return list(airflow.rest.runs(dag, logical_date_from=days[0], logical_date_to=days[1]))
 
 
 def tries(airflow: RealAirflow) -> dict[str, int]:
@@ -73,7 +81,7 @@ def test_started_and_then_cleared(airflow: RealAirflow, headwater: Headwater) ->
     assert [item["state"] for item in items[:2]] == ["done", "done"]
     first = runs(airflow)
     assert {dag: len(each) for dag, each in first.items()} == {"hourly": 1, "daily": 1, "weekly": 1}
-    (hourly,) = airflow.rest.runs("hourly")
+    (hourly,) = of(airflow, "hourly")
     assert str(hourly.data_interval_start) == "2024-01-06 23:00:00+00:00"
     before = tries(airflow)
     again = headwater.repair(airflow)
