@@ -34,6 +34,10 @@ entity: report
 period: {every: week, from: 2024-01-01}
 produced_by: [airflow://prod/report/make]
 depends_on: {reads: all_week}
+---
+entity: words
+kind: static
+produced_by: [airflow://prod/words/make]
 """
 ONCE = {"weather 2024-03-06T23": 1, "reads 2024-03-06": 1, "report 2024-03-04": 1}
 
@@ -79,10 +83,12 @@ class Scheduler:
 
     def _started(self, dag: str, body: Any) -> tuple[int, Any]:
         run = body["dag_run_id"]
-        same = [one for (name, _), one in self.runs.items() if name == dag and _time(one) == _time(body)]
+        date = body["logical_date"]
+        same = [one for (name, _), one in self.runs.items() if name == dag and date and _time(one) == _time(body)]
         if same or (dag, run) in self.runs:
             return 409, {"detail": "there is one"}
-        self.asked.append(f"start {dag} {body['logical_date'][:13]} for {body['data_interval_start'][:13]}")
+        about = f" {date[:13]} for {body['data_interval_start'][:13]}" if date else ""
+        self.asked.append(f"start {dag}{about}")
         self.runs[dag, run] = {**body, "dag_id": dag, "state": "queued"}
         self.tasks[dag, run] = None
         return 200, self.runs[dag, run]
@@ -101,6 +107,8 @@ class Scheduler:
 
     def period(self, run: Any) -> str:
         """Without an interval it is about the day that was over when it was due."""
+        if not run["logical_date"]:
+            return "static"
         start = run.get("data_interval_start") or (_time(run) - dt.timedelta(days=1)).isoformat()
         return str(start)[: 13 if run["dag_id"] == "weather" else 10]
 
@@ -239,6 +247,24 @@ def test_calls_that_go_unanswered_are_made_again(
     assert place_.wrong() == []
     assert {"unanswered", "done"} <= {each.what for each in told}
     assert min(calls[name] for name in ("renew", "end", "trigger", "runs")) >= 2
+
+
+def test_a_run_of_no_period_is_found_by_its_name(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow, url = scheduler
+    plan = place_.plan(wrong=[{"entity": "words", "instances": ["static"]}], only=True)
+    triggers = Airflow.trigger
+
+    def dies(*words: Any, **more: Any) -> Any:
+        triggers(*words, **more)
+        raise Killed
+
+    monkeypatch.setattr(Airflow, "trigger", dies)
+    with pytest.raises(Killed):
+        worker(place_, url, plan).work()
+    assert worker(place_, url, plan).work() == "done"
+    assert (airflow.asked, airflow.made) == (["start words"], {"words static": 1})
 
 
 def test_a_task_that_fails(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
