@@ -11,7 +11,7 @@ from headwater.entities.stored import named
 from headwater.errors import InvalidPeriod, InvalidQuestion
 from headwater.store.database import Database
 
-MOST = 5000
+MOST = 1000
 
 
 class RefusedText(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class InstancesAt(msgspec.Struct, frozen=True):
 
 
 async def instances_at(database: Database, entity: str, texts: Sequence[str]) -> InstancesAt:
-    """What each of up to 5,000 texts means (`entities/stored.py`). NotFound for an entity that is not declared."""
+    """What each of up to 1,000 texts means (`entities/stored.py`). NotFound for an entity that is not declared."""
     if len(texts) > MOST:
         raise InvalidQuestion(f"{len(texts)} texts; send {MOST:,} at most", field="texts")
     async with database.snapshot() as connection:

@@ -66,6 +66,13 @@ def test_what_retention_does_not_keep(text: str, every: str) -> None:
             assert (ordinal in found) == (_until(instances, ordinal, kept) <= now.timestamp()), (ordinal, now)
 
 
+def test_the_second_in_which_it_is_kept_no_more() -> None:
+    instances = Instances.of({"every": "day", "from": "2024-01-01"})
+    end = dt.datetime(2024, 1, 12, tzinfo=dt.UTC)  # ten days after the end of the first
+    assert expired(instances, Length(days=10), end - dt.timedelta(seconds=1)) == NONE
+    assert expired(instances, Length(days=10), end).count == 1
+
+
 def _until(instances: Instances, ordinal: int, kept: Length) -> float:
     """The wall clock of the end moved by months and days, then so many seconds."""
     end = instances.calendar.interval(ordinal)[1]

@@ -17,7 +17,7 @@ from headwater.errors import InvalidQuestion
 
 T = TypeVar("T")
 
-_AT_ONCE = 2000
+_AT_ONCE = 1000
 _SHOWN = 100
 
 

@@ -64,7 +64,7 @@ class Reports(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Texts(msgspec.Struct, forbid_unknown_fields=True):
-    """Names of files, values of partitions, times: at most 5,000."""
+    """Names of files, values of partitions, times: at most 1,000."""
 
     texts: list[str]
 
