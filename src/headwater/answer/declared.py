@@ -1,5 +1,6 @@
 """The declarations of a time, for who asks: read once for each state of them."""
 
+import asyncio
 import datetime as dt
 
 from headwater.entities.declaration.held import KEPT, Held
@@ -12,4 +13,8 @@ async def declared(connection: Connection, at: dt.datetime | None = None) -> Hel
     moment = at or "infinity"
     applied = await store.applied(connection, moment)
     id_ = applied.id if applied else None
-    return KEPT.get(id_) or KEPT.put(Held(id_, await store.declared(connection, moment)))
+    found = KEPT.get(id_)
+    if found is None:
+        # Of thousands of entities it takes seconds, in which others are answered.
+        found = await asyncio.to_thread(KEPT.made, id_, await store.declared(connection, moment))
+    return found

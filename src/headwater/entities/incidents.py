@@ -18,7 +18,7 @@ from headwater.entities.graph import Graph, Link
 from headwater.entities.kinds import carried
 from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.taint import tainted
+from headwater.entities.taint import closure, tainted
 from headwater.entities.walk import NOTHING, Facts, Used, Walk
 
 Known = Mapping[str, Marks]
@@ -101,12 +101,12 @@ def opened(
     roots = {name: some & _of(known, name).exist for name, some in roots.items()}
     there = {name: marks.exist | marks.of("deleted") for name, marks in known.items()}
     facts = _facts(facts, there)
-    hits = tainted(graph, _first(graph, roots, facts, past.missed), facts).hits
+    hits = closure(graph, _first(graph, roots, facts, past.missed), facts)
     changed: dict[str, Marks] = {}
     for name in {**roots, **hits}:
         marks = _of(known, name)
         condemned = roots.get(name, NONE)
-        reached = hits[name].instances if name in hits else NONE
+        reached = hits.get(name, NONE)
         old = marks.of("deleted")
         if reached:
             old |= past.again(name)

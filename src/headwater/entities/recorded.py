@@ -5,6 +5,7 @@ what it needs of that; of one without, all. Nothing here knows when which versio
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Recorded:
             return found
         return found & (self._found(self._up, self._down, some & self._alone) | self._edge.need(some))
 
-    @property
+    @cached_property
     def _alone(self) -> Ordinals:
         """Instances that were made one by one: what the record says of them is all theirs."""
         starts, ends = self._down

@@ -118,6 +118,11 @@ def tainted(graph: Graph, roots: Mapping[str, Ordinals], facts: Facts = NOTHING)
     return Reached(Walk(graph, facts, forward=True), _checked(graph, roots))
 
 
+def closure(graph: Graph, roots: Mapping[str, Ordinals], facts: Facts = NOTHING) -> dict[str, Ordinals]:
+    """The instances of `tainted` alone, by entity: how they are known, and over what, is not worked out, which takes as long again."""
+    return Walk(graph, facts, forward=True).closure(_checked(graph, roots))
+
+
 def suspects(graph: Graph, wrong: Mapping[str, Ordinals], facts: Facts = NOTHING) -> Reached:
     """The mirror: every instance that exists from which one of `wrong` may be wrong, over as many links as it takes."""
     return Reached(Walk(graph, facts, forward=False), _checked(graph, wrong))

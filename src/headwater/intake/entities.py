@@ -4,6 +4,7 @@ An entity keeps its instances under its number. It goes on under the same number
 cut by another calendar it gets a new one, for the old ordinals mean nothing in it, and what was known of them stays what it was.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -54,13 +55,14 @@ async def apply(
 
     InvalidEntities with every problem as `file:line:column: text`, and nothing is changed.
     """
-    said = _read(files)
+    said = await asyncio.to_thread(_read, files)
     async with database.transaction() as connection:
         await store.alone(connection)
         held = await declared(connection)
         every = _together(held, said, prune=prune)
-        declaration = whole(every.values())
-        changes = [Change(*change) for change in difference(held.declared.values(), every.values())]
+        declaration = await asyncio.to_thread(whole, every.values())
+        found = await asyncio.to_thread(lambda: list(difference(held.declared.values(), every.values())))
+        changes = [Change(*change) for change in found]
         warnings = [str(warning) for warning in declaration.warnings]
         number = None
         if changes and not dry_run:

@@ -3,6 +3,7 @@
 Each is one transaction over all entities it reaches: nobody sees a part of it. Every entity that changes gets a report of its own in the log.
 """
 
+import asyncio
 import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from headwater.entities.incidents import Past, confirmed, opened, retracted
 from headwater.entities.marks import Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.recorded import by_link
-from headwater.entities.taint import Facts, tainted
+from headwater.entities.taint import Facts, closure, tainted
 from headwater.entities.walk import Used
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake.declared import declared
@@ -100,7 +101,7 @@ async def open_(
         for name in roots:
             held.number(name)
         # Who could be reached at all, whatever exists: that is what has to be known.
-        reach = {name: hit.instances for name, hit in tainted(held.graph, roots).hits.items()}
+        reach = await asyncio.to_thread(closure, held.graph, roots)
         hulls = {held.number(name): Ordinals.between(some.first, some.end) for name, some in reach.items()}
         await ledger.marks.more(connection, windows(hulls))
         known = {name: ledger.marks.of(held.number(name)) for name in reach}
@@ -112,8 +113,10 @@ async def open_(
         there = {name: some & (known[name].exist | known[name].of("deleted")) for name, some in reach.items()}
         facts, past, codes = await _facts(connection, held, there, ledger.seq)
         id_ = uuid.UUID(run_id())
-        found = opened(held.graph, str(id_), roots, known, facts, past)
-        reached = tainted(
+        # Of thousands of entities each takes seconds, in which others are answered.
+        found = await asyncio.to_thread(opened, held.graph, str(id_), roots, known, facts, past)
+        reached = await asyncio.to_thread(
+            tainted,
             held.graph,
             {name: some & known[name].exist for name, some in roots.items()},
             facts._replace(exist=lambda n: known[n].exist if n in known else NONE),

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -58,17 +59,26 @@ class Kept:
 
     def __init__(self) -> None:
         self._held: OrderedDict[uuid.UUID | None, Held] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
 
     def get(self, id: uuid.UUID | None) -> Held | None:
-        if id in self._held:
-            self._held.move_to_end(id)
-        return self._held.get(id)
+        with self._lock:
+            if id in self._held:
+                self._held.move_to_end(id)
+            return self._held.get(id)
 
-    def put(self, held: Held) -> Held:
-        self._held[held.id] = held
-        while len(self._held) > _KEPT:
-            self._held.popitem(last=False)
-        return held
+    def made(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> Held:
+        """Of these rows, as `Held` takes them; of threads that ask for the same state one makes it and the others wait."""
+        with self._making:
+            found = self.get(id)
+            if found is None:
+                found = Held(id, rows)
+                with self._lock:
+                    self._held[id] = found
+                    while len(self._held) > _KEPT:
+                        self._held.popitem(last=False)
+            return found
 
 
 KEPT = Kept()
