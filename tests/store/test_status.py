@@ -1,11 +1,13 @@
 """Reports about instances: what they make hold, what is kept of them, and that the marks follow from the log."""
 
+import asyncio
 import datetime as dt
 from typing import Any
 
 import pytest
 
 from headwater.entities import ranges
+from headwater.entities.declaration import held
 from headwater.entities.marks import by_entity, replayed
 from headwater.intake.declared import declared
 from headwater.intake.entities import File, apply
@@ -197,3 +199,36 @@ def test_who_used_what_was_made_again_is_stale(board: Board) -> None:
     # What comes late replaces nothing.
     board.say(says("reads", "produced", "2024-03-12", at=at(-5), fingerprint="xxh3:0"))
     assert "stale " not in board.marks("report")
+
+
+def test_a_batch_takes_no_more_statements_than_one_report(board: Board, statements: Any) -> None:
+    told = [says("reads", "produced", f"2024-03-{day:02}", ref=f"r{day}", at=at(day), reads=[]) for day in range(1, 31)]
+    board.say(told[0])
+    with statements() as alone:
+        board.say(told[1])
+    with statements() as together:
+        assert all(one.changed for one in board.say(*told[2:]))
+    assert len(together) <= len(alone) <= 10
+
+
+def test_many_who_ask_at_once_make_the_declarations_once(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    class Counted(held.Held):
+        def __init__(self, *given: Any) -> None:
+            made.append(given[0])
+            super().__init__(*given)
+
+    monkeypatch.setattr(held, "Held", Counted)
+
+    async def ask() -> list[held.Held]:
+        async def one() -> held.Held:
+            async with board.database.connection() as connection:
+                return await declared(connection)
+
+        await apply(board.database, [File("more.yaml", "entity: more\nperiod: day\n")], "tests")
+        return await asyncio.gather(*(one() for _ in range(8)))
+
+    found = board.run(ask())
+    assert len(set(map(id, found))) == 1
+    assert made.count(found[0].id) == 1
