@@ -1,7 +1,6 @@
 """`/api/v2`: datasets that are cut by time: what is declared of them, what is known of each instance, whether one may be made, what is wrong."""
 
 import datetime as dt
-import uuid
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -31,6 +30,7 @@ from headwater.api.routes.v2.parameters import (
     OptionalText,
     Segment,
     Time,
+    id_of,
     utc,
 )
 from headwater.errors import InvalidStatus
@@ -46,7 +46,7 @@ Instances = Annotated[
     ),
 ]
 Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all may be made.")]
-Incident = Annotated[uuid.UUID, PathParameter(description="The incident's id.")]
+Incident = Annotated[str, PathParameter(description="The incident's id.")]
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
@@ -276,36 +276,36 @@ async def open_incident(
     return await verdicts.open_(state.database, data.wrong, data.reason, by, dry_run=data.dry_run)
 
 
-@get("/incidents/{incident:uuid}")
+@get("/incidents/{incident:str}")
 async def get_incident(state: State, incident: Incident) -> incidents.OneIncident:
     """One verdict, and what is wrong because of it."""
-    return await incidents.incident(state.database, incident)
+    return await incidents.incident(state.database, id_of(incident, "incident"))
 
 
-@post("/incidents/{incident:uuid}/fix", status_code=200)
+@post("/incidents/{incident:str}/fix", status_code=200)
 async def fix_incident(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Fix], said_by: As = None
 ) -> verdicts.Settled:
     """What was wrong has been put right: what is produced from now on is right."""
     by = author(request, said_by)
-    return await verdicts.fix(state.database, incident, by, at=utc(data.at), note=data.note)
+    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=utc(data.at), note=data.note)
 
 
-@post("/incidents/{incident:uuid}/retract", status_code=200)
+@post("/incidents/{incident:str}/retract", status_code=200)
 async def retract_incident(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Note], said_by: As = None
 ) -> verdicts.Settled:
     """It was a false alarm."""
-    return await verdicts.retract(state.database, incident, author(request, said_by), note=data.note)
+    return await verdicts.retract(state.database, id_of(incident, "incident"), author(request, said_by), note=data.note)
 
 
-@post("/incidents/{incident:uuid}/confirm", status_code=200)
+@post("/incidents/{incident:str}/confirm", status_code=200)
 async def confirm_instances(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Confirmation], said_by: As = None
 ) -> verdicts.Settled:
     """Somebody looked: these are right as they are."""
     by = author(request, said_by)
-    return await verdicts.confirm(state.database, incident, data.right, by, note=data.note)
+    return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
 
 
 handlers = (

@@ -1,9 +1,12 @@
 """Query parameters that several questions of `/api/v2` share."""
 
 import datetime as dt
+import uuid
 from typing import Annotated
 
 from litestar.params import PathParameter, QueryParameter
+
+from headwater.errors import NotFound
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -20,3 +23,18 @@ Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 def utc(time: dt.datetime | None) -> dt.datetime | None:
     """A time without a zone is UTC."""
     return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
+
+
+def id_of(text: str, what: str) -> uuid.UUID:
+    """The id in an address, read behind the guard: who may not ask is not told which ids would be ones. NotFound where it is none."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound(f"{text[:100]!r} is the id of no {what}", id=text[:100]) from None
+
+
+def numbered(text: str) -> int:
+    """The number in an address. NotFound where it is none."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NotFound(f"{text[:100]!r} is the number of nothing", number=text[:100])
+    return int(text)

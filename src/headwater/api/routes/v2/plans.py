@@ -1,6 +1,5 @@
 """`/api/v2`: what to make again: plans, working them off, and what one run means for others."""
 
-import uuid
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -10,12 +9,12 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import impact, plans
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import Limit, Offset
+from headwater.api.routes.v2.parameters import Limit, Offset, id_of, numbered
 from headwater.intake import plan_work
 from headwater.intake import plans as planning
 
-Plan = Annotated[uuid.UUID, PathParameter(description="The plan's id.")]
-Number = Annotated[int, PathParameter(description="The item's number, from 0 on.")]
+Plan = Annotated[str, PathParameter(description="The plan's id.")]
+Number = Annotated[str, PathParameter(description="The item's number, from 0 on.")]
 Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
@@ -78,7 +77,7 @@ async def list_plans(
     return await plans.plans(state.database, state=in_state, limit=limit, offset=offset)
 
 
-@get("/plans/{plan:uuid}")
+@get("/plans/{plan:str}")
 async def get_plan(
     state: State,
     plan: Plan,
@@ -87,49 +86,49 @@ async def get_plan(
     offset: Offset = 0,
 ) -> plans.OnePlan:
     """One plan with a page of its items."""
-    return await plans.plan(state.database, plan, state=in_state, limit=limit, offset=offset)
+    return await plans.plan(state.database, id_of(plan, "plan"), state=in_state, limit=limit, offset=offset)
 
 
-async def _steered(state: State, plan: uuid.UUID, what: str) -> Steered:
-    return Steered(await plan_work.steer(state.database, plan, what))
+async def _steered(state: State, plan: str, what: str) -> Steered:
+    return Steered(await plan_work.steer(state.database, id_of(plan, "plan"), what))
 
 
-@post("/plans/{plan:uuid}/apply", status_code=200)
+@post("/plans/{plan:str}/apply", status_code=200)
 async def apply_plan(state: State, plan: Plan) -> Steered:
     """Its items may be taken from now on."""
     return await _steered(state, plan, "apply")
 
 
-@post("/plans/{plan:uuid}/pause", status_code=200)
+@post("/plans/{plan:str}/pause", status_code=200)
 async def pause_plan(state: State, plan: Plan) -> Steered:
     """Hand out nothing; what is being worked on goes on."""
     return await _steered(state, plan, "pause")
 
 
-@post("/plans/{plan:uuid}/resume", status_code=200)
+@post("/plans/{plan:str}/resume", status_code=200)
 async def resume_plan(state: State, plan: Plan) -> Steered:
     """Go on."""
     return await _steered(state, plan, "resume")
 
 
-@post("/plans/{plan:uuid}/retry", status_code=200)
+@post("/plans/{plan:str}/retry", status_code=200)
 async def retry_plan(state: State, plan: Plan) -> Steered:
     """What failed may be taken again."""
     return await _steered(state, plan, "retry")
 
 
-@post("/plans/{plan:uuid}/cancel", status_code=200)
+@post("/plans/{plan:str}/cancel", status_code=200)
 async def cancel_plan(state: State, plan: Plan) -> Steered:
     """Never hand out anything again."""
     return await _steered(state, plan, "cancel")
 
 
-@post("/plans/{plan:uuid}/take", status_code=200, opt={"role": "write", "audit": False})
+@post("/plans/{plan:str}/take", status_code=200, opt={"role": "write", "audit": False})
 async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> plan_work.Work:
     """Items that may be done now."""
     return await plan_work.take(
         state.database,
-        plan,
+        id_of(plan, "plan"),
         data.worker,
         limit=data.limit,
         lease_seconds=data.lease_seconds,
@@ -138,22 +137,27 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> pl
     )
 
 
-@post("/plans/{plan:uuid}/items/{number:int}/renew", status_code=200, opt={"role": "write", "audit": False})
+@post("/plans/{plan:str}/items/{number:str}/renew", status_code=200, opt={"role": "write", "audit": False})
 async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Renewal]) -> Renewed:
     """Still at it."""
     held = await plan_work.renew(
-        state.database, plan, number, data.attempt, run=data.run, lease_seconds=data.lease_seconds
+        state.database,
+        id_of(plan, "plan"),
+        numbered(number),
+        data.attempt,
+        run=data.run,
+        lease_seconds=data.lease_seconds,
     )
     return Renewed(held)
 
 
-@post("/plans/{plan:uuid}/items/{number:int}/end", status_code=200, opt={"role": "write", "audit": False})
+@post("/plans/{plan:str}/items/{number:str}/end", status_code=200, opt={"role": "write", "audit": False})
 async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> plan_work.EndedItem:
     """It is done, or it failed."""
     return await plan_work.end(
         state.database,
-        plan,
-        number,
+        id_of(plan, "plan"),
+        numbered(number),
         data.attempt,
         failed=data.failed,
         run=data.run,
