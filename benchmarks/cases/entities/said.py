@@ -105,6 +105,8 @@ def woken(bench: Bench) -> list[Row]:
         waiter = threading.Thread(target=wait)
         waiter.start()
         time.sleep(0.3 + bench.chance.random() * 0.3)
+        if done:
+            raise SystemExit(f"{name} had nothing to wait for: this server was asked before; fill a new one")
         bench.post("/api/v2/instances", {"reports": [report(bench, upstream, ahead)]})
         written = time.perf_counter()
         waiter.join()

@@ -143,7 +143,7 @@ async def open_(
                     for start, end in those
                 ],
             )
-            _write(ledger, held, found, "opened", str(id_), actor, reason)
+            await asyncio.to_thread(_write, ledger, held, found, "opened", str(id_), actor, reason)
             await ledger.flush()
         return Opened(
             None if dry_run else id_,
@@ -173,7 +173,7 @@ async def retract(database: Database, id_: uuid.UUID, actor: str, *, note: str =
         incident = await _holds(connection, id_)
         known = await _known(connection, ledger, held, incident.id)
         found = retracted(str(incident.id), known)
-        changed = _write(ledger, held, found, "retracted", str(incident.id), actor, note)
+        changed = await asyncio.to_thread(_write, ledger, held, found, "retracted", str(incident.id), actor, note)
         await store.retracted(connection, incident.id, ledger.now, actor, note)
         await ledger.flush()
         return Settled(incident.id, "retracted", ledger.seq, _shown(held, changed))
