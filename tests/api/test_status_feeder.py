@@ -131,3 +131,14 @@ def test_the_command_feeds_what_is_older(
         expected = {"events": 3, "taken": taken, "duplicate": duplicate, "refused": 0, "unplaced": 1, "failed": 0}
         assert json.loads(told.output) == expected
     assert "1 runs do not tell" in CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31"]).output
+
+
+def test_it_ends_whatever_it_is_doing(database: Database, run: Any) -> None:
+    async def once(after: float) -> None:
+        feeder = status_feeder.begin(database)
+        await asyncio.sleep(after)
+        async with asyncio.timeout(30):
+            await status_feeder.end(feeder)
+
+    for turn in range(40):
+        run(once(turn * 0.0004))

@@ -25,22 +25,27 @@ class Feeder:
         self._called = asyncio.Event()
         self._asleep = False
         self._trouble = False
+        self._ending = False
         self._task = asyncio.create_task(self._again_and_again())
         self._quiet = telemetry.listen(self._measured)
 
     async def stop(self) -> None:
         """What is under way is rolled back, and fed after the next start."""
         self._quiet()
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        self._ending = True
+        while not self._task.done():
+            # Again, for a cancelled query may come back as an error of the database, which is not heeded here.
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=0.5)
+        if not self._task.cancelled() and (error := self._task.exception()) is not None:
+            raise error
 
     def _measured(self, figures: telemetry.Measured) -> None:
         if isinstance(figures, telemetry.Projected) and not self._asleep:
             self._called.set()
 
     async def _again_and_again(self) -> None:
-        while True:
+        while not self._ending:
             seconds = _LOOK_SECONDS
             try:
                 seconds = await self._round()
