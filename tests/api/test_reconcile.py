@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from api.test_entities import declare, made, say
 from headwater.cli.program import program
-from headwater.client.ask import _error
+from headwater.client.ask import refusal
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.store.embedded import EmbeddedPostgres
 
@@ -42,7 +42,7 @@ def headwater(client: Client, monkeypatch: pytest.MonkeyPatch) -> Any:
         get = method == "GET"
         reply = client.get(path, **params) if get else client.post(path, body or b"", content_type="application/json")
         if reply.status_code >= 400:
-            raise _error(reply.status_code, reply.content, path)
+            raise refusal(reply.status_code, reply.content, path)
         return bytes(reply.content)
 
     monkeypatch.setattr("headwater.capture.storage.reconciler.ask", ask)
