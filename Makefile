@@ -37,7 +37,7 @@ check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
 	$(BIN)/lint-imports
 	@scripts/corpus
 	@scripts/xxhsum >/dev/null
-	$(BIN)/pytest -q tests/unit tests/meta
+	$(BIN)/pytest -q -n 2 tests/unit tests/meta
 
 test: $(STAMP) web ## the whole suite
 	@scripts/test

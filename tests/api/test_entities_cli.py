@@ -185,7 +185,7 @@ def test_ready_or_not_and_why(declared: Terminal) -> None:
     assert "weekly 2024-W10: ready as completed" in told
     assert "2024-03-04..2024-03-10 of reads: there" in told
     assert "1 of 4 instances ready" in declared("ready", "weekly", "2024-W08..2024-W11", "--limit", "2", code=1)
-    assert "name instances of 'weekly'" in declared("ready", "weekly", code=2)
+    assert "write instances, or start and end" in declared("ready", "weekly", code=2)
     seq = str(declared.json("ready", "weekly", "2024-W10")["seq"])
     read = ("--read", "reads=2024-03-04..2024-03-10", "--seq", seq)
     declared("report", "weekly", "produced", "2024-W10", "--ref", "run-w", *read, "--key", "w10")

@@ -156,7 +156,7 @@ async def _many(database: Database, seed: int) -> None:
     async with database.connection() as connection:
         await held(connection)
         log = await store.since(connection, 0, None, 10_000)
-    said = Counter(one.actor for one in log if one.what != "cleared")
+    said = Counter(one.actor for one in log if one.what != "followed")
     assert said["writers"] == len(accepted)
     assert len(log) == len(seen)
 

@@ -64,8 +64,6 @@ def ready(
         found = msgspec.json.decode(body)
         if found["ready"] or time.monotonic() >= end:
             break
-    if not found["instances"]:
-        raise InvalidQuestion(f"name instances of {entity!r}, such as 2024-03-10 or 2024-03")
     if json:
         output.raw(body)
     else:

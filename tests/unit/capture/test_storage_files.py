@@ -97,13 +97,15 @@ def test_what_cannot_be_listed_is_no_empty_folder(tmp_path: Path, monkeypatch: p
         found(files(f"{tmp_path}/{{year}}/{{month}}.csv"))
 
 
-def test_object_stores(tmp_path: Path) -> None:
+def test_object_stores(request: pytest.FixtureRequest) -> None:
     import fsspec
 
     memory = fsspec.filesystem("memory")
-    memory.pipe("/lake/reads/2024-03-10.csv", b"1")
-    memory.pipe("/lake/reads/2024-03-11/part-0", b"1")
-    assert found(files("memory://lake/reads/{period}.csv")) == ["2024-03-10"]
-    assert found(files("memory://lake/reads/{year}-{month}-{day}")) == ["2024-03-11"]
+    # The store is the process's, and others use it too.
+    request.addfinalizer(lambda: memory.rm("/stored", recursive=True))
+    memory.pipe("/stored/reads/2024-03-10.csv", b"1")
+    memory.pipe("/stored/reads/2024-03-11/part-0", b"1")
+    assert found(files("memory://stored/reads/{period}.csv")) == ["2024-03-10"]
+    assert found(files("memory://stored/reads/{year}-{month}-{day}")) == ["2024-03-11"]
     with pytest.raises(NotFound):
-        files("memory://lake/raeds/{period}.csv")
+        files("memory://stored/raeds/{period}.csv")
