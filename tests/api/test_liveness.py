@@ -131,3 +131,14 @@ def test_a_page_costs_the_same_for_one_run_and_for_many(client: Any, statements:
     send(client, *(run_event("START", i, f"j{i}", at=ago(hours=30)) for i in range(10, 40)))
     assert cost() == few
     assert cost(stalled="true") <= listed + 6
+
+
+def test_a_run_says_how_far_it_read_a_stream(client: Any) -> None:
+    def read(body: Any) -> dict[str, Any]:
+        return {**dataset("t", "kafka://b:1"), "inputFacets": {"headwater_offsets": body}}
+
+    far = facet(offsets=[{"topic": "t", "partition": "0", "offset": 42}, {"topic": "t", "partition": "1", "offset": 7}])
+    send(client, run_event("RUNNING", 1, "s", [read(far)], at=ago(hours=2), job_facets=STREAM))
+    send(client, run_event("RUNNING", 2, "odd", [read(facet(offsets="all"))], at=ago(hours=2), job_facets=STREAM))
+    assert run(client, 1)["inputs"][0]["external_version"] == "t/0:42,t/1:7"
+    assert run(client, 2)["inputs"][0]["external_version"] is None

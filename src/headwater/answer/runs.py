@@ -1,5 +1,6 @@
 """What happened to a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
 
+import contextlib
 import datetime as dt
 import uuid
 from typing import Any
@@ -9,6 +10,7 @@ import msgspec
 from headwater.answer import liveness, node, run_log
 from headwater.answer.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import facets as known
 from headwater.model import version
 from headwater.model.run import RunState
 from headwater.store import facets as facet_store
@@ -189,6 +191,18 @@ def _values(
     }
 
 
+def _told_version(read: run_log.DatasetFacets) -> str | None:
+    """The version of an input that its run says it read: what the storage calls it, or a stream's offsets."""
+    told = node.plain(read.facets.get("version")).get("datasetVersion")
+    if told is not None:
+        return str(told)
+    for key in known.OFFSETS:
+        with contextlib.suppress(msgspec.DecodeError):
+            if body := read.here.get(key) or read.facets.get(key):
+                return known.offsets(body)
+    return None
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -240,15 +254,13 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         here = mine.here if mine else {}
         if direction == "in":
             found = read.get(dataset)
-            told_version = node.plain(mine.facets.get("version")).get("datasetVersion") if mine else None
+            told_version = _told_version(mine) if mine else None
             writer = (
                 RunRef(str(found.run_id), names[found.job_id].node_id)
                 if found and found.run_id and found.job_id in names
                 else None
             )
-            external = (
-                str(told_version) if told_version is not None else (found.external_version or None) if found else None
-            )
+            external = told_version or ((found.external_version or None) if found else None)
             inputs.append(
                 RunInput(
                     names[dataset].node_id,

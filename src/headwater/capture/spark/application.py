@@ -43,14 +43,18 @@ class Application:
         facets = emission.lineage(entries)
         self.emitter.emit(event.run("RUNNING", run_id=owner.run_id, job=owner.job, inputs=inputs, job_facets=facets))
 
+    def died(self) -> type | None:
+        """The kind of exception that the program died of: Python sets `sys.last_type` then."""
+        return getattr(sys, "last_type", None)
+
     def end(self) -> None:
-        """The application is over. FAIL when the program died of an exception (Python sets `sys.last_type` then)."""
+        """The application is over. FAIL when the program died of an exception."""
         if self._ended:
             return
         self._ended = True
         if not self.own_run:
             return
-        died = getattr(sys, "last_type", None)
+        died = self.died()
         facets = emission.error(f"{died.__name__}: {getattr(sys, 'last_value', '')}", "") if died else {}
         self._emit("FAIL" if died else "COMPLETE", run_facets={**emission.engine(self.version), **facets})
 

@@ -131,11 +131,11 @@ class Attachment:
 
     def _finish(self) -> None:
         """The interpreter ends, with or without `spark.stop()`."""
-        if os.getpid() != self._pid or self._application is None:
+        if os.getpid() != self._pid or self._collector is None:
             return
         self._told(self._config.patience)
         # Delivering is the emitter's: it has an end of its own, with a bound that a server that is down does not stretch.
-        self._application.end()
+        self._collector.end()
 
 
 def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:

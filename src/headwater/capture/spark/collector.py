@@ -1,7 +1,8 @@
 """Executions of Spark, one after the other, turned into events. Runs on its own thread; Spark and the user's code never wait for it.
 
 A root execution that writes is a run: START when it begins (its inputs and output are known from the plan), COMPLETE or FAIL when it ends.
-Executions inside it are part of it. A query whose rows go to the driver is told to the owner of the runs. Everything else is silence.
+Executions inside it are part of it; those of a streaming query are its run's (`streams.py`). A query whose rows go to the driver is told to the
+owner of the runs. Everything else is silence.
 Refuses to raise: what cannot be read is skipped, and said once.
 """
 
@@ -20,9 +21,10 @@ from headwater.capture.spark.crossing import Quiet
 from headwater.capture.spark.datasets import Catalog, Leaves
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.statistics import Metrics
+from headwater.capture.spark.streams import Streams
+from headwater.capture.spark.telling import Query, Teller
 from headwater.client import event
 from headwater.client.context import Parent
-from headwater.model import names
 
 log = logging.getLogger("headwater")
 
@@ -76,7 +78,8 @@ class Collector:
         self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
         self.application = application
         self.config = config
-        self.details = details
+        self.teller = Teller(application, config, details)
+        self.streams = Streams(self.teller, config.stream_seconds)
         self.live: OrderedDict[int, Execution] = OrderedDict()
         # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
@@ -92,12 +95,19 @@ class Collector:
                 self._start(happening, over)
             elif kind == END:
                 self._end(happening)
+            elif kind in self.streams.kinds:
+                self.streams.take(kind, happening)
             elif kind == "SparkListenerApplicationEnd":
-                self.application.end()
+                self.end()
                 return False
         except Exception as error:  # noqa: BLE001 - capture never harms its host
             self._say(f"an execution was not captured: {type(error).__name__}: {str(error)[:300]}")
         return True
+
+    def end(self) -> None:
+        """The application is over, and with it every stream that still went on."""
+        self.streams.end(died=self.application.died() is not None)
+        self.application.end()
 
     # --- the two ends of an execution
 
@@ -232,7 +242,10 @@ class Collector:
             return
         execution.announced = True
         execution.run_id = event.run_id()
-        self._emit("START", execution, emission.moment(execution.started), {}, None)
+        if execution.stream >= 0:
+            self.streams.begin(execution.description, execution.started, self._query(execution))
+        else:
+            self.teller.tell("START", self._query(execution), emission.moment(execution.started))
 
     def _close(self, execution: Execution, happening: Any, jqe: Any, failure: str) -> None:
         metrics = execution.metrics
@@ -246,39 +259,17 @@ class Collector:
                 metrics = own if own.written.known or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
-        self._emit(
-            "FAIL" if failure else "COMPLETE", execution, emission.moment(int(happening.time())), facets, metrics
-        )
+        query = self._query(execution)
+        if execution.stream < 0:
+            end = "FAIL" if failure else "COMPLETE"
+            self.teller.tell(end, query, emission.moment(int(happening.time())), facets=facets, metrics=metrics)
+        elif not failure:  # of a failure the stream's own end tells, where the user's function did not get over it
+            self.streams.wrote(execution.description, query, metrics)
 
-    def _emit(
-        self, kind: str, execution: Execution, when: Any, facets: dict[str, Any], metrics: Metrics | None
-    ) -> None:
-        write, found = execution.write, execution.analysis
-        if write is None or write.target is None:
-            return
-        outputs = emission.output(write, found, metrics, self.config.largest_lineage)
-        inputs = emission.inputs(found.inputs, found.leaves, metrics) if found else []
-        owner = execution.parent or self.application.owner
-        stream = write.streaming
-        run_facets = {
-            **emission.parent_facets(owner, self.application.version),
-            **emission.spark(**self.details, executionId=execution.id, description=execution.description[:500]),
-            **emission.warnings(found.warnings if found else []),
-            **facets,
-        }
-        name = f"{owner.job_name}.{names.short(write.target.name)}"
-        self.application.emitter.emit(
-            event.run(
-                kind,
-                run_id=execution.run_id,
-                job=(owner.job_namespace, name),
-                inputs=inputs,
-                outputs=outputs,
-                run_facets=run_facets,
-                job_facets={**emission.job_type(stream), **emission.sql(execution.sql)},
-                event_time=when,
-            )
-        )
+    def _query(self, execution: Execution) -> Query:
+        assert execution.write is not None
+        spark = {"executionId": execution.id, "description": execution.description[:500]}
+        return Query(execution.run_id, execution.write, execution.analysis, execution.sql, execution.parent, spark)
 
     def _read(self, execution: Execution, found: Analysis) -> None:
         if not found.inputs:

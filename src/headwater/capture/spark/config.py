@@ -24,6 +24,8 @@ class Config(msgspec.Struct, frozen=True):
     largest_plan: int = 400_000
     # Column dependencies of one event.
     largest_lineage: int = 20_000
+    # Seconds between two events of a streaming query that tell how far it is; its end is told at once.
+    stream_seconds: float = 60.0
     # Seconds the end of the program may wait for what is still to be told.
     patience: float = 10.0
 
@@ -44,6 +46,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         queue=int(number("HEADWATER_SPARK_QUEUE", default.queue)),
         largest_plan=int(number("HEADWATER_SPARK_LARGEST_PLAN", default.largest_plan)),
         largest_lineage=int(number("HEADWATER_SPARK_LARGEST_LINEAGE", default.largest_lineage)),
+        stream_seconds=number("HEADWATER_SPARK_STREAM_SECONDS", default.stream_seconds),
         patience=number("HEADWATER_SPARK_PATIENCE", default.patience),
     )
 

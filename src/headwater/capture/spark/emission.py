@@ -3,7 +3,7 @@
 Contract: docs/explanation/capture-events.md. Refuses to look at Spark: it is given values.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -16,6 +16,8 @@ from headwater.capture.spark.statistics import Metrics, Statistics
 from headwater.client import context, event
 
 Facets = dict[str, Any]
+Offset = dict[str, Any]
+"""`{"partition", "offset"[, "topic"]}`: how far a stream is in one partition."""
 
 
 class Emitter(Protocol):
@@ -28,6 +30,11 @@ class Emitter(Protocol):
 
 def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def milliseconds(written: str) -> int:
+    """Of a time as Spark writes it (`2026-01-31T10:00:00.123Z`)."""
+    return int(datetime.fromisoformat(written).timestamp() * 1000)
 
 
 def parent_facets(owner: context.Parent, version: str) -> Facets:
@@ -62,19 +69,28 @@ def error(message: str, stack: str) -> Facets:
     return {"errorMessage": event.error_message(first, stack[: 16 * 1024], "JAVA")}
 
 
-def inputs(found: Iterable[Dataset], leaves: Leaves, metrics: Metrics | None) -> list[dict[str, Any]]:
-    """Datasets read, with what was read of them where the scans say so."""
+def inputs(
+    found: Iterable[Dataset],
+    leaves: Leaves,
+    metrics: Metrics | None,
+    offsets: Mapping[tuple[str, str], list[Offset]] | None = None,
+) -> list[dict[str, Any]]:
+    """Datasets read, with what was read of them where the scans say so, and how far a stream is in them."""
     read = _by_dataset(leaves, metrics)
     result = []
     for dataset in found:
         statistics = read.get(dataset.key)
-        facets = {"inputStatistics": _input_statistics(statistics)} if statistics and statistics.known else None
-        result.append(event.dataset(*dataset.key, facets=_facets(dataset, dataset.fields), input_facets=facets))
+        facets = {"inputStatistics": _input_statistics(statistics)} if statistics and statistics.known else {}
+        if at := (offsets or {}).get(dataset.key):
+            facets["headwater_offsets"] = event.facet("headwater_offsets", offsets=at)
+        result.append(event.dataset(*dataset.key, facets=_facets(dataset, dataset.fields), input_facets=facets or None))
     return result
 
 
-def output(write: Write, analysis: Analysis | None, metrics: Metrics | None, largest: int) -> list[dict[str, Any]]:
-    """The dataset written, with its columns' lineage."""
+def output(
+    write: Write, analysis: Analysis | None, metrics: Metrics | None, largest: int, offsets: list[Offset] | None = None
+) -> list[dict[str, Any]]:
+    """The dataset written, with its columns' lineage, and how far a stream is in it."""
     if write.target is None:
         return []
     target = write.target
@@ -88,11 +104,13 @@ def output(write: Write, analysis: Analysis | None, metrics: Metrics | None, lar
         facets["headwater_partitioning"] = event.facet("headwater_partitioning", columns=write.partitions)
     if analysis is not None and (lineage := column_lineage(analysis, largest)):
         facets["columnLineage"] = lineage
-    written = None
+    written: Facets = {}
     if metrics is not None and metrics.written.known:
         counts = metrics.written
-        written = {"outputStatistics": event.output_statistics(rows=counts.rows, size=counts.size, files=counts.files)}
-    return [event.dataset(*target.key, facets=facets, output_facets=written)]
+        written["outputStatistics"] = event.output_statistics(rows=counts.rows, size=counts.size, files=counts.files)
+    if offsets:
+        written["headwater_offsets"] = event.facet("headwater_offsets", offsets=offsets)
+    return [event.dataset(*target.key, facets=facets, output_facets=written or None)]
 
 
 def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
@@ -176,12 +194,5 @@ def _by_dataset(leaves: Leaves, metrics: Metrics | None) -> dict[tuple[str, str]
         key = next((leaf for leaf in leaves.by_key if ids & leaves.ids.get(leaf, frozenset((leaf,)))), None)
         datasets = leaves.by_key.get(key, []) if key else []
         if len(datasets) == 1:
-            total = result.setdefault(datasets[0].key, Statistics())
-            total.rows = _sum(total.rows, counts.rows)
-            total.size = _sum(total.size, counts.size)
-            total.files = _sum(total.files, counts.files)
+            result[datasets[0].key] = result.get(datasets[0].key, Statistics()).plus(counts)
     return result
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b

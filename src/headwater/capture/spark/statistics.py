@@ -23,6 +23,10 @@ class Statistics(msgspec.Struct):
     def known(self) -> bool:
         return (self.rows, self.size, self.files) != (None, None, None)
 
+    def plus(self, other: "Statistics") -> "Statistics":
+        """Both together; what one of them does not know is the other's."""
+        return Statistics(_sum(self.rows, other.rows), _sum(self.size, other.size), _sum(self.files, other.files))
+
 
 class Metrics(msgspec.Struct):
     """Of one execution: what it wrote, and what it read by each relation's ExprIds."""
@@ -68,3 +72,7 @@ def read(jexecuted: Any) -> Metrics:
 
 def _metrics(node: Any) -> dict[str, int]:
     return {name: int(value) for name, value in _METRIC.findall(str(node.metrics().mkString("\n")))}
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b

@@ -1,0 +1,181 @@
+"""Streaming queries: each is one run, of each dataset it writes, for as long as it goes on.
+
+A micro-batch is an execution like any other, and says what is read and written; Spark's progress says how far the query is. START with the first
+micro-batch that writes, RUNNING when it has come further (at most once in so many seconds), COMPLETE when it was stopped, FAIL when it failed,
+ABORT when its application died. Each event says the offsets to which every source was read, and which micro-batch was written: what a checkpoint
+holds.
+"""
+
+import json
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import emission
+from headwater.capture.spark.statistics import Metrics, Statistics
+from headwater.capture.spark.telling import Query, Teller
+from headwater.model import names
+
+_OF = re.compile(r"^id = (?P<id>\S+)\nrunId = (?P<run>\S+)\nbatch = (?P<batch>\S+)", re.MULTILINE)
+_PLACE = re.compile(r"\w+\[(.+)\]", re.DOTALL)
+_MOST_PARTITIONS = 10_000
+_MOST_STREAMS = 1000
+
+
+class _Written(msgspec.Struct):
+    """One dataset that a stream writes. `counts`: since it was told last."""
+
+    query: Query
+    counts: Statistics
+    batch: int
+
+
+class _Stream(msgspec.Struct):
+    """One start of a streaming query. `read_to`: by source, as Spark describes it, the offsets to which it was read."""
+
+    written: dict[tuple[str, str], _Written]
+    at: int
+    read_to: dict[str, Any]
+    told_at: int
+
+
+class Streams:
+    """The streaming queries of one application."""
+
+    kinds = frozenset({"QueryProgressEvent", "QueryTerminatedEvent"})
+    """Classes of Spark's events that `take` takes."""
+
+    def __init__(self, teller: Teller, seconds: float) -> None:
+        self._teller = teller
+        self._milliseconds = int(seconds * 1000)
+        self._streams: dict[str, _Stream] = {}
+
+    def begin(self, description: str, started: int, query: Query) -> None:
+        """An execution of a micro-batch, as `description` says, began to write at `started` (milliseconds). The first of its target is START."""
+        found = _OF.search(description)
+        target = query.write.target
+        if found is None or target is None:
+            return
+        stream = self._streams.setdefault(found["run"], _Stream({}, started, {}, started))
+        while len(self._streams) > _MOST_STREAMS:
+            self._streams.pop(next(iter(self._streams)))
+        batch = int(found["batch"]) if found["batch"].isdigit() else 0
+        known = stream.written.get(target.key)
+        query.spark = {
+            "queryId": found["id"],
+            "queryRunId": found["run"],
+            "query": description[: found.start()].strip()[:500],
+        }
+        if known is not None:
+            query.run_id = known.query.run_id
+            known.query, known.batch = query, batch
+            return
+        stream.written[target.key] = written = _Written(query, Statistics(), batch)
+        self._tell("START", stream, written, started)
+
+    def wrote(self, description: str, query: Query, metrics: Metrics | None) -> None:
+        """An execution that began to write has written so much."""
+        found = _OF.search(description)
+        target = query.write.target
+        stream = self._streams.get(found["run"]) if found is not None else None
+        written = stream.written.get(target.key) if stream is not None and target is not None else None
+        if written is not None and metrics is not None:
+            written.counts = written.counts.plus(metrics.written)
+
+    def take(self, kind: str, happening: Any) -> None:
+        """Spark's own event about a query: how far it is, or that it is over."""
+        if kind == "QueryProgressEvent":
+            self._further(json.loads(str(happening.progress().json())))
+        else:
+            stream = self._streams.pop(str(happening.runId()), None)
+            if stream is not None:
+                failure = _option(happening.exception())
+                facets = emission.error(failure, failure) if failure else None
+                for written in stream.written.values():
+                    self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
+
+    def end(self, *, died: bool) -> None:
+        """The application is over, which stops what still goes on; or it died."""
+        for stream in self._streams.values():
+            for written in stream.written.values():
+                self._tell("ABORT" if died else "COMPLETE", stream, written, _now())
+        self._streams.clear()
+
+    def _further(self, progress: dict[str, Any]) -> None:
+        stream = self._streams.get(progress["runId"])
+        if stream is None:
+            return
+        read_to = {str(source["description"]): source["endOffset"] for source in progress["sources"]}
+        if read_to == stream.read_to:
+            return  # it waits for data
+        stream.read_to = read_to
+        now = emission.milliseconds(progress["timestamp"]) + int(progress.get("batchDuration") or 0)
+        stream.at = max(stream.at, now)
+        if stream.at - stream.told_at >= self._milliseconds:
+            stream.told_at = stream.at
+            for written in stream.written.values():
+                self._tell("RUNNING", stream, written, stream.at)
+
+    def _tell(
+        self,
+        kind: str,
+        stream: _Stream,
+        written: _Written,
+        at: int,
+        facets: dict[str, Any] | None = None,
+    ) -> None:
+        analysis = written.query.analysis
+        keys = [dataset.key for dataset in analysis.inputs] if analysis is not None else []
+        self._teller.tell(
+            kind,
+            written.query,
+            emission.moment(at),
+            facets=facets,
+            metrics=Metrics(written.counts),
+            streaming=True,
+            read_to=offsets(stream.read_to, keys),
+            written_to=[{"partition": "batch", "offset": written.batch}],
+        )
+        written.counts = Statistics()
+
+
+def offsets(read_to: dict[str, Any], datasets: list[tuple[str, str]]) -> dict[tuple[str, str], list[emission.Offset]]:
+    """Of each dataset (namespace, name) the offsets to which it was read, out of those of Spark's sources, by their descriptions.
+
+    A source is a dataset's where it says its place (`FileStreamSource[file:/lake/in]`), has it as a topic, or is the only one of the only dataset.
+    """
+    found: dict[tuple[str, str], list[emission.Offset]] = {}
+    for description, offset in read_to.items():
+        place = _PLACE.match(description)
+        named = names.from_location(place[1]) if place is not None and "/" in place[1] else None
+        topics = offset if isinstance(offset, dict) and all(isinstance(one, dict) for one in offset.values()) else None
+        for key in datasets:
+            if topics is not None and key[1] in topics:
+                found[key] = _partitions(topics[key[1]], key[1])
+            elif (named is not None and (named.namespace, named.name) == key) or (
+                topics is None and len(datasets) == len(read_to) == 1
+            ):
+                found[key] = _partitions(offset)
+    return {key: some for key, some in found.items() if some}
+
+
+def _partitions(offset: Any, topic: str | None = None) -> list[emission.Offset]:
+    """A source's offset, whatever its shape: a number, or numbers by name."""
+    by = offset if isinstance(offset, dict) else {"0": offset}
+    more = {"topic": topic} if topic is not None else {}
+    return [
+        {**more, "partition": str(name), "offset": one}
+        for name, one in list(by.items())[:_MOST_PARTITIONS]
+        if isinstance(one, int) and not isinstance(one, bool)
+    ]
+
+
+def _now() -> int:
+    """Spark does not say when a query ended."""
+    return int(time.time() * 1000)
+
+
+def _option(option: Any) -> str:
+    return str(option.get()) if option is not None and option.isDefined() else ""

@@ -1,0 +1,78 @@
+"""One event of one run of a query, whether it is a batch or a stream. Refuses to know when which event is due."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import emission
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.application import Application
+from headwater.capture.spark.commands import Write
+from headwater.capture.spark.config import Config
+from headwater.capture.spark.statistics import Metrics
+from headwater.client import event
+from headwater.client.context import Parent
+from headwater.model import names
+
+
+class Query(msgspec.Struct):
+    """What is written and what from. `parent`: the step it ran in; the application where None. `spark`: what Spark calls it."""
+
+    run_id: str
+    write: Write
+    analysis: Analysis | None
+    sql: str
+    parent: Parent | None
+    spark: dict[str, Any]
+
+
+class Teller:
+    """Of one application."""
+
+    def __init__(self, application: Application, config: Config, details: dict[str, Any]) -> None:
+        self._application = application
+        self._config = config
+        self._details = details
+
+    def tell(
+        self,
+        kind: str,
+        query: Query,
+        when: datetime,
+        *,
+        facets: Mapping[str, Any] | None = None,
+        metrics: Metrics | None = None,
+        streaming: bool = False,
+        read_to: Mapping[tuple[str, str], list[emission.Offset]] | None = None,
+        written_to: list[emission.Offset] | None = None,
+    ) -> None:
+        """`facets`: more of the run's. `read_to`: how far a stream is, by dataset; `written_to`: the same of what it writes. Nothing is said of a
+        write that has no name.
+        """
+        write, found = query.write, query.analysis
+        if write.target is None:
+            return
+        outputs = emission.output(write, found, metrics, self._config.largest_lineage, written_to)
+        inputs = emission.inputs(found.inputs, found.leaves, metrics, read_to) if found else []
+        owner = query.parent or self._application.owner
+        run_facets = {
+            **emission.parent_facets(owner, self._application.version),
+            **emission.spark(**self._details, **query.spark),
+            **emission.warnings(found.warnings if found else []),
+            **(facets or {}),
+        }
+        name = f"{owner.job_name}.{names.short(write.target.name)}"
+        self._application.emitter.emit(
+            event.run(
+                kind,
+                run_id=query.run_id,
+                job=(owner.job_namespace, name),
+                inputs=inputs,
+                outputs=outputs,
+                run_facets=run_facets,
+                job_facets={**emission.job_type(streaming), **emission.sql(query.sql)},
+                event_time=when,
+            )
+        )
