@@ -130,7 +130,8 @@ class Collector:
         if "\nrunId = " in execution.description:
             execution.stream = root_id
         if root_id != number:
-            if execution.stream < 0:
+            root = self.live.get(root_id)
+            if execution.stream < 0 or (root is not None and root.write is not None and not root.write.foreach_batch):
                 execution.owner = root_id
             else:
                 # Inside a micro-batch: a query of the user's own function, or a part of one that is still running.

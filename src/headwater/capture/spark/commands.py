@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import schema
-from headwater.capture.spark.datasets import Catalog, Dataset, jdbc, v2_table, where_pair
+from headwater.capture.spark import kafka, schema
+from headwater.capture.spark.datasets import Catalog, Dataset, jdbc, topics, v2_table, where_pair
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -114,15 +114,14 @@ def _directory(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """df.write.format(…).save() into a V1 source: JDBC by its URL, anything with a path by the path."""
-    joptions = jcommand.options()
-    options = {k.lower(): str(joptions.apply(k)) for k in str(joptions.keys().mkString("\x01")).split("\x01") if k}
+    options = kafka.options(jcommand.options())
     lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
     if options.get("url", "").startswith("jdbc:"):
         target: Dataset | None = jdbc(options["url"], options.get("dbtable", "?"), [])
     elif options.get("path"):
         target = _located(options["path"], str(jcommand.dataSource().getClass().getSimpleName()))
     else:
-        target = None
+        target = next(iter(topics(options, [])), None)
     return Write(target, lifecycle, _query(node), jcommand.query())
 
 
@@ -225,6 +224,14 @@ def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     write = Write(None, "", query, jcommand.query(), streaming=True, foreach_batch="ForeachBatch" in sink)
     if sink.startswith("FileSink["):
         write.target = _located(sink[len("FileSink[") : -1])
+    if node.kind == "WriteToMicroBatchDataSource":
+        with contextlib.suppress(Exception):
+            jtable = jcommand.table().table()
+            if str(jtable.getClass().getSimpleName()) == kafka.TABLE:
+                found = topics(kafka.options(jcommand.writeOptions()), [])
+            else:
+                found = [one for one in v2_table(jtable, [], catalog) if one.namespace != "spark"]
+            write.target = next(iter(found), None)
     return write
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import schema
+from headwater.capture.spark import kafka, schema
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -20,6 +20,14 @@ MOST_PATHS = 64
 _ID = re.compile(r"#(\d+)")
 _BARE = re.compile(r"^\w+#\d+L?$")
 _SEPARATOR = "\x01"
+_V2 = frozenset(
+    {
+        "DataSourceV2Relation",
+        "DataSourceV2ScanRelation",
+        "StreamingDataSourceV2Relation",
+        "StreamingDataSourceV2ScanRelation",
+    }
+)
 
 
 class Dataset(msgspec.Struct, gc=False):
@@ -113,7 +121,9 @@ def _remember(table: str, where: str) -> None:
 def leaves(jplan: Any, text: str, root: Node, catalog: Catalog) -> Leaves:
     """The datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`. Also completes Expand nodes in `root`."""
     result = Leaves()
-    nodes = {_first_id(node): node for node in _leaf_nodes(root)}
+    nodes: dict[str, Node] = {}
+    for each in _leaf_nodes(root):
+        nodes.setdefault(_first_id(each), each)  # a scan comes before the relation in it, which has the same columns
     plans = [jplan]
     if '.ScalarSubquery"' in text or '.ListQuery"' in text or '.Exists"' in text or '.LateralSubquery"' in text:
         plans += list(_items(jplan.subqueriesAll()))
@@ -169,10 +179,18 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
             where = names.from_location(str(table.location().toString()))
             identity = (node.fields.get("tableMeta") or {}).get("identifier")
             return [Dataset(*where_pair(where), fields, "hive", catalog.symlink(identity))]
-        if node.kind in {"DataSourceV2Relation", "DataSourceV2ScanRelation", "StreamingDataSourceV2Relation"}:
-            relation = leaf.relation() if node.kind == "DataSourceV2ScanRelation" else leaf
-            return v2_table(relation.table(), fields, catalog)
+        if node.kind in _V2:
+            relation = leaf.relation() if node.kind.endswith("ScanRelation") else leaf
+            table = relation.table()
+            if str(table.getClass().getSimpleName()) == kafka.TABLE:
+                return topics(kafka.options(relation.options()), fields)
+            return v2_table(table, fields, catalog)
     return []
+
+
+def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
+    """The topics of Kafka that options name."""
+    return [Dataset(namespace, name, fields, "kafka") for namespace, name in kafka.topics(options)]
 
 
 def where_pair(name: names.DatasetName) -> tuple[str, str]:
@@ -194,6 +212,8 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
             # A micro-batch lists its files; the dataset is the folder they arrive in.
             paths = [path.rsplit("/", 1)[0] for path in paths]
         return _files(paths, fields, str(relation.toString()))
+    if kind == kafka.RELATION:
+        return topics(kafka.of_relation(relation), fields)
     if kind == "JDBCRelation":
         options = relation.jdbcOptions()
         return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]

@@ -1,0 +1,47 @@
+"""Topics of Kafka, by the options a reader or a writer was given. Known by class name alone, so that the connector need not be there.
+
+Refuses to ask the broker: of a pattern (`subscribePattern`), and of rows that each name their topic, it is not known which topics are meant.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+TABLE, RELATION = "KafkaTable", "KafkaRelation"
+_SERVERS = "kafka.bootstrap.servers"
+_SEPARATOR = "\x01"
+
+
+def options(jmap: Any) -> dict[str, str]:
+    """A map of options, Java's or Scala's, by lower-case key."""
+    found = getattr(jmap, "asCaseSensitiveMap", None)
+    if found is not None and "CaseInsensitiveStringMap" in str(jmap.getClass().getName()):
+        return {str(key).lower(): str(value) for key, value in found().items()}
+    keys = str(jmap.keys().mkString(_SEPARATOR)).split(_SEPARATOR)
+    return {key.lower(): str(jmap.apply(key)) for key in keys if key}
+
+
+def topics(given: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(namespace, name) of the topics that options name: `topic` of a writer, `subscribe` or `assign` of a reader."""
+    server = given.get(_SERVERS, "").split(",")[0].strip()
+    if not server:
+        return []
+    if "topic" in given:
+        names = [given["topic"]]
+    elif "subscribe" in given:
+        names = given["subscribe"].split(",")
+    else:
+        try:
+            names = list(json.loads(given.get("assign", "{}")))
+        except (ValueError, TypeError):
+            names = []
+    return [(f"kafka://{server}", name.strip()) for name in names if name.strip()]
+
+
+def of_relation(relation: Any) -> dict[str, str]:
+    """The options of a `KafkaRelation`, which is how Spark reads a topic once: it tells them to nobody."""
+    for field in relation.getClass().getDeclaredFields():
+        if str(field.getName()).endswith("sourceOptions"):
+            field.setAccessible(True)
+            return options(field.get(relation))
+    return {}
