@@ -13,6 +13,7 @@ from headwater.intake.declared import declared
 from headwater.intake.entities import File, apply
 from headwater.intake.status import Taken, Told, record
 from headwater.intake.status_report import Reported, WhatWasRead
+from headwater.store import sqlfile
 from headwater.store import status as store
 from headwater.store.database import Database
 
@@ -209,6 +210,29 @@ def test_a_batch_takes_no_more_statements_than_one_report(board: Board, statemen
     with statements() as together:
         assert all(one.changed for one in board.say(*told[2:]))
     assert len(together) <= len(alone) <= 10
+
+
+def test_what_held_before_is_told_from_one_index(board: Board, run: Any) -> None:
+    """The table is not read, in which the changes of one entity lie far apart, and nothing is sorted."""
+
+    async def nodes() -> list[str]:
+        async with board.database.connection() as connection:
+            await connection.execute(
+                "insert into status_changes (entity_id, seq, kind, ref, start_, end_, added) "
+                "select id, seq, 'state', 'completed', seq, seq + 1, true from generate_series(1, 5000) seq, generate_series(1, 4) id"
+            )
+            await connection.execute("vacuum (analyze) status_changes")
+            asked = {"entity_id": 1, "start_": 0, "end_": 2**40, "seq": 2**40}
+            query = sqlfile.load("status")["changes"].sql
+            cursor = await connection.execute("explain (format json) " + query, asked)
+            ((told,),) = await cursor.fetchall()
+        plan, found = told[0]["Plan"], []
+        while plan:
+            found.append(f"{plan['Node Type']} {plan.get('Index Name', '')}")
+            (plan,) = plan.get("Plans", [None])
+        return found
+
+    assert run(nodes()) == ["Index Only Scan status_changes_of"]
 
 
 def test_many_who_ask_at_once_make_the_declarations_once(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
