@@ -102,7 +102,11 @@ def by_entity(rows: Iterable[tuple[int, str, str, int, int]]) -> dict[int, Marks
         if kind in KINDS:
             mark = Mark(kind, ref)  # type: ignore[arg-type]  # one of KINDS
             found.setdefault(entity, {}).setdefault(mark, []).append((start, end))
-    return {entity: Marks({mark: Ordinals(runs) for mark, runs in held.items()}) for entity, held in found.items()}
+    return {entity: Marks({mark: _of(runs) for mark, runs in held.items()}) for entity, held in found.items()}
+
+
+def _of(runs: list[tuple[int, int]]) -> Ordinals:
+    return Ordinals.between(*runs[0]) if len(runs) == 1 else Ordinals(runs)
 
 
 def replayed(changes: Iterable[tuple[str, str, int, int, bool]]) -> Marks:
@@ -128,6 +132,8 @@ def difference(before: Marks, after: Marks) -> Iterator[tuple[Mark, Ordinals, bo
     """What changed, mark by mark: which instances lost it (False), which got it (True)."""
     for mark in {**before, **after}:
         was, now = before.get(mark, NONE), after.get(mark, NONE)
+        if was is now:
+            continue
         if gone := was - now:
             yield mark, gone, False
         if new := now - was:

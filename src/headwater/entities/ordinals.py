@@ -5,6 +5,7 @@ cost, not what its members do: three years of hours without a hole are two integ
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Int = NDArray[np.int64]
 Bool = NDArray[np.bool_]
+
+# At the top of an hour thousands of entities speak of the same few runs.
+_REMEMBERED = 16_384
 
 
 class Ordinals:
@@ -42,7 +46,7 @@ class Ordinals:
     @classmethod
     def between(cls, start: int, end: int) -> "Ordinals":
         """The one run start ≤ ordinal < end; nothing where end ≤ start."""
-        return _sorted([start], [end]) if start < end else NONE
+        return _run(start, end) if start < end else NONE
 
     @classmethod
     def joined(cls, starts: ArrayLike, ends: ArrayLike) -> "Ordinals":
@@ -113,6 +117,9 @@ class Ordinals:
             for one, other in (some, some[::-1]):
                 if one.starts.size == 1 and one.starts[0] <= other.starts[0] and other.ends[-1] <= one.ends[0]:
                     return one
+            if some[0].starts.size == some[1].starts.size == 1:
+                low, high = sorted((each.first, each.end) for each in some)
+                return Ordinals.between(low[0], high[1]) if high[0] <= low[1] else _sorted(*zip(low, high, strict=True))
         return Ordinals.joined(
             np.concatenate([each.starts for each in some]), np.concatenate([each.ends for each in some])
         )
@@ -152,6 +159,13 @@ class Ordinals:
             return self
         if other.starts[0] >= self.ends[-1] or other.ends[-1] <= self.starts[0]:
             return self
+        if self is other:
+            return NONE
+        if other.starts.size == 1:
+            start, end = other.first, other.end
+            low, high = Ordinals.between(self.first, start), Ordinals.between(end, self.end)
+            if self.starts.size == 1 or not (low or high):
+                return low.union(high)
         return self.intersection(other.complement(self.first, self.end))
 
     def complement(self, start: int, end: int) -> "Ordinals":
@@ -214,6 +228,11 @@ class Ordinals:
         some = [str(start) if end - start == 1 else f"{start}..{end - 1}" for start, end in list(self)[:8]]
         more = f", and {self.runs - 8} runs more" if self.runs > 8 else ""
         return "{" + ", ".join(some) + more + "}"
+
+
+@lru_cache(_REMEMBERED)
+def _run(start: int, end: int) -> Ordinals:
+    return _sorted([start], [end])
 
 
 def _sorted(starts: Any, ends: Any) -> Ordinals:

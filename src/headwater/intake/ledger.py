@@ -2,9 +2,10 @@
 
 import datetime as dt
 import hashlib
-import json
 import uuid
 from collections.abc import Mapping
+
+import msgspec
 
 from headwater.entities.marks import Marks, difference
 from headwater.entities.ordinals import NONE, Ordinals
@@ -51,7 +52,7 @@ class Ledger:
     ) -> None:
         """The next report; what changes after it is what it changed. `key`: what makes two reports one; None: it is like no other."""
         self.seq += 1
-        body = json.dumps({"instances": list(instances), **(said or {})})
+        body = msgspec.json.encode({"instances": list(instances), **(said or {})}).decode()
         key = key or hashlib.blake2b(uuid.uuid4().bytes, digest_size=16).digest()
         first, end = instances.first, instances.end
         self._reports.append(

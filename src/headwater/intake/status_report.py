@@ -2,7 +2,6 @@
 
 import datetime as dt
 import hashlib
-import json
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -43,6 +42,7 @@ What = Literal[
 ]
 
 _LONGEST = 1000
+_whole = msgspec.json.Encoder(order="deterministic")
 _MADE: dict[str, Any] = {
     "started": Started,
     "failed": Failed,
@@ -172,10 +172,10 @@ def _report(said: Reported) -> Report:
 def _key(said: Reported, at: dt.datetime) -> bytes:
     """What makes two reports one: what their sender says, otherwise all that they say and when it happened."""
     if said.key is not None:
-        told = ["key", said.entity, said.key]
+        told = "\0".join(["key", said.entity, said.key]).encode("utf-8", "replace")
     else:
-        told = ["all", at.isoformat(), json.dumps(msgspec.to_builtins(said), sort_keys=True, default=str)]
-    return hashlib.blake2b("\0".join(told).encode("utf-8", "replace"), digest_size=16).digest()
+        told = b"\0".join([b"all", at.isoformat().encode(), _whole.encode(said)])
+    return hashlib.blake2b(told, digest_size=16).digest()
 
 
 def _utc(time: dt.datetime | None) -> dt.datetime | None:
