@@ -197,6 +197,22 @@ def test_what_cannot_be_repaired(client_: Client) -> None:
     assert {each["entity"] for each in found["degraded"]} == {"report", "notes"}
 
 
+def test_what_there_is_beside_what_is_wrong_counts_too(client_: Client) -> None:
+    snapshot = (
+        "---\nentity: members\nkind: snapshot\nperiod: {every: day, from: 2024-01-01}\ndepends_on: {reads: same}\n"
+    )
+    assert declare(client_, YAML + snapshot).status_code == 200
+    say(client_, made("members", "2024-03-04..2024-03-08"), made("members", "2024-03-12..2024-03-20"))
+    old = [{"entity": "members", "instances": ["2024-03-08"]}]
+    found = plan(client_, wrong=old, only=True, dry_run=True)
+    assert (found["items"], found["left"]) == (0, old), "there is a later snapshot, which is the one that is read"
+    say(client_, {"entity": "reads", "what": "deleted", "instances": ["2024-03-05"], "ref": "external"})
+    report = [{"entity": "report", "instances": ["2024-W10"]}]
+    assert plan(client_, wrong=report, only=True, dry_run=True)["unrepairable"] == {"reads was deleted": report}
+    both = [*report, {"entity": "reads", "instances": ["2024-03-05"]}]
+    assert plan(client_, wrong=both, only=True, dry_run=True)["unrepairable"] == {}, "it is made again itself"
+
+
 def test_what_a_failed_run_means(client_: Client) -> None:
     say(client_, {"entity": "weather", "what": "failed", "instances": ["2024-03-11T03..2024-03-11T05"], "ref": "r9"})
     body = {"dag_id": "load_weather", "start": "2024-03-11T03:00:00Z", "end": "2024-03-11T06:00:00Z"}

@@ -9,6 +9,7 @@ import msgspec
 from headwater.client.event import run_id
 from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
+from headwater.entities.kinds import Snapshot
 from headwater.entities.marks import Marks, by_entity
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.plan import Plan
@@ -24,6 +25,7 @@ from headwater.store import status as status_store
 from headwater.store.database import Connection, Database
 
 _SHOWN = 200
+_FAR = 2**40
 
 
 class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -206,7 +208,13 @@ async def _named(
 
 
 async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
-    rows = await status_store.marks_of(connection, [held.number(name) for name in some])
+    """What is known of these instances, and of what lies between them; of snapshots all, for the latest is looked for, and the one before."""
+    windows = []
+    for name, those in some.items():
+        whole = isinstance(held.graph.entities[name].kind, Snapshot)
+        if whole or those:
+            windows.append((held.number(name), *((-_FAR, _FAR) if whole else (those.first, those.end))))
+    rows = await status_store.marks(connection, windows)
     return {held.names[number]: had for number, had in by_entity(rows).items()}
 
 
@@ -214,17 +222,20 @@ async def _gone(
     connection: Connection, held: Held, wrong: Mapping[str, Ordinals], never: dict[str, dict[str, Ordinals]]
 ) -> None:
     """What needs something that was deleted, and is not made again itself, cannot be made."""
-    links = [link for name in wrong for link in held.graph.upstream(name) if link.edge is not None]
-    windows = []
-    for link in links:
-        if link.edge is not None and (need := link.edge.need(wrong[link.downstream])):
-            windows.append((held.number(link.upstream), need.first, need.end))
+    having = await status_store.having(connection, ("deleted",))
+    needs = [
+        (link, link.edge, need)
+        for name in wrong
+        for link in held.graph.upstream(name)
+        if link.edge is not None and held.number(link.upstream) in having and (need := link.edge.need(wrong[name]))
+    ]
+    windows = [(held.number(link.upstream), need.first, need.end) for link, _, need in needs]
     marks = by_entity(await status_store.marks(connection, windows))
-    for link in links:
+    for link, edge, _ in needs:
         optional = link.dependency is not None and link.dependency.optional
         deleted = marks.get(held.number(link.upstream), Marks()).of("deleted") - wrong.get(link.upstream, NONE)
-        if deleted and link.edge is not None and not optional:
-            some = link.edge.affected(deleted, wrong[link.downstream])
+        if deleted and not optional:
+            some = edge.affected(deleted, wrong[link.downstream])
             if some:
                 reasons = never.setdefault(f"{link.upstream} was deleted", {})
                 reasons[link.downstream] = reasons.get(link.downstream, NONE) | some

@@ -168,6 +168,12 @@ async def marks_by_kind(connection: Connection, kinds: Sequence[str]) -> list[Ru
     return [Run(*row) for row in rows]
 
 
+async def having(connection: Connection, kinds: Sequence[str]) -> set[int]:
+    """The entities of which any instance has a mark of these kinds (no states)."""
+    rows = await sqlfile.load("status")["having"].many(connection, kinds=Packed("text", list(kinds)))
+    return {row[0] for row in rows}
+
+
 async def write(
     connection: Connection,
     reports: Sequence[Report],

@@ -42,6 +42,10 @@ where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
 -- All marks of these kinds, whoever has them.
 select entity_id, kind, ref, start_, end_ from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state'
 
+-- name: having :many
+-- The entities that have marks of these kinds.
+select distinct entity_id from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state'
+
 -- name: unmark :exec
 -- Runs that do not hold any more.
 delete from status_marks m
