@@ -2,16 +2,19 @@
 
 import datetime as dt
 import uuid
+from typing import Any
 
 import msgspec
 
 from headwater.answer.declared import declared
 from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
+from headwater.entities.ordinals import Ordinals
 from headwater.entities.plan import Item, Plan, Sets
 from headwater.entities.plan_kept import KEPT, Inputs, planned
 from headwater.errors import InvalidPlan, NotFound
 from headwater.store import plans as store
+from headwater.store import restorable
 from headwater.store.database import Connection, Database
 
 
@@ -45,9 +48,20 @@ class Instances(msgspec.Struct, frozen=True):
     instances: list[str]
 
 
+class GoesBack(msgspec.Struct, frozen=True):
+    """Instances that are restored, and the version (`seq` of its report) that they go back to: which run made it, and where it is kept."""
+
+    entity: str
+    instances: list[str]
+    version: int
+    produced_at: dt.datetime
+    run: str
+    storage: dict[str, Any]
+
+
 class ShownItem(msgspec.Struct, frozen=True):
     """One thing to do. `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`. `state`:
-    waiting, running, done, skipped, failed.
+    waiting, running, done, skipped, failed. `restores`: of what is restored.
     """
 
     number: int
@@ -61,6 +75,7 @@ class ShownItem(msgspec.Struct, frozen=True):
     level: int
     roots: bool
     needs: list[str]
+    restores: list[GoesBack]
     attempt: int
     run: str
     note: str
@@ -95,25 +110,34 @@ async def plan(
         if row is None:
             raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
         items = {one.number: one for one in await store.items(connection, id_)}
-        held, found = await _kept(connection, row)
-    if state in {None, ""}:
-        page = found.page(offset, limit)
-    elif state == "waiting":
-        numbers = [number for number in range(found.count) if number not in items]
-        page = [found.item(number) for number in numbers[offset : offset + limit]]
-    else:
-        numbers = [number for number, one in items.items() if one.state == state]
-        page = [found.item(number) for number in numbers[offset : offset + limit]]
+        held, found, inputs = await _kept(connection, row)
+        page = _page(found, items, state, offset, limit)
+        back = [[*inputs.goes_back(item.makes)] if item.action == "restore" else [] for item in page]
+        seqs = sorted({seq for each in back for _, _, seq in each})
+        versions = {made.seq: made for made in await restorable.made(connection, seqs)}
     return OnePlan(
         _shown(row, list(items.values())),
         {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
         _instances(held, found.left),
         _instances(held, found.degraded),
-        [_item(held, item, items.get(item.number)) for item in page],
+        [
+            _item(held, item, items.get(item.number), [_back(held, one, versions) for one in each])
+            for item, each in zip(page, back, strict=True)
+        ],
     )
 
 
-async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan]:
+def _page(found: Plan, items: dict[int, store.KeptItem], state: str | None, offset: int, limit: int) -> list[Item]:
+    if state in {None, ""}:
+        return found.page(offset, limit)
+    if state == "waiting":
+        numbers = [number for number in range(found.count) if number not in items]
+    else:
+        numbers = [number for number, one in items.items() if one.state == state]
+    return [found.item(number) for number in numbers[offset : offset + limit]]
+
+
+async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
     held = await declared(connection, row.declared_at)
     known = KEPT.get(row.id)
     if known is None:
@@ -124,7 +148,7 @@ async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan
             f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
             plan=str(row.id),
         )
-    return held, known[0]
+    return held, *known
 
 
 def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
@@ -147,7 +171,14 @@ def _instances(held: Held, sets: Sets) -> list[Instances]:
     return [Instances(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
 
 
-def _item(held: Held, item: Item, known: store.KeptItem | None) -> ShownItem:
+def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restorable.Made]) -> GoesBack:
+    name, some, seq = one
+    made = versions[seq]
+    storage = msgspec.json.decode(made.storage or "{}")
+    return GoesBack(name, ranges.written(held.instances(name), some), seq, made.produced_at, made.run, storage)
+
+
+def _item(held: Held, item: Item, known: store.KeptItem | None, back: list[GoesBack]) -> ShownItem:
     start, end = None, None
     if item.calendar is not None:
         start, end = item.calendar.interval(item.runs.first)[0], item.calendar.interval(item.runs.end - 1)[1]
@@ -163,6 +194,7 @@ def _item(held: Held, item: Item, known: store.KeptItem | None) -> ShownItem:
         item.level,
         item.roots,
         [str(low) if high - low == 1 else f"{low}..{high - 1}" for low, high in item.needs],
+        back,
         known.attempt if known is not None else 0,
         known.run if known is not None else "",
         known.note if known is not None else "",

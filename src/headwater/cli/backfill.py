@@ -45,6 +45,17 @@ def plan(
     ] = None,
     total: Annotated[int | None, typer.Option(min=1, help="So many items at once altogether.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for who looks at it later.")] = "",
+    restore: Annotated[
+        bool,
+        typer.Option("--restore/--no-restore", help="Go back to stored versions that are right, or make all again."),
+    ] = True,
+    trust_stored: Annotated[
+        bool,
+        typer.Option(
+            "--trust-stored",
+            help="Go back also to versions of the code that made the wrong one, or of code that nobody knows: you say that they are right.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, and keep nothing.")] = False,
     as_: As = None,
     json: Json = False,
@@ -61,6 +72,8 @@ def plan(
       headwater backfill plan weather 2024-03-06..2024-03-08 --dry-run
 
       headwater backfill plan --of weather=2024-03-06 --of reads=2024-03 --only --limit airflow://prod/reads/compute=2
+
+      headwater backfill plan --incident 0199f3c2-… --trust-stored
     """
     wanted = {
         "incident": incident,
@@ -70,6 +83,8 @@ def plan(
         "limits": _limits(limit or []),
         "total": total,
         "reason": reason,
+        "restore": restore,
+        "trust_stored": trust_stored,
         "dry_run": dry_run,
     }
     body = server.send(url, "POST", "/api/v2/plans", wanted, **author(as_))
@@ -162,6 +177,7 @@ def show(
             ],
             styles={1: _STATES},
         )
+        _show_restores([one for each in found["items"] for one in each["restores"]], 0)
 
 
 @backfill.command()
@@ -231,6 +247,7 @@ def _show_plan(found: Any) -> None:
     )
     if found["more_groups"]:
         output.line(f"and {found['more_groups']:,} more groups", "dim")
+    _show_restores(found["restores"], found["more_restores"])
     _show_not_made(found)
     cost = found["cost"]
     output.line()
@@ -244,6 +261,26 @@ def _show_plan(found: Any) -> None:
         output.line("A dry run: nothing is kept. Without --dry-run it can be worked off.", "dim")
     else:
         output.line(f"\nplan {found['id']}\n  headwater backfill apply {found['id']} --packages FOLDER")
+
+
+def _show_restores(restores: list[Any], more: int) -> None:
+    """What goes back to which stored version."""
+    if not restores:
+        return
+    output.line()
+    output.table(
+        ("goes back", "instances", "to what was made", "by run", "kept as"),
+        [
+            (each["entity"], short(each["instances"]), output.moment(each["produced_at"]), each["run"], _kept(each["storage"]))
+            for each in restores
+        ],
+    )  # fmt: skip
+    if more:
+        output.line(f"and {more:,} more", "dim")
+
+
+def _kept(storage: dict[str, Any]) -> str:
+    return f"version {storage.get('delta_version')} of {storage.get('table')}"
 
 
 def _show_not_made(found: Any) -> None:

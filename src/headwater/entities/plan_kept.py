@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from headwater.entities.calendar import Calendar
@@ -17,7 +17,10 @@ _KEPT = 8
 
 
 class Inputs(NamedTuple):
-    """As `plan` takes them. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong of it any more."""
+    """As `plan` takes them. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong of it any more.
+
+    restore: by entity (start, end, seq of the stored version) of the instances that go back to one.
+    """
 
     wrong: Sets
     roots: Sets
@@ -25,6 +28,7 @@ class Inputs(NamedTuple):
     unrepairable: Mapping[str, Sets] = {}
     newest_first: bool = False
     fresh: bool = False
+    restore: Mapping[str, list[tuple[int, int, int]]] = {}
 
     def text(self) -> str:
         """As JSON."""
@@ -36,6 +40,7 @@ class Inputs(NamedTuple):
                 "unrepairable": {reason: _runs(sets) for reason, sets in self.unrepairable.items()},
                 "newest_first": self.newest_first,
                 "fresh": self.fresh,
+                "restore": self.restore,
             }
         )
 
@@ -50,7 +55,21 @@ class Inputs(NamedTuple):
             {reason: _sets(sets) for reason, sets in said["unrepairable"].items()},
             said["newest_first"],
             said["fresh"],
+            # Plans that were kept by a version without it have none.
+            {name: [(s, e, seq) for s, e, seq in rows] for name, rows in said.get("restore", {}).items()},
         )
+
+    @property
+    def restorable(self) -> Sets:
+        """As `plan` takes it."""
+        return {name: Ordinals((start, end) for start, end, _ in rows) for name, rows in self.restore.items()}
+
+    def goes_back(self, some: Sets) -> Iterator[tuple[str, Ordinals, int]]:
+        """(entity, instances, seq of the version) of those of `some` that are restored."""
+        for name, instances in some.items():
+            for start, end, seq in self.restore.get(name, ()):
+                if those := instances & Ordinals.between(start, end):
+                    yield name, those, seq
 
 
 def planned(held: Held, inputs: Inputs) -> Plan:
@@ -62,6 +81,7 @@ def planned(held: Held, inputs: Inputs) -> Plan:
         roots=inputs.roots,
         producers=producers(held),
         unrepairable=inputs.unrepairable,
+        restorable=inputs.restorable,
         snapshots={name: one.repair for name, one in held.declared.items()},
         newest_first=inputs.newest_first,
     )

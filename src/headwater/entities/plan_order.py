@@ -32,7 +32,9 @@ def stages(
     InvalidPlan where there is no such order: `newest_first` of what needs what was before it, a run that would need itself.
     """
     grouping = Grouping(graph, newest_first)
-    for name, instances in restore.items():
+    # Upstream first: what goes back may have been made from what goes back.
+    for name in (name for component in graph.order for name in component if name in restore):
+        instances = restore[name]
         own = graph.entities[name].instances
         block = Block("restore", producers.get(name), producers[name].max_periods if name in producers else 1)
         block.add(name, Made(own.calendar if own else None), instances)

@@ -22,6 +22,7 @@ from headwater.entities.taint import Facts, closure, tainted
 from headwater.entities.walk import Used
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake.declared import declared
+from headwater.intake.earlier_reads import missed
 from headwater.intake.held_marks import windows
 from headwater.intake.judgement import WRONG
 from headwater.intake.ledger import Ledger
@@ -111,7 +112,7 @@ async def open_(
                 "none of these instances exist, so that nothing can be wrong of them; say what was produced"
             )
         there = {name: some & (known[name].exist | known[name].of("deleted")) for name, some in reach.items()}
-        facts, past, codes = await _facts(connection, held, there, ledger.seq)
+        facts, past, codes = await _facts(connection, held, there, ledger.seq, roots)
         id_ = uuid.UUID(run_id())
         # Of thousands of entities each takes seconds, in which others are answered.
         found = await asyncio.to_thread(opened, held.graph, str(id_), roots, known, facts, past)
@@ -187,7 +188,7 @@ async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], ac
         incident = await _holds(connection, id_)
         known = await _known(connection, ledger, held, incident.id)
         wrong = {name: marks.get(Mark("inherited", str(incident.id)), NONE) for name, marks in known.items()}
-        facts, _, _ = await _facts(connection, held, wrong, ledger.seq)
+        facts, _, _ = await _facts(connection, held, wrong, ledger.seq, {})
         found = confirmed(held.graph, str(incident.id), _named(held, right), known, facts)
         changed = _write(ledger, held, found, "confirmed", str(incident.id), actor, note)
         await ledger.flush()
@@ -247,9 +248,11 @@ def _some(held: Held, name: str, some: Ordinals) -> tuple[list[str], int]:
 
 
 async def _facts(
-    connection: Connection, held: Held, there: Mapping[str, Ordinals], seq: int
+    connection: Connection, held: Held, there: Mapping[str, Ordinals], seq: int, roots: Mapping[str, Ordinals]
 ) -> tuple[Facts, Past, dict[str, list[tuple[Ordinals, str]]]]:
-    """What is recorded of these instances: what they had read, which were made more than once, and by which code."""
+    """What is recorded of these instances: what they had read, which were made more than once, who read none of the current `roots`, and by which
+    code they were made.
+    """
     if sum(some.count for some in there.values()) > _LOOKED_AT:
         return Facts(), Past(lambda _: NONE), {}
     numbers = {held.number(name): some for name, some in there.items()}
@@ -290,7 +293,7 @@ async def _facts(
     def recorded(link: Link) -> Used | None:
         return used.get(id(link))
 
-    return Facts(used=recorded), Past(lambda name: again.get(name, NONE)), codes
+    return Facts(used=recorded), Past(lambda name: again.get(name, NONE), missed(held, roots, versions, reads)), codes
 
 
 def _by_code(some: Ordinals, made: Sequence[tuple[Ordinals, str]]) -> dict[str, Ordinals]:

@@ -7,8 +7,9 @@ that ends; who takes the item then is told the attempt, and the run that the oth
 
 import datetime as dt
 import uuid
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -22,6 +23,7 @@ from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.held_marks import united, windows
 from headwater.intake.incidents import Wrong
 from headwater.intake.ledger import Ledger
+from headwater.intake.plan_restores import Restoring, ready
 from headwater.intake.plans import WantedPlan, kept
 from headwater.store import plans as store
 from headwater.store import status as status_store
@@ -30,12 +32,14 @@ from headwater.store.database import Connection, Database
 _LOOKED_AT = 2000
 """Items that are looked at in one go: those that come first are ready first."""
 
+_OTHERWISE = "what its version was made from is not what there is now, or the version is not known to be right any more; make a new plan"
+
 _request = msgspec.json.Decoder(WantedPlan)
 
 
 class TakenItem(msgspec.Struct, frozen=True):
     """An item to do. `runs`: periods of the producer, with `start` and `end` of the first to the last; `before`: the run of an attempt that was
-    given up, which may still be going on.
+    given up, which may still be going on. `restore`: of an item that restores, what goes back to what.
     """
 
     plan: uuid.UUID
@@ -49,6 +53,7 @@ class TakenItem(msgspec.Struct, frozen=True):
     end: dt.datetime | None
     roots: bool
     before: str
+    restore: list[Restoring]
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -118,45 +123,48 @@ async def take(
             return Work(at.row.state, [], 0, at.row.state == "paused")
         now = ledger.now
         some = _open(at, now)
-        wanted = united((at.held.number(name), makes) for one in some for name, makes in one.makes.items())
-        await ledger.marks.more(connection, windows(wanted))
-        fresh = await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+        fresh = await _looked_up(connection, ledger, at, some)
         request = _request.decode(at.row.request)
         running = [one for number, one in at.items.items() if _going(one, now) and number < at.plan.count]
-        busy: dict[str, int] = {}
-        for one in running:
-            producer = at.plan.item(one.number).producer or ""
-            busy[producer] = busy.get(producer, 0) + 1
-        taken: list[TakenItem] = []
-        skipped: list[store.Ended] = []
+        going = [at.plan.item(one.number) for one in running]
+        busy = Counter(item.producer or "" for item in going)
+        taken, skipped, stuck = list[TakenItem](), list[store.Ended](), list[Item]()
         over, held_back, others = at.over, False, False
+        asked_for = some if actions is None or "restore" in actions else []
+        back = await ready(connection, at.held, at.inputs, asked_for, ledger.seq, trust=request.trust_stored)
         for item in some:
             if not item.needs <= over:
                 continue
             if _right(at, ledger, item, fresh):
-                skipped.append(
-                    store.Ended(item.number, "skipped", _attempt(at, item), worker, "", "it was right already")
-                )
+                skipped.append(_ended(at, item, "skipped", worker, "it was right already"))
                 _unmark(ledger, at, item)  # of a worker that was gone before it could say that it is done
                 over |= Ordinals.between(item.number, item.number + 1)
                 continue
             producer = item.producer or ""
-            full = busy.get(producer, 0) >= request.limits.get(producer, 2**31)
+            full = busy[producer] >= request.limits.get(producer, 2**31)
             full = full or (request.total is not None and len(running) + len(taken) >= request.total)
             elsewhere = _elsewhere(at, ledger, item)
-            asked = (producers is None or _among(producer, producers)) and (actions is None or item.action in actions)
-            if not asked:
+            # What is restored is made by no producer.
+            among = producers is None or item.action == "restore" or _among(producer, producers)
+            restore = back.get(item.number, [])
+            not_looked_at = item.action == "restore" and restore == []
+            if not among or (actions is not None and item.action not in actions):
                 others = True
-                continue
-            if full or elsewhere or len(taken) >= limit:
+            elif full or elsewhere or not_looked_at or len(taken) >= limit:
                 held_back = True
-                continue
-            busy[producer] = busy.get(producer, 0) + 1
-            taken.append(await _begin(connection, ledger, at, item, worker, now + dt.timedelta(seconds=lease_seconds)))
-        await store.end(connection, id_, skipped)
+            elif restore is None:
+                stuck.append(item)
+            else:
+                busy[producer] += 1
+                until = now + dt.timedelta(seconds=lease_seconds)
+                taken.append(await _begin(connection, ledger, at, item, worker, until, restore))
+        if stuck and (any(back.values()) or any(item.action == "restore" for item in going)):
+            held_back, stuck = True, []  # what they were made from may be about to go back
+        failed = [_ended(at, item, "failed", worker, _OTHERWISE) for item in stuck]
+        await store.end(connection, id_, [*skipped, *failed])
         state: str = at.row.state
         if not taken and not held_back and not others and not running:
-            state = await _finish(connection, at, [*at.items.values()], len(over.members()))
+            state = await _finish(connection, at, bool(failed), len(over.members()))
         await ledger.flush()
         only_others = others and not held_back and not running and not skipped
         return Work(state, taken, len(skipped), state == "running" and not taken and not only_others)
@@ -201,9 +209,7 @@ async def end(
         if one.state != "running":
             return EndedItem(one.state, one.note, at.row.state)
         item = at.plan.item(number)
-        wanted = {at.held.number(name): some for name, some in item.makes.items()}
-        await ledger.marks.more(connection, windows(wanted))
-        fresh = await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+        fresh = await _looked_up(connection, ledger, at, [item])
         right = _right(at, ledger, item, fresh)
         if not right and not failed and not settled:
             return EndedItem("running", "", at.row.state)
@@ -249,6 +255,15 @@ def _open(at: _Plan, now: dt.datetime) -> list[Item]:
     return [at.plan.item(number) for number in numbers]
 
 
+async def _looked_up(
+    connection: Connection, ledger: Ledger, at: _Plan, items: Sequence[Item]
+) -> dict[int, Ordinals] | None:
+    """The ledger gets the marks of what these make; where only what is new counts, what of that was made since the plan was."""
+    wanted = united((at.held.number(name), makes) for one in items for name, makes in one.makes.items())
+    await ledger.marks.more(connection, windows(wanted))
+    return await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+
+
 async def _made_since(connection: Connection, at: _Plan, wanted: dict[int, Ordinals], seq: int) -> dict[int, Ordinals]:
     """What of these was made since the plan was."""
     return united(
@@ -286,13 +301,24 @@ def _elsewhere(at: _Plan, ledger: Ledger, item: Item) -> bool:
     return False
 
 
+def _ended(at: _Plan, item: Item, state: Literal["skipped", "failed"], worker: str, note: str) -> store.Ended:
+    """What became of an item that nobody was given."""
+    return store.Ended(item.number, state, _attempt(at, item), worker, "", note)
+
+
 def _attempt(at: _Plan, item: Item) -> int:
     known = at.items.get(item.number)
     return known.attempt if known is not None else 0
 
 
 async def _begin(
-    connection: Connection, ledger: Ledger, at: _Plan, item: Item, worker: str, until: dt.datetime
+    connection: Connection,
+    ledger: Ledger,
+    at: _Plan,
+    item: Item,
+    worker: str,
+    until: dt.datetime,
+    restore: list[Restoring],
 ) -> TakenItem:
     attempt = _attempt(at, item) + 1
     known = at.items.get(item.number)
@@ -319,6 +345,7 @@ async def _begin(
         end,
         item.roots,
         known.run if known is not None else "",
+        restore,
     )
 
 
@@ -343,10 +370,10 @@ async def _forget(ledger: Ledger, at: _Plan, reason: str) -> None:
             ledger.change({number: had.without({mark: had[mark]})})
 
 
-async def _finish(connection: Connection, at: _Plan, items: Sequence[store.KeptItem], over: int) -> str:
+async def _finish(connection: Connection, at: _Plan, failed: bool, over: int) -> str:
     """Nothing can be handed out and nothing is going on: it is done, or stands because of what failed."""
     state: store.State = "done" if over >= at.plan.count else "failed"
-    if state == "failed" and not any(one.state == "failed" for one in items):
+    if state == "failed" and not failed and not any(one.state == "failed" for one in at.items.values()):
         return at.row.state  # more than is looked at in one go was skipped
     await store.become(connection, at.row.id, state)
     return state

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -19,8 +20,11 @@ from headwater.entities.taint import Facts, tainted
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.declared import declared
 from headwater.intake.incidents import Wrong
+from headwater.intake.restorable import restorable
+from headwater.intake.restorable import runs as runs_of
 from headwater.store import incidents as incident_store
 from headwater.store import plans as store
+from headwater.store import restorable as restorable_store
 from headwater.store import status as status_store
 from headwater.store.database import Connection, Database
 
@@ -33,6 +37,8 @@ class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     whether they are wrong, missing or just to be made again; or, where neither is said, everything that is wrong.
 
     newest_first: the latest runs first. limits: how many items at once, by producer; total: altogether. dry_run: it is not kept.
+    restore: go back to stored versions where these are known to be right (`restorable.py`); of instances that are named, nothing goes back.
+    trust_stored: also to those that the code of what is wrong had made, or code that nobody knows: the asker says that they are right.
     """
 
     incident: uuid.UUID | None = None
@@ -43,6 +49,19 @@ class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     total: int | None = None
     reason: str = ""
     dry_run: bool = False
+    restore: bool = True
+    trust_stored: bool = False
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Instances that go back to the version of one report. `run`: which made it; `storage`: where it is kept."""
+
+    entity: str
+    instances: list[str]
+    version: int
+    produced_at: dt.datetime
+    run: str
+    storage: dict[str, Any]
 
 
 class ShownGroup(msgspec.Struct, frozen=True):
@@ -71,7 +90,8 @@ class Cost(msgspec.Struct, frozen=True):
 
 class Planned(msgspec.Struct, frozen=True):
     """`id` is null of a dry run. `makes`: what will be right. Not made right: `unrepairable` by reason, `left` (older snapshots), `degraded` (they
-    need one of these). `groups`: the first 200 of `more_groups` + 200.
+    need one of these). `groups`: the first 200 of `more_groups` + 200. `restores`: what goes back to which version, the first 200 of
+    `more_restores` + 200.
     """
 
     id: uuid.UUID | None
@@ -81,6 +101,8 @@ class Planned(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     groups: list[ShownGroup]
     more_groups: int
+    restores: list[Restored]
+    more_restores: int
     unrepairable: dict[str, list[Wrong]]
     left: list[Wrong]
     degraded: list[Wrong]
@@ -99,10 +121,13 @@ async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
         seq, _ = await status_store.last(connection)
         inputs = await _inputs(connection, held, wanted)
         found = planned(held, inputs)
+        if wanted.restore and not wanted.wrong:
+            inputs, found = await _restoring(connection, held, inputs, found, trust=wanted.trust_stored)
         usage = await _usage(connection, held, found)
+        restores = await restored(connection, held, inputs, found.makes)
     cost = estimate(found, usage, Limits(wanted.limits, {}, wanted.total))
     if wanted.dry_run:
-        return _shown(held, None, seq, found, cost)
+        return _shown(held, None, seq, found, cost, restores)
     id_ = uuid.UUID(run_id())
     async with database.transaction() as connection:
         await store.add(
@@ -118,7 +143,38 @@ async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
             inputs=inputs.text(),
         )
     KEPT.put(id_, found, inputs)
-    return _shown(held, id_, seq, found, cost)
+    return _shown(held, id_, seq, found, cost, restores)
+
+
+async def _restoring(
+    connection: Connection, held: Held, inputs: Inputs, found: Plan, *, trust: bool
+) -> tuple[Inputs, Plan]:
+    """The same, with what goes back to a stored version. What the plan leaves as it is stays so, and so nothing counts on it."""
+    stays = [found.left, *inputs.unrepairable.values()]
+    wrong = {name: some - NONE.union(*(each.get(name, NONE) for each in stays)) for name, some in inputs.wrong.items()}
+    targets = await restorable(connection, held, wrong, trust=trust)
+    if not targets:
+        return inputs, found
+    inputs = inputs._replace(restore=runs_of(targets))
+    return inputs, planned(held, inputs)
+
+
+async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Mapping[str, Ordinals]) -> list[Restored]:
+    """Which of these go back, and to what, upstream first."""
+    order = [name for component in held.graph.order for name in component if name in makes]
+    back = list(inputs.goes_back({name: makes[name] for name in order}))
+    versions = {made.seq: made for made in await restorable_store.made(connection, sorted({seq for _, _, seq in back}))}
+    return [
+        Restored(
+            name,
+            ranges.written(held.instances(name), some),
+            seq,
+            versions[seq].produced_at,
+            versions[seq].run,
+            msgspec.json.decode(versions[seq].storage or "{}"),
+        )
+        for name, some, seq in back
+    ]
 
 
 async def _usage(connection: Connection, held: Held, found: Plan) -> dict[str, Usage]:
@@ -241,7 +297,9 @@ async def _gone(
                 reasons[link.downstream] = reasons.get(link.downstream, NONE) | some
 
 
-def _shown(held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate) -> Planned:
+def _shown(
+    held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate, restores: list[Restored]
+) -> Planned:
     groups = found.groups()
     return Planned(
         id_,
@@ -262,6 +320,8 @@ def _shown(held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estim
             for group in groups[:_SHOWN]
         ],
         max(len(groups) - _SHOWN, 0),
+        restores[:_SHOWN],
+        max(len(restores) - _SHOWN, 0),
         {reason: _wrong(held, sets) for reason, sets in found.unrepairable.items()},
         _wrong(held, found.left),
         _wrong(held, found.degraded),
