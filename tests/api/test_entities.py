@@ -242,12 +242,16 @@ def test_wrong_and_right_again(declared: Client) -> None:
     assert (one["incident"]["wrong"], one["roots"]) == (0, {"reads": ["2024-03-06"]})
     other = post(declared, "/api/v2/incidents", body).json()["id"]
     assert post(declared, f"/api/v2/incidents/{other}/retract", {}).json()["state"] == "retracted"
+    assert [declared.get("/api/v2/incidents", state=each).json()["total"] for each in ("open", "retracted")] == [0, 1]
     assert declared.get("/api/v2/entities/report/status", instances="2024-W10").json()["counts"] == {"completed": 1}
 
 
 def test_what_is_not_there(declared: Client) -> None:
     assert declared.get("/api/v2/entities/raeds").json()["message"].endswith("did you mean 'reads'?")
     assert declared.get("/api/v2/incidents/0190a000-0000-7000-8000-000000000000").status_code == 404
+    refused = declared.get("/api/v2/incidents", state="nonsense")
+    assert refused.status_code == 400
+    assert refused.json()["message"] == "state 'nonsense' is not one of open, fixed, retracted"
     answer = post(declared, "/api/v2/instances", {"reports": [{"entity": "reads", "what": "exploded"}]})
     assert answer.status_code in {400, 422}
     refused = say(declared, made("reads", "2024-13-01"))["results"][0]["refused"]

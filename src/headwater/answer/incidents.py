@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from typing import get_args
 
 import msgspec
 
@@ -10,11 +11,12 @@ from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
 from headwater.entities.marks import Kind, by_entity
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.errors import NotFound
+from headwater.errors import InvalidQuestion, NotFound
 from headwater.store import incidents as store
 from headwater.store import status as status_store
 from headwater.store.database import Database
 
+STATES = get_args(store.State)
 _KINDS: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix")
 
 
@@ -60,7 +62,9 @@ class OneIncident(msgspec.Struct, frozen=True):
 async def incidents(
     database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0
 ) -> ShownIncidents:
-    """The latest first; in one state, or all."""
+    """The latest first; in one state, or all. InvalidQuestion for a state that no incident has."""
+    if state is not None and state not in STATES:
+        raise InvalidQuestion(f"state {state[:40]!r} is not one of {', '.join(STATES)}", parameter="state")
     async with database.snapshot() as connection:
         found, total = await store.page(connection, state, limit, offset)
         shown = [_shown(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]

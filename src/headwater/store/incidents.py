@@ -12,6 +12,8 @@ from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 from headwater.store.status import Window
 
+State = Literal["open", "fixed", "retracted"]
+
 
 class Incident(msgspec.Struct, frozen=True):
     """`fixed_at`: what was produced from then on is right; a new version of what was wrong before that is not."""
@@ -21,7 +23,7 @@ class Incident(msgspec.Struct, frozen=True):
     opened_at: dt.datetime
     opened_by: str
     reason: str
-    state: Literal["open", "fixed", "retracted"]
+    state: State
     fixed_at: dt.datetime | None
     closed_at: dt.datetime | None
     closed_by: str | None
