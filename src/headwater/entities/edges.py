@@ -47,6 +47,17 @@ class Edge:
         """
         return self.spans.of(wanted & self._exist) & self.needed
 
+    def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
+        """Of each run of downstream instances by itself the hull of what it needs, and whether it needs all of that; (0, 0) of nothing."""
+        exist = self._exist
+        if not exist:
+            return np.zeros_like(starts), np.zeros_like(starts), np.ones(starts.shape, dtype=np.bool_)
+        first = np.clip(starts, exist.first, exist.end)
+        low, high, whole = self.spans.hulls(first, np.clip(ends, exist.first, exist.end))
+        low, high = np.maximum(low, self.needed.first), np.minimum(high, self.needed.end)
+        some = low < high
+        return np.where(some, low, 0), np.where(some, high, 0), whole
+
     def affected(self, changed: Ordinals, among: Ordinals | None = None) -> Ordinals:
         """The downstream instances that need any of these upstream ones. `among`: only of those, and nothing beyond them is computed."""
         exist = self._exist if among is None else self._exist & among

@@ -6,20 +6,21 @@ replaced or deleted. Where that is less than the versions themselves would tell,
 
 - of an instance with `repaired`, which of its versions a reader read is not told apart when it is asked what else is wrong still;
 - of a snapshot of which nobody recorded what it was carried on from, any before it may have been it: record it when it is made;
-- of an instance made more than once before an incident was opened, every version is taken to have read what any of them had.
+- of an instance made more than twice before an incident was opened, all versions but the current one are taken for one.
 
 Nothing here decides what is allowed (`status.py`) or reads what was recorded: the caller has the versions, and passes what they say.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headwater.entities.graph import Graph, Link
-from headwater.entities.kinds import carried
+from headwater.entities.graph import Graph
+from headwater.entities.histories import Histories
 from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.taint import closure, tainted
-from headwater.entities.walk import NOTHING, Facts, Used, Walk
+from headwater.entities.spread import Spread
+from headwater.entities.taint import tainted
+from headwater.entities.walk import Facts
 
 Known = Mapping[str, Marks]
 """Marks by entity. Entities that nothing is known of may be left out, and so are, of answers, those of which nothing changed."""
@@ -70,17 +71,6 @@ class Version(NamedTuple):
     right: Ordinals = NONE
 
 
-class Past(NamedTuple):
-    """What is known of versions that are not the current ones.
-
-    again: of an entity the instances that had another version before, with other content, however right.
-    missed: of a link the downstream instances of which no version used a current one of its upstream, only earlier ones.
-    """
-
-    again: Callable[[str], Ordinals]
-    missed: Callable[[Link], Ordinals] | None = None
-
-
 class Verdict(NamedTuple):
     """What is known of the entity of a new version now. `cleared`: by incident, the instances whose wrong version was replaced by the same content
     and that are right: who read it may be right too, which `same_content` tells.
@@ -91,35 +81,25 @@ class Verdict(NamedTuple):
 
 
 def opened(
-    graph: Graph, incident: str, roots: Mapping[str, Ordinals], known: Known, facts: Facts, past: Past
+    incident: str, roots: Mapping[str, Ordinals], exist: Mapping[str, Ordinals], reached: Spread
 ) -> dict[str, Marks]:
-    """The marks of all entities that an incident changes: `tainted` on roots that exist, `inherited` on all others that used them.
+    """The marks that a new incident sets, of all entities that get any: `tainted` on roots, `inherited` on all others that used them, `repaired` on
+    those of which a version that used them is past, or deleted.
 
-    Of facts only cuts, used and current count, and they speak of all versions there were: `used` of an instance is what any of them used. What is
-    there no more has passed on what was wrong while it was. InvalidEntities where a root is no entity.
+    `exist`: the instances that there are. `reached`: from the current versions of the roots, which exist.
     """
-    roots = {name: some & _of(known, name).exist for name, some in roots.items()}
-    there = {name: marks.exist | marks.of("deleted") for name, marks in known.items()}
-    facts = _facts(facts, there)
-    hits = closure(graph, _first(graph, roots, facts, past.missed), facts)
-    changed: dict[str, Marks] = {}
-    for name in {**roots, **hits}:
-        marks = _of(known, name)
-        condemned = roots.get(name, NONE)
-        reached = hits.get(name, NONE)
-        old = marks.of("deleted")
-        if reached:
-            old |= past.again(name)
-        changed[name] = marks.without({Mark("inherited", incident): condemned}).with_(
+    found: dict[str, Marks] = {}
+    for name in {**reached.current, **reached.past}:
+        used, condemned = reached.current.get(name, NONE), roots.get(name, NONE)
+        there = used & exist.get(name, NONE)
+        found[name] = Marks(
             {
                 Mark("tainted", incident): condemned,
-                Mark("inherited", incident): (reached & marks.exist)
-                - condemned
-                - marks.get(Mark("tainted", incident), NONE),
-                Mark("repaired", incident): reached & old,
+                Mark("inherited", incident): there - condemned,
+                Mark("repaired", incident): (used - there) | reached.past.get(name, NONE),
             }
         )
-    return _changed(known, changed)
+    return found
 
 
 def judged(graph: Graph, version: Version, known: Known, incidents: Iterable[Incident]) -> Verdict:
@@ -156,31 +136,26 @@ def judged(graph: Graph, version: Version, known: Known, incidents: Iterable[Inc
     return Verdict(marks.without(taken).with_(given), cleared)
 
 
-def same_content(graph: Graph, incident: str, known: Known, facts: Facts = NOTHING) -> dict[str, Marks]:
+def same_content(graph: Graph, incident: str, known: Known, histories: Histories | None = None) -> dict[str, Marks]:
     """Who stays wrong because of an incident after something turned out to be right: who may be come to from what is still `tainted`, or was
     replaced and is `repaired`, over nothing but what is wrong. Nothing becomes wrong by it.
 
-    `known` is after the verdict on the new version. Of facts only cuts, used and current count; they speak of current versions.
+    `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing.
     """
     wrong = {name: _wrong(marks, incident) for name, marks in known.items()}
-    seeds = {
-        name: marks.get(Mark("tainted", incident), NONE) | marks.get(Mark("repaired", incident), NONE)
-        for name, marks in known.items()
-    }
-    may = {name: some | seeds[name] for name, some in wrong.items()}
-    facts = _facts(facts, may)
-    # From one step on: that a version before the current one was wrong does not make the current one so.
-    hits = tainted(graph, _first(graph, seeds, facts), facts).hits
+    tainted_ = {name: some for name, marks in known.items() if (some := marks.get(Mark("tainted", incident), NONE))}
+    past = {name: some for name, marks in known.items() if (some := marks.get(Mark("repaired", incident), NONE))}
+    may = {name: some | past.get(name, NONE) for name, some in wrong.items()}
+    still = Spread((histories or Histories.unknown(graph, may))._replace(there=may), tainted_, past).current
     changed: dict[str, Marks] = {}
     for name, some in wrong.items():
-        still = known[name].get(Mark("tainted", incident), NONE) | (hits[name].instances if name in hits else NONE)
-        if right := some - still:
+        if right := some - still.get(name, NONE):
             changed[name] = _without(known[name], incident, right, "inherited", "wont_fix")
     return changed
 
 
 def confirmed(
-    graph: Graph, incident: str, right: Mapping[str, Ordinals], known: Known, facts: Facts = NOTHING
+    graph: Graph, incident: str, right: Mapping[str, Ordinals], known: Known, histories: Histories | None = None
 ) -> dict[str, Marks]:
     """Somebody says that the current versions of these are not wrong: the incident's marks go from them, and from those who are wrong only because
     of them. As of `same_content`; what versions before them were is not said.
@@ -190,7 +165,7 @@ def confirmed(
         for name, some in right.items()
         if name in known
     }
-    return _changed(known, {**said, **same_content(graph, incident, {**known, **said}, facts)})
+    return _changed(known, {**said, **same_content(graph, incident, {**known, **said}, histories)})
 
 
 def retracted(incident: str, known: Known) -> dict[str, Marks]:
@@ -202,46 +177,6 @@ def retracted(incident: str, known: Known) -> dict[str, Marks]:
         for name, marks in known.items()
         if gone & marks.keys()
     }
-
-
-def _facts(facts: Facts, exist: Mapping[str, Ordinals]) -> Facts:
-    """Of these instances. A snapshot of which nobody recorded what it was carried on from may have been from any before it: those between may have
-    been made later, whatever was recorded of them.
-    """
-    known = facts.used
-    facts = facts._replace(exist=lambda name: exist.get(name, NONE))
-    if known is None:
-        return facts
-
-    def used(link: Link) -> Used | None:
-        found = known(link)
-        if found is None or not link.carried:
-            return found
-        mine = exist.get(link.downstream, NONE)
-        cuts = facts.cuts(link) if facts.cuts is not None else NONE
-        rest = mine - found.recorded
-
-        def by(some: Ordinals) -> Ordinals:
-            return (found.by(some) & found.recorded) | (carried(some, mine, cuts) & rest)
-
-        return found._replace(recorded=mine, by=by)
-
-    return facts._replace(used=used)
-
-
-def _first(
-    graph: Graph, roots: Mapping[str, Ordinals], facts: Facts, missed: Callable[[Link], Ordinals] | None = None
-) -> dict[str, Ordinals]:
-    """Who used these over one link, of carried snapshots over any number of them; without those that `missed` it."""
-    walk = Walk(graph, facts, forward=True)
-    found = dict.fromkeys(roots, NONE)
-    for name, some in roots.items():
-        for link in graph.downstream(name) if some and name in graph.entities else ():
-            used = walk.step(link, some, walk.exist(link.downstream), forward=True)
-            if missed is not None:
-                used -= missed(link)
-            found[link.downstream] = found.get(link.downstream, NONE) | used
-    return found
 
 
 def _inherited(graph: Graph, version: Version, known: Known, incident: str, itself: Ordinals) -> Ordinals:

@@ -66,6 +66,21 @@ class Spans:
         right = np.where(nth == pieces[run] - 1, stop[run] - 1, table.gaps[np.minimum(at, table.gaps.size - 1)])
         return Ordinals.joined(table.low[left], table.high[right])
 
+    def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
+        """Of each run of ordinals by itself the hull of all their intervals, and whether these leave no gap in it; (0, 0) where there are none."""
+        first, end = np.maximum(starts, self.first), np.minimum(ends, self.end)
+        some = first < end
+        if not some.any():
+            return np.zeros_like(starts), np.zeros_like(starts), np.ones(starts.shape, dtype=np.bool_)
+        table = self._stretch(int(first[some].min()), int(end[some].max()))
+        start, stop = np.searchsorted(table.kept, first), np.searchsorted(table.kept, end)
+        some &= start < stop
+        start, stop = np.where(some, start, 0), np.where(some, stop, 1)
+        if not table.kept.size:
+            return np.zeros_like(starts), np.zeros_like(starts), np.ones(starts.shape, dtype=np.bool_)
+        whole = np.searchsorted(table.gaps, start) == np.searchsorted(table.gaps, stop - 1)
+        return np.where(some, table.low[start], 0), np.where(some, table.high[stop - 1], 0), whole
+
     def touching(self, others: Ordinals, among: Ordinals | None = None) -> Ordinals:
         """The ordinals whose interval has any of these: the exact inverse of `of`. `among`: only of those.
 

@@ -167,7 +167,8 @@ class Walk:
         """What exists and is come to over one link from `some`. What was looked up before is known by the objects, which `_one` keeps alive."""
         target = self.exist(link.downstream if self.forward else link.upstream)
         edge = link.edge
-        if edge is None or self.exact or self.facts.cuts is not None or self.facts.used is not None:
+        cuts = self.facts.cuts(link) if self.facts.cuts is not None else NONE
+        if edge is None or self.exact or self.facts.used is not None or (cuts and not self.forward):
             found = self._one(self.step(link, some, target, forward=self.forward))
         else:
             # Forward, all that mean the same share an image, and each cuts it to what exists of it.
@@ -180,6 +181,8 @@ class Walk:
                 if self._same.get(image) is image:
                     self._mapped[key] = known
             found = known
+            if found and cuts:
+                found = self._one(found - cuts)
         if found:
             self.passed.add(id(link))
         return found

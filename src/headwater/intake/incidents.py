@@ -5,33 +5,34 @@ Each is one transaction over all entities it reaches: nobody sees a part of it. 
 
 import asyncio
 import datetime as dt
+import itertools
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from headwater.client.event import run_id
 from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
-from headwater.entities.graph import Link
-from headwater.entities.incidents import Past, confirmed, opened, retracted
-from headwater.entities.marks import Mark, Marks
+from headwater.entities.incidents import confirmed, opened
+from headwater.entities.marks import Marks
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.recorded import by_link
-from headwater.entities.taint import Facts, closure, tainted
-from headwater.entities.walk import Used
+from headwater.entities.pieces import cut
+from headwater.entities.spread import Spread
 from headwater.errors import InvalidStatus, NotFound
+from headwater.intake import histories
 from headwater.intake.declared import declared
-from headwater.intake.earlier_reads import missed
-from headwater.intake.held_marks import windows
 from headwater.intake.judgement import WRONG
 from headwater.intake.ledger import Ledger
+from headwater.store import histories as histories_store
 from headwater.store import incidents as store
-from headwater.store import status as status_store
 from headwater.store.database import Connection, Database
 
-_LOOKED_AT = 200_000
-"""Instances of which it is looked up what they had read; of more, what is declared counts."""
+_OF_IT = (*WRONG, "suspect")
+"""Kinds of marks that an incident may have set."""
+MOST_STRETCHES = 2_000_000
+"""Rows of marks, and as many of the log, that one incident writes. Nobody else reports anything meanwhile, and these take the database a minute."""
 _SHOWN = 100
 """Stretches of an entity's instances in an answer: what is wrong of thousands may be cut into millions."""
 
@@ -59,7 +60,8 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """`id` is null where nothing was written. `hits`: what was named first, then who used it, upstream first. `count`: instances altogether.
+    """`id` is null where nothing was written. `hits`: what was named first, then who used it, upstream first. `count`: instances altogether;
+    `stretches`: rows of marks that these are, of which an incident may have `MOST_STRETCHES`.
 
     `missing`: of what was named, what does not exist: there is nothing of it that could be wrong.
     """
@@ -67,6 +69,7 @@ class Opened(msgspec.Struct, frozen=True):
     id: uuid.UUID | None
     seq: int
     count: int
+    stretches: int
     hits: list[Hit]
     missing: list[Wrong]
 
@@ -93,63 +96,39 @@ async def open_(
 ) -> Opened:
     """These instances, as they are now, are wrong, and so is what used them.
 
-    NotFound and InvalidPeriod for what is not there, InvalidStatus where none of it exists. `dry_run`: only what would be.
+    NotFound and InvalidPeriod for what is not there, InvalidStatus where none of it exists, or it is too much to be written. `dry_run`: only what
+    would be.
     """
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
-        roots = _named(held, wrong)
-        for name in roots:
-            held.number(name)
-        # Who could be reached at all, whatever exists: that is what has to be known.
-        reach = await asyncio.to_thread(closure, held.graph, roots)
-        hulls = {held.number(name): Ordinals.between(some.first, some.end) for name, some in reach.items()}
-        await ledger.marks.more(connection, windows(hulls))
-        known = {name: ledger.marks.of(held.number(name)) for name in reach}
-        missing = {name: some - known[name].exist for name, some in roots.items()}
-        if all(missing[name] == some for name, some in roots.items()):
+        named = _named(held, wrong)
+        known, exist = await histories.reached(connection, held, named)
+        roots = {name: some & exist.get(name, NONE) for name, some in named.items()}
+        missing = {name: some - roots[name] for name, some in named.items()}
+        if not any(roots.values()):
             raise InvalidStatus(
                 "none of these instances exist, so that nothing can be wrong of them; say what was produced"
             )
-        there = {name: some & (known[name].exist | known[name].of("deleted")) for name, some in reach.items()}
-        facts, past, codes = await _facts(connection, held, there, ledger.seq, roots)
         id_ = uuid.UUID(run_id())
-        # Of thousands of entities each takes seconds, in which others are answered.
-        found = await asyncio.to_thread(opened, held.graph, str(id_), roots, known, facts, past)
-        reached = await asyncio.to_thread(
-            tainted,
-            held.graph,
-            {name: some & known[name].exist for name, some in roots.items()},
-            facts._replace(exist=lambda n: known[n].exist if n in known else NONE),
-        )
-        hits = [
-            Hit(
-                name,
-                *_some(held, name, hit.instances),
-                hit.instances.count,
-                hit.basis,
-                hit.depth,
-                str(hit.witness or ""),
-            )
-            for name, hit in reached.hits.items()
-        ]
+        # Of thousands of entities each takes a while, in which others are answered.
+        reached = await asyncio.to_thread(Spread, known, roots, {})
+        found = await asyncio.to_thread(opened, str(id_), roots, exist, reached)
+        hits = await asyncio.to_thread(lambda: list(_hits(held, exist, reached)))
+        stretches = sum(some.runs for marks in found.values() for some in marks.values())
         if not dry_run:
+            if stretches > MOST_STRETCHES:
+                raise InvalidStatus(_too_many(stretches), stretches=stretches, most=MOST_STRETCHES)
             await store.open_(connection, id_, ledger.seq + 1, ledger.now, actor, reason)
-            await store.condemn(
-                connection,
-                [
-                    store.Root(id_, held.number(name), code, start, end)
-                    for name, some in roots.items()
-                    for code, those in _by_code(some & known[name].exist, codes.get(name, [])).items()
-                    for start, end in those
-                ],
-            )
-            await asyncio.to_thread(_write, ledger, held, found, "opened", str(id_), actor, reason)
+            await store.condemn(connection, await _by_code(connection, held, id_, roots))
+            rows = await asyncio.to_thread(_report, ledger, held, found, str(id_), actor, reason)
             await ledger.flush()
+            await store.mark(connection, str(id_), rows)
         return Opened(
             None if dry_run else id_,
             ledger.seq,
             sum(hit.count for hit in hits),
+            stretches,
             hits,
             [Wrong(name, ranges.written(held.instances(name), some)) for name, some in missing.items() if some],
         )
@@ -172,12 +151,18 @@ async def retract(database: Database, id_: uuid.UUID, actor: str, *, note: str =
         ledger = await Ledger.open(connection)
         held = await declared(connection)
         incident = await _holds(connection, id_)
-        known = await _known(connection, ledger, held, incident.id)
-        found = retracted(str(incident.id), known)
-        changed = await asyncio.to_thread(_write, ledger, held, found, "retracted", str(incident.id), actor, note)
-        await store.retracted(connection, incident.id, ledger.now, actor, note)
+        marked = await store.marked(connection, _OF_IT, str(id_))
+        seqs: dict[int, int] = {}
+        changed: dict[str, Ordinals] = {}
+        for entity_id, some in _by_entity(marked).items():
+            ledger.report(entity_id, "retracted", str(id_), some, actor=actor, reason=note)
+            seqs[entity_id] = ledger.seq
+            if entity_id in held.names:
+                changed[held.names[entity_id]] = some
         await ledger.flush()
-        return Settled(incident.id, "retracted", ledger.seq, _shown(held, changed))
+        await store.unmark(connection, _OF_IT, str(id_), seqs)
+        await store.retracted(connection, incident.id, ledger.now, actor, note)
+        return Settled(incident.id, "retracted", ledger.seq, await asyncio.to_thread(_shown, held, changed))
 
 
 async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], actor: str, *, note: str = "") -> Settled:
@@ -187,9 +172,9 @@ async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], ac
         held = await declared(connection)
         incident = await _holds(connection, id_)
         known = await _known(connection, ledger, held, incident.id)
-        wrong = {name: marks.get(Mark("inherited", str(incident.id)), NONE) for name, marks in known.items()}
-        facts, _, _ = await _facts(connection, held, wrong, ledger.seq, {})
-        found = confirmed(held.graph, str(incident.id), _named(held, right), known, facts)
+        wrong = {name: marks.of("tainted", "inherited", "repaired") for name, marks in known.items()}
+        recorded = await histories.among(connection, held, wrong)
+        found = confirmed(held.graph, str(incident.id), _named(held, right), known, recorded)
         changed = _write(ledger, held, found, "confirmed", str(incident.id), actor, note)
         await ledger.flush()
         return Settled(incident.id, incident.state, ledger.seq, _shown(held, changed))
@@ -218,7 +203,7 @@ async def _holds(connection: Connection, id_: uuid.UUID) -> store.Incident:
 
 async def _known(connection: Connection, ledger: Ledger, held: Held, id_: uuid.UUID) -> dict[str, Marks]:
     """The marks of all entities that have any of an incident."""
-    await ledger.marks.more_by_ref(connection, (*WRONG, "suspect"), str(id_))
+    await ledger.marks.more_by_ref(connection, _OF_IT, str(id_))
     return {held.names[each]: ledger.marks.of(each) for each in ledger.marks.ids() if each in held.names}
 
 
@@ -247,60 +232,66 @@ def _some(held: Held, name: str, some: Ordinals) -> tuple[list[str], int]:
     return ranges.written(held.instances(name), first), max(some.runs - _SHOWN, 0)
 
 
-async def _facts(
-    connection: Connection, held: Held, there: Mapping[str, Ordinals], seq: int, roots: Mapping[str, Ordinals]
-) -> tuple[Facts, Past, dict[str, list[tuple[Ordinals, str]]]]:
-    """What is recorded of these instances: what they had read, which were made more than once, who read none of the current `roots`, and by which
-    code they were made.
-    """
-    if sum(some.count for some in there.values()) > _LOOKED_AT:
-        return Facts(), Past(lambda _: NONE), {}
-    numbers = {held.number(name): some for name, some in there.items()}
-    versions = await status_store.versions(connection, windows(numbers), seq)
-    reads = await status_store.reads(connection, [version.seq for version in versions])
-    made: dict[int, list[status_store.Version]] = {}
-    for version in versions:
-        made.setdefault(version.seq, []).append(version)
-    complete: dict[str, Ordinals] = {}
-    again: dict[str, Ordinals] = {}
-    content: dict[tuple[str, str], Ordinals] = {}
-    seen: dict[str, Ordinals] = {}
-    codes: dict[str, list[tuple[Ordinals, str]]] = {}
-    for version in versions:
-        name = held.names.get(version.entity_id)
-        if name is None:
-            continue
-        stretch = Ordinals.between(version.start_, version.end_)
-        codes.setdefault(name, []).append((stretch, version.code or ""))
-        same = content.get((name, version.fingerprint), NONE) if version.fingerprint is not None else NONE
-        again[name] = again.get(name, NONE) | ((stretch & seen.get(name, NONE)) - same)
-        seen[name] = seen.get(name, NONE) | stretch
-        if version.fingerprint is not None:
-            content[name, version.fingerprint] = same | stretch
-        # Of an instance all of whose versions have a record what they used is known.
-        held_ = complete.get(name, NONE)
-        complete[name] = held_ | (stretch - again[name]) if version.complete else held_ - stretch
-    rows: dict[tuple[str, str], list[tuple[int, int, int, int]]] = {}
-    for read in reads:
-        upstream = held.names.get(read.upstream_id)
-        for version in made[read.seq]:
-            name = held.names.get(version.entity_id)
-            if name is not None and upstream is not None:
-                rows.setdefault((name, upstream), []).append((version.start_, version.end_, read.start_, read.end_))
-    links = [link for name in there for link in held.graph.upstream(name)]
-    used = by_link(links, complete, rows)
-
-    def recorded(link: Link) -> Used | None:
-        return used.get(id(link))
-
-    return Facts(used=recorded), Past(lambda name: again.get(name, NONE), missed(held, roots, versions, reads)), codes
+def _report(
+    ledger: Ledger, held: Held, found: Mapping[str, Marks], id_: str, actor: str, reason: str
+) -> list[store.Marked]:
+    """A report for each entity that gets marks; and these, with its seq."""
+    rows: list[store.Marked] = []
+    for name, marks in found.items():
+        number = held.number(name)
+        ledger.report(number, "opened", id_, NONE.union(*marks.values()), actor=actor, reason=reason)
+        rows += [store.Marked(number, ledger.seq, mark.kind, some.starts, some.ends) for mark, some in marks.items()]
+    return rows
 
 
-def _by_code(some: Ordinals, made: Sequence[tuple[Ordinals, str]]) -> dict[str, Ordinals]:
+def _by_entity(marked: store.Marks) -> dict[int, Ordinals]:
+    """The instances that have any of these marks, by entity id."""
+    order = np.argsort(marked.entity_id, kind="stable")
+    bounds = np.flatnonzero(np.diff(marked.entity_id[order], prepend=-1, append=-1)).tolist()
+    return {
+        int(marked.entity_id[order[low]]): Ordinals.joined(marked.start_[order[low:high]], marked.end_[order[low:high]])
+        for low, high in itertools.pairwise(bounds)
+    }
+
+
+def _hits(held: Held, exist: Mapping[str, Ordinals], reached: Spread) -> Iterator[Hit]:
+    nearest = reached.nearest()
+    for component in held.graph.order:
+        for name in component:
+            some = reached.current.get(name, NONE) & exist.get(name, NONE)
+            if some:
+                basis = "exact" if some <= reached.exact.get(name, NONE) else "declared"
+                yield Hit(name, *_some(held, name, some), some.count, basis, *nearest[name])
+
+
+async def _by_code(
+    connection: Connection, held: Held, id_: uuid.UUID, roots: Mapping[str, Ordinals]
+) -> list[store.Root]:
     """Instances by the code of their last version; of none of which anything is known, `""`."""
-    found: dict[str, Ordinals] = {"": some}
-    for stretch, code in made:
-        here = stretch & some
-        found = {each: those - here for each, those in found.items()}
-        found[code] = found.get(code, NONE) | here
-    return {code: those for code, those in found.items() if those}
+    hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
+    made: dict[int, list[tuple[int, int, str]]] = {}
+    for entity_id, start, end, code in await histories_store.codes(connection, hulls):
+        made.setdefault(entity_id, []).append((start, end, code))
+    found: list[store.Root] = []
+    for name, some in roots.items():
+        number = held.number(name)
+        rows = made.get(number, [])
+        codes = [code for _, _, code in rows]
+        bounds = np.array([(start, end) for start, end, _ in rows], dtype=np.int64).reshape(-1, 2)
+        order = np.arange(len(rows))
+        last = cut(bounds[:, 0], bounds[:, 1], order, order, np.full(len(rows), -1))
+        by = dict.fromkeys(sorted(set(codes)), NONE)
+        for code in by:
+            its = last.where(last.current & np.array([codes[row] == code for row in last.row.tolist()], dtype=np.bool_))
+            by[code] = Ordinals.joined(its.start, its.end) & some
+        by[""] = by.get("", NONE) | (some - NONE.union(*by.values()))
+        found += [store.Root(id_, number, code, start, end) for code, each in by.items() for start, end in each]
+    return found
+
+
+def _too_many(stretches: int) -> str:
+    return (
+        f"this would write marks on {stretches:,} stretches of instances, and one incident writes at most {MOST_STRETCHES:,}: nothing was written. "
+        "Say it of whole stretches, such as a month, where those between are no better; of fewer instances at a time, each time as an incident of "
+        "its own; or of what was made from them, further down"
+    )

@@ -8,8 +8,10 @@ import datetime as dt
 import struct
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from psycopg.abc import Buffer, PyFormat
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -80,6 +82,17 @@ class Packed:
             else [pack(value) for value in values]
         )
         self.body = _HEADER(1, nulls, oid, len(parts), 1) + b"".join(parts)
+
+    @classmethod
+    def numbers(cls, type: Literal["int2", "int4", "int8"], values: NDArray[np.int64]) -> Self:
+        """Of a column of numbers, at once."""
+        made = cls(type, ())
+        if values.size:
+            width = int(type[-1])
+            rows = np.empty(values.size, dtype=[("length", ">i4"), ("value", f">i{width}")])
+            rows["length"], rows["value"] = width, values
+            made.body = _HEADER(1, 0, _TYPES[type][0], values.size, 1) + rows.tobytes()
+        return made
 
 
 class PackedDumper(Dumper):

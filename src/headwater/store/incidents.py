@@ -2,14 +2,16 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
+from headwater.store.histories import Column
 from headwater.store.status import Window
 
 State = Literal["open", "fixed", "retracted"]
@@ -38,6 +40,24 @@ class Root(NamedTuple):
     code: str
     start_: int
     end_: int
+
+
+class Marked(NamedTuple):
+    """Marks of one kind on runs of an entity's instances, which the report `seq` sets."""
+
+    entity_id: int
+    seq: int
+    kind: str
+    starts: Column
+    ends: Column
+
+
+class Marks(NamedTuple):
+    """Runs of instances that have some mark; of several marks they may overlap."""
+
+    entity_id: Column
+    start_: Column
+    end_: Column
 
 
 async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetime, by: str, reason: str) -> None:
@@ -94,3 +114,49 @@ async def about(connection: Connection, windows: Sequence[Window]) -> list[uuid.
         end_=Packed("int8", [window[2] for window in windows]),
     )
     return [row[0] for row in rows]
+
+
+async def mark(connection: Connection, ref: str, some: Sequence[Marked]) -> None:
+    """Set the marks of a new incident, of which nobody has any. Under `status.alone`, after the reports."""
+    if not some:
+        return
+    kinds = sorted({one.kind for one in some})
+    runs = [one.starts.size for one in some]
+    each = [(one.entity_id, one.seq, kinds.index(one.kind) + 1) for one in some]
+    entity_id, seq, kind = np.repeat(np.array(each, dtype=np.int64), runs, axis=0).T
+    start, end = (np.concatenate([one[side] for one in some]) for side in (3, 4))
+    # In the order of the table's key, so that its pages are written one after the other.
+    order = np.lexsort((end, entity_id))
+    await sqlfile.load("incidents")["mark"].exec(
+        connection,
+        ref=ref,
+        kinds=Packed("text", kinds),
+        entity_id=Packed.numbers("int4", entity_id[order]),
+        seq=Packed.numbers("int8", seq[order]),
+        kind=Packed.numbers("int4", kind[order]),
+        start_=Packed.numbers("int8", start[order]),
+        end_=Packed.numbers("int8", end[order]),
+    )
+
+
+async def marked(connection: Connection, kinds: Sequence[str], ref: str) -> Marks:
+    """All marks of these kinds (no states) with a ref, of all entities."""
+    found = await sqlfile.load("incidents")["marked"].raw(connection, kinds=Packed("text", list(kinds)), ref=ref)
+    return Marks(
+        *(
+            np.frombuffer(column or b"", f">i{width}").astype(np.int64)
+            for column, width in zip(found, (4, 8, 8), strict=True)
+        )
+    )
+
+
+async def unmark(connection: Connection, kinds: Sequence[str], ref: str, seqs: Mapping[int, int]) -> None:
+    """Take them away, whoever has them. `seqs`: by entity the report that does. Under `status.alone`, after the reports."""
+    pairs = np.array(list(seqs.items()), dtype=np.int64).reshape(-1, 2)
+    await sqlfile.load("incidents")["unmark"].exec(
+        connection,
+        kinds=Packed("text", list(kinds)),
+        ref=ref,
+        entity_id=Packed.numbers("int4", pairs[:, 0]),
+        seq=Packed.numbers("int8", pairs[:, 1]),
+    )

@@ -42,6 +42,13 @@ class Query(msgspec.Struct, frozen=True):
         (row,) = await self.many(connection, **parameters)
         return row
 
+    async def raw(self, connection: AsyncConnection[Any], **parameters: object) -> Row:
+        """Of exactly one row the columns as they are sent, which of `bytea` are the bytes themselves."""
+        async with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
+            await cursor.execute(self.sql, _packed(parameters))
+            (row,) = await cursor.fetchall()
+        return row
+
     async def exec(self, connection: AsyncConnection[Any], **parameters: object) -> int:
         """Run it; the number of rows it touched."""
         async with connection.cursor() as cursor:

@@ -1,18 +1,23 @@
 """Versions one by one, in dicts: what each read, what an incident condemned, and so what is wrong. And the same told to the marks, step by step."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import numpy as np
+
 from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph, Link
-from headwater.entities.incidents import Incident, Past, Version, confirmed, judged, opened, retracted, same_content
+from headwater.entities.graph import Dependency, Entity, Graph
+from headwater.entities.histories import Histories
+from headwater.entities.incidents import Incident, Version, confirmed, judged, opened, retracted, same_content
 from headwater.entities.instances import Instances
 from headwater.entities.kinds import Snapshot, Static, TimeSeries
 from headwater.entities.marks import Mark, Marks
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.ordinals import NONE, Int, Ordinals
+from headwater.entities.recorded import Reads, Versions, histories
+from headwater.entities.spread import Spread
 from headwater.entities.status import Deleted, Produced, after
-from headwater.entities.walk import Facts, Used
+from headwater.entities.together import Together
 from headwater.errors import InvalidEntities
 
 Instance = tuple[str, int]
@@ -30,6 +35,7 @@ class Made(NamedTuple):
     code: str
     began: int
     recorded: frozenset[str]  # upstreams
+    seq: int  # when it was done
 
 
 class Run(NamedTuple):
@@ -182,7 +188,7 @@ class World:
                 content = self.made[self.current[at]].content
                 same.append(k)
             version = fresh[k] = len(self.made)
-            self.made.append(Made(at, frozenset(reads), content, code, run.began, run.recorded))
+            self.made.append(Made(at, frozenset(reads), content, code, run.began, run.recorded, self.clock))
             past.append(version)
             for incident, named in self.named.items():
                 by_the_same = at in named and (named[at] == code or "" in (named[at], code))
@@ -265,8 +271,8 @@ class World:
         for incident in verdict.cleared:
             if any(marks.get(Mark("repaired", incident)) for marks in self.known.values()):
                 self.loose.add(incident)
-            self.known |= same_content(self.graph, incident, self.known, self.facts(current=True))
-            assert not same_content(self.graph, incident, self.known, self.facts(current=True))
+            self.known |= same_content(self.graph, incident, self.known, self.histories())
+            assert not same_content(self.graph, incident, self.known, self.histories())
 
     def _incident(self, name: str) -> Incident:
         roots: dict[str, dict[str, list[int]]] = {}
@@ -295,31 +301,11 @@ class World:
         self.condemned[incident] = {self.current[at] for at in some}
         self.pardoned[incident] = set()
         roots = {name: Ordinals.of(sorted(k for n, k in some if n == name)) for name, _ in some}
-        past = Past(self._again, self._missed)
-        if not self.informed or any(len(each) > 1 for each in self.history.values()) or self.deleted:
+        if not self.informed or any(len(each) > 2 for each in self.history.values()):
             self.loose.add(incident)
-        changed = opened(self.graph, incident, roots, self.known, self.facts(current=False), past)
-        self.known |= changed
-        assert not opened(self.graph, incident, roots, self.known, self.facts(current=False), past)
-
-    def _again(self, name: str) -> Ordinals:
-        return Ordinals.of(
-            sorted(
-                at[1]
-                for at, past in self.history.items()
-                if at[0] == name and len({self.made[v].content for v in past}) > 1
-            )
-        )
-
-    def _missed(self, link: Link) -> Ordinals:
-        now = set(self.current.values())
-        found = []
-        for at, past in self.history.items():
-            if at[0] == link.downstream and all(link.upstream in self.made[v].recorded for v in past):
-                took = {r for v in past for r in self.made[v].reads if self.made[r].at[0] == link.upstream}
-                if not took & now:
-                    found.append(at[1])
-        return Ordinals.of(sorted(found))
+        reached = Spread(self.histories(), roots, {})
+        for name, marks in opened(incident, roots, {n: m.exist for n, m in self.known.items()}, reached).items():
+            self.known[name] = self.known.get(name, Marks()).with_(marks)
 
     def fix(self) -> None:
         if self.condemned:
@@ -351,32 +337,35 @@ class World:
         if any(marks.get(Mark("repaired", incident)) for marks in self.known.values()):
             self.loose.add(incident)
         right = {at[0]: Ordinals.between(at[1], at[1] + 1)}
-        self.known |= confirmed(self.graph, incident, right, self.known, self.facts(current=True))
-        assert not confirmed(self.graph, incident, right, self.known, self.facts(current=True))
+        self.known |= confirmed(self.graph, incident, right, self.known, self.histories())
+        assert not confirmed(self.graph, incident, right, self.known, self.histories())
 
-    def facts(self, *, current: bool) -> Facts:
-        """What a caller knows of what was used: of the current versions, or of all there were."""
-        now = set(self.current.values())
-        kept = {at: [v for v in past if not current or v in now] for at, past in self.history.items()}
+    def histories(self) -> Histories:
+        """What a caller knows of what was used, as rows: of a run that recorded all that it read."""
+        all_ = Together(self.graph.entities)
+        runs: dict[tuple[str, int], list[Made]] = {}
+        for made in self.made:
+            runs.setdefault((made.at[0], made.seq), []).append(made)
+        versions: list[tuple[int, ...]] = []
+        reads: set[tuple[int, ...]] = set()
+        for (name, seq), some in runs.items():
+            complete = {link.upstream for link in self.graph.upstream(name)} <= some[0].recorded
+            # What is made in one go has one content, which here is that of none of them.
+            content = some[0].content if len(some) == 1 else -1
+            for start, end in Ordinals.of([made.at[1] for made in some]):
+                versions.append((all_.rank[name], seq, start, end, seq, complete, content))
+            if complete:
+                read = {self.made[each].at for made in some for each in made.reads}
+                reads |= {(seq, all_.rank[other], u, u + 1, some[0].began) for other, u in read}
 
-        def used(link: Link) -> Used:
-            mine = {at[1]: past for at, past in kept.items() if at[0] == link.downstream and past}
-            known = {k for k, past in mine.items() if all(link.upstream in self.made[v].recorded for v in past)}
-            pairs = {
-                (k, self.made[r].at[1])
-                for k, past in mine.items()
-                for v in past
-                for r in self.made[v].reads
-                if k in known and self.made[r].at[0] == link.upstream
-            }
-            return Used(
-                Ordinals.of(sorted(known)),
-                lambda some: Ordinals.of(sorted({k for k, u in pairs if u in some})),
-                lambda some: Ordinals.of(sorted({u for k, u in pairs if k in some})),
-            )
+        def columns(rows: Iterable[tuple[int, ...]], width: int) -> list[Int]:
+            return list(np.array(sorted(rows), dtype=np.int64).reshape(-1, width).T)
 
-        links: dict[int, Used] = {}
-        return Facts(used=lambda link: links.setdefault(id(link), used(link)))
+        there = all_.one({name: marks.exist | marks.of("deleted") for name, marks in self.known.items()})
+        within = {name: Ordinals.between(min(ks), max(ks) + 1) for name, ks in self.every.items()}
+        told = Versions(*columns(versions, 7))
+        told = told._replace(complete=told.complete > 0)
+        return histories(self.graph, all_, there, within, told, Reads(*columns(reads, 5)))
 
     def step(self) -> Callable[[], None]:
         """One thing that happens, by chance."""

@@ -2,14 +2,15 @@
 
 import random
 
+import numpy as np
 import pytest
 from drawn_versions import World, drawn_graph
 
 from headwater.entities.dates import Dates
 from headwater.entities.graph import Dependency, Entity, Graph
+from headwater.entities.histories import Histories
 from headwater.entities.incidents import (
     Incident,
-    Past,
     Version,
     confirmed,
     judged,
@@ -21,8 +22,10 @@ from headwater.entities.instances import Instances
 from headwater.entities.kinds import Snapshot, Static, TimeSeries
 from headwater.entities.marks import Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.recorded import Reads, Versions, histories
+from headwater.entities.spread import Spread
 from headwater.entities.status import Deleted, Doubted, LeftWrong, Produced, after
-from headwater.entities.walk import Facts, Used
+from headwater.entities.together import Together
 from headwater.errors import InvalidEntities
 
 
@@ -98,18 +101,46 @@ def there(graph: Graph) -> dict[str, Marks]:
     return {name: Marks({Mark("state", "completed"): graph.every(name)}) for name in graph.entities}
 
 
-def once(_: str) -> Ordinals:
-    """Nothing was made more than once."""
-    return NONE
-
-
 def incident(name: str = "i", at: Ordinals = NONE, code: str = "v1", fixed: int | None = None) -> Incident:
     return Incident(name, {"a": {code: at}}, fixed)
 
 
 def open_on_a(name: str = "i", at: Ordinals | None = None, graph: Graph = DAYS) -> dict[str, Marks]:
-    known = there(graph)
-    return known | opened(graph, name, {"a": at or days(3)}, known, Facts(), Past(once))
+    return told(there(graph), at or days(3), name, graph)
+
+
+def told(
+    known: dict[str, Marks],
+    at: Ordinals,
+    name: str = "i",
+    graph: Graph = DAYS,
+    histories: Histories | None = None,
+    **more: Ordinals,
+) -> dict[str, Marks]:
+    """What holds once these of `a`, and `more`, are said to be wrong; `histories` None: nothing is recorded."""
+    roots = {entity: some & known[entity].exist for entity, some in {"a": at, **more}.items()}
+    reached = Spread(histories or Histories.unknown(graph, alive(known)), roots, {})
+    found = opened(name, roots, {entity: marks.exist for entity, marks in known.items()}, reached)
+    return known | {entity: known[entity].with_(marks) for entity, marks in found.items()}
+
+
+def alive(known: dict[str, Marks]) -> dict[str, Ordinals]:
+    return {name: marks.exist | marks.of("deleted") for name, marks in known.items()}
+
+
+def recorded(
+    known: dict[str, Marks],
+    versions: list[tuple[str, int, int, int]],
+    reads: list[tuple[int, str, int, int, int]],
+    graph: Graph = DAYS,
+) -> Histories:
+    """`versions`: entity, seq, first day and end. `reads`: seq, upstream, first day and end, as of which seq."""
+    all_ = Together(graph.entities)
+    made = np.array([(all_.rank[name], seq, FIRST + start, FIRST + end) for name, seq, start, end in versions]).T
+    read = np.array([(seq, all_.rank[name], FIRST + a, FIRST + b, at) for seq, name, a, b, at in reads])
+    rows = Versions(*made, made[1], np.ones(made.shape[1], dtype=np.bool_), np.full(made.shape[1], -1))
+    every = {name: graph.every(name) for name in graph.entities}
+    return histories(graph, all_, all_.one(alive(known)), every, rows, Reads(*read.reshape(-1, 5).astype(np.int64).T))
 
 
 def of(known: dict[str, Marks], name: str, kind: str, ref: str = "i") -> Ordinals:
@@ -120,21 +151,20 @@ def test_an_incident_is_on_its_roots_and_on_all_that_used_them() -> None:
     known = open_on_a()
     assert of(known, "a", "tainted") == of(known, "b", "inherited") == of(known, "c", "inherited") == days(3)
     assert not of(known, "a", "inherited") | of(known, "b", "tainted")
-    assert opened(DAYS, "i", {"a": days(3)}, known, Facts(), Past(once)) == {}
 
 
 def test_what_is_not_there_is_not_condemned() -> None:
     known = there(DAYS)
     known["a"] = after(known["a"], Deleted("external"), days(3))
-    assert opened(DAYS, "i", {"a": days(3)}, known, Facts(), Past(once)) == {}
+    assert told(known, days(3)) == known
     with pytest.raises(InvalidEntities, match="no entity 'x'"):
-        opened(DAYS, "i", {"x": days(3)}, known, Facts(), Past(once))
+        Spread(Histories.unknown(DAYS, {}), {"x": days(3)}, {})
 
 
 def test_what_was_deleted_since_passed_it_on_while_it_was_there() -> None:
     known = there(DAYS)
     known["b"] = after(known["b"], Deleted("retention"), days(3))
-    known |= opened(DAYS, "i", {"a": days(3, 4)}, known, Facts(), Past(once))
+    known = told(known, days(3, 4))
     assert of(known, "c", "inherited") == days(3, 4)
     assert of(known, "b", "inherited") == days(4)
     assert of(known, "b", "repaired") == days(3)
@@ -142,10 +172,8 @@ def test_what_was_deleted_since_passed_it_on_while_it_was_there() -> None:
 
 def test_who_used_only_what_was_there_before_is_not_wrong() -> None:
     known = there(DAYS)
-    past = Past(
-        lambda name: days(3, 4) if name == "a" else NONE, lambda link: days(3) if link.upstream == "a" else NONE
-    )
-    known |= opened(DAYS, "i", {"a": days(3, 4)}, known, Facts(), past)
+    versions = [("a", 1, 3, 5), ("b", 2, 3, 5), ("a", 3, 3, 4)]
+    known = told(known, days(3, 4), histories=recorded(known, versions, [(2, "a", 3, 5, 1)]))
     assert of(known, "b", "inherited") == of(known, "c", "inherited") == days(4)
     assert not of(known, "a", "repaired"), "what was before was not condemned"
 
@@ -283,7 +311,7 @@ def test_somebody_says_that_it_is_right() -> None:
 
 def test_a_false_alarm_leaves_nothing_and_others_are_others() -> None:
     before = open_on_a("j", days(3, 5))
-    known = before | opened(DAYS, "i", {"a": days(3)}, before, Facts(), Past(once))
+    known = told(before, days(3))
     known["b"] = after(known["b"], LeftWrong("i"), days(3))
     known["b"] = after(known["b"], Doubted("i"), days(7))
     known["a"] = judged(DAYS, Version("a", days(3), 10, "v2"), known, [incident(at=days(3))]).marks
@@ -370,16 +398,17 @@ def some_of(name: str, state: Ordinals, **marks: Ordinals) -> dict[str, Marks]:
 
 def test_of_what_was_made_more_than_once_an_older_version_may_be_wrong_too() -> None:
     known = there(DAYS)
-    known |= opened(DAYS, "i", {"a": days(3)}, known, Facts(), Past(lambda name: days(3, 4) if name == "b" else NONE))
-    assert of(known, "b", "repaired") == of(known, "b", "inherited") == days(3)
-    assert not of(known, "a", "repaired") | of(known, "c", "repaired")
+    versions = [("b", 2, 3, 5), ("b", 3, 3, 4)]
+    known = told(known, days(3), histories=recorded(known, versions, [(2, "a", 3, 5, 1), (3, "a", 4, 5, 1)]))
+    assert of(known, "b", "repaired") == of(known, "c", "inherited") == days(3)
+    assert not of(known, "b", "inherited") | of(known, "a", "repaired") | of(known, "c", "repaired")
 
 
 def test_what_is_wrong_itself_has_not_inherited_it() -> None:
     graph = Graph([series("a"), series("b", a="same", b="previous")])
-    known = open_on_a(at=days(3), graph=graph)
-    known |= opened(graph, "i", {"b": days(3, 8)}, known, Facts(), Past(once))
-    assert not of(known, "b", "inherited") & days(8)
+    known = told(there(graph), days(3), graph=graph, b=days(3, 8))
+    assert not of(known, "b", "inherited") & days(3, 8)
+    assert of(known, "b", "tainted") == days(3, 8)
     both = Incident("i", {"a": {"v1": days(3)}, "b": {"v1": days(3, 8)}})
     marks = judged(graph, Version("b", days(3, 4), 10, "v1"), known, [both]).marks
     assert of({"b": marks}, "b", "tainted") & days(3, 4) == days(3)
@@ -391,14 +420,6 @@ def test_in_one_go_what_is_wrong_itself_goes_on_to_the_next() -> None:
     known = {"b": Marks({Mark("state", "completed"): days(3), Mark("tainted", "i"): days(3)})}
     marks = judged(graph, Version("b", days(3, 4), 10, "v1"), known, [Incident("i", {"b": {"v1": days(3)}})]).marks
     assert of({"b": marks}, "b", "inherited") == days(4)
-
-
-def test_more_is_named_in_an_incident_that_is_open() -> None:
-    graph = Graph([series("a", a="previous")])
-    known = open_on_a(at=days(4), graph=graph)
-    known |= opened(graph, "i", {"a": days(3)}, known, Facts(), Past(once))
-    assert of(known, "a", "tainted") == days(3, 4)
-    assert not of(known, "a", "inherited") & days(3, 4)
 
 
 def test_nothing_is_marked_any_more_but_it_was_when_it_was_read() -> None:
@@ -442,7 +463,5 @@ def test_a_snapshot_of_which_nothing_was_recorded_passes_over_those_of_which_som
     plain = Entity("s", Snapshot("carry"), series("s").instances, {"completed": (Dependency("a", Dates.of("same")),)})
     graph = Graph([series("a"), plain])
     known = some_of("a", days(1)) | some_of("s", days(1, 2, 3))
-    nothing = Used(days(2), lambda _: NONE, lambda _: NONE)
-    facts = Facts(used=lambda link: nothing if link.carried else None)
-    known |= opened(graph, "i", {"a": days(1)}, known, facts, Past(once))
+    known = told(known, days(1), graph=graph, histories=recorded(known, [("s", 1, 2, 3)], [], graph))
     assert of(known, "s", "inherited") == days(1, 3)

@@ -39,3 +39,28 @@ select incident, entity_id, code, start_, end_ from incident_roots where inciden
 select distinct r.incident from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 join incident_roots r on r.entity_id = w.entity_id and r.end_ > w.start_ and r.start_ < w.end_
 join incidents i on i.id = r.incident and i.state <> 'retracted'
+
+-- name: mark :exec
+-- Marks of a new incident, which nobody has any of, and that reports set them.
+with new as (
+  select u.entity_id, u.seq, (%(kinds)b::text[])[u.kind] as kind, u.start_, u.end_
+  from unnest(%(entity_id)b::int4[], %(seq)b::int8[], %(kind)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as u (entity_id, seq, kind, start_, end_)
+), marked as (
+  insert into status_marks (entity_id, kind, ref, start_, end_) select entity_id, kind, %(ref)s, start_, end_ from new
+)
+insert into status_changes (entity_id, seq, kind, ref, start_, end_, added)
+select entity_id, seq, kind, %(ref)s, start_, end_, true from new
+
+-- name: marked :one
+-- Who has marks of these kinds (no states) with this ref: runs, a column of big-endian numbers each.
+select string_agg(int4send(entity_id), ''), string_agg(int8send(start_), ''), string_agg(int8send(end_), '') from status_marks
+where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
+
+-- name: unmark :exec
+-- These marks are gone, whoever had them, and reports, one of each entity, took them away.
+with gone as (
+  delete from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s returning entity_id, kind, start_, end_
+)
+insert into status_changes (entity_id, seq, kind, ref, start_, end_, added)
+select g.entity_id, u.seq, g.kind, %(ref)s, g.start_, g.end_, false
+from gone g join unnest(%(entity_id)b::int4[], %(seq)b::int8[]) as u (entity_id, seq) using (entity_id)

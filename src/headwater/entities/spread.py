@@ -1,0 +1,147 @@
+"""What is wrong because some versions are: by what is declared where nothing else is known, and otherwise by what versions had read.
+
+Current versions are followed together, over links, which costs little (`walk.py`); who read what is not declared, and past versions and who read
+those, are followed row by row. Either leads to the other, so both go round until nothing is new; mostly that is once.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from headwater.entities.graph import Link
+from headwater.entities.histories import Histories, Readers
+from headwater.entities.ordinals import NONE, Bool, Int, Ordinals
+from headwater.entities.walk import Facts, Walk
+from headwater.errors import InvalidEntities
+
+Sets = Mapping[str, Ordinals]
+
+
+class Spread:
+    """From these versions, current ones and past ones, on. `current`, `past`: by entity, with those it began from; nothing of which is none.
+
+    `exact`: of the current ones those for which a way is known over nothing but what was recorded. InvalidEntities where one is no entity.
+    """
+
+    def __init__(self, known: Histories, current: Sets, past: Sets) -> None:
+        self._known = known
+        if unknown := sorted({*current, *past} - known.graph.entities.keys()):
+            raise InvalidEntities(f"there is no entity {', '.join(map(repr, unknown))}", problems=unknown)
+        self._roots = [name for name in known.graph.entities if current.get(name) or past.get(name)]
+        every = _Round(known, current, past, recorded=False)
+        self.current, self.past = every.current, every.past
+        self._walk, self._read = every.walk, every.read
+        self.exact = self.current
+        if any(self.current[name] & some for name, some in known.unrecorded.items() if name in self.current):
+            self.exact = _Round(known, current, past, recorded=True).current
+
+    def nearest(self) -> dict[str, tuple[int, str]]:
+        """Of each entity the fewest links from where it began, and the last of them as text; of several the first declared of the nearest."""
+        found = dict.fromkeys(self._roots, (0, ""))
+        queue = list(found)
+        for name in queue:
+            read = self._read.get(name, set())
+            for link in self._known.graph.downstream(name):
+                if link.downstream not in found and (id(link) in self._walk.passed or link.downstream in read):
+                    found[link.downstream] = (found[name][0] + 1, str(link))
+                    queue.append(link.downstream)
+            for other in sorted(read - found.keys()):
+                found[other] = (found[name][0] + 1, f"{other} ← {name} (recorded)")
+                queue.append(other)
+        return found
+
+
+class _Round:
+    """`recorded`: over nothing but what was recorded."""
+
+    def __init__(self, known: Histories, current: Sets, past: Sets, *, recorded: bool) -> None:
+        self._known = known
+        self._recorded = recorded
+        self.current: dict[str, Ordinals] = {}
+        self.past: dict[str, Ordinals] = {}
+        self.read: dict[str, set[str]] = {}
+        self.walk = Walk(
+            known.graph, Facts(exist=lambda name: known.there.get(name, NONE), cuts=self._cuts), forward=True
+        )
+        while current or past:
+            new = _new(self.walk.closure(current), self.current) if current else {}
+            past = _new(past, self.past)
+            for before, more in ((self.current, new), (self.past, past)):
+                for name, some in more.items():
+                    before[name] = before.get(name, NONE) | some
+            found: dict[bool, dict[str, Ordinals]] = {False: {}, True: {}}
+            for is_past, sets in ((False, new), (True, past)):
+                for name, some in sets.items():
+                    for other, of_past, those in self._onward(name, some, is_past):
+                        if those := those & known.there.get(other, NONE):
+                            found[of_past][other] = found[of_past].get(other, NONE) | those
+                            self.read.setdefault(name, set()).add(other)
+            current, past = _new(found[False], self.current), _new(found[True], self.past)
+
+    def _cuts(self, link: Link) -> Ordinals:
+        cuts = self._known.cuts.get(id(link), NONE)
+        return cuts | self._known.unrecorded.get(link.downstream, NONE) if self._recorded else cuts
+
+    def _onward(self, name: str, some: Ordinals, past: bool) -> Iterator[tuple[str, bool, Ordinals]]:
+        """Whom nothing but rows leads to: entity, whether it is its past version, instances."""
+        readers = self._known.readers.get((name, past))
+        if readers is not None:
+            yield from self._readers(name, readers, some)
+        if self._recorded:
+            return
+        for link in self._known.graph.downstream(name):
+            other = link.downstream
+            if before := self._known.past.get(other):
+                yield other, True, _may(link, some, before)
+            # From a current version to those that are not recorded it is the walk that leads; but a snapshot of which nobody recorded what it was
+            # carried on from may have been from any before it, whatever was recorded of those between.
+            if past or link.carried:
+                yield other, False, _may(link, some, self._known.unrecorded.get(other, NONE))
+
+    def _readers(self, name: str, rows: Readers, some: Ordinals) -> Iterator[tuple[str, bool, Ordinals]]:
+        rows = rows.where(_overlap(some, rows.low, rows.high))
+        if not rows.rank.size:
+            return
+        besides = _overlap(some, rows.low, np.minimum(rows.high, rows.least)) | _overlap(
+            some, np.maximum(rows.low, rows.most), rows.high
+        )
+        by_dates = rows.together & ~besides
+        which = rows.rank * 2 + rows.past
+        for each in np.unique(which).tolist():
+            other, past = self._known.names[each // 2], bool(each % 2)
+            mine = which == each
+            found = _made(rows.where(mine & ~by_dates))
+            if (mine & by_dates).any():
+                dated = rows.where(mine & by_dates)
+                read, made = some & Ordinals.joined(dated.low, dated.high), _made(dated)
+                found = NONE.union(
+                    found,
+                    *(
+                        link.edge.affected(read, made)
+                        for link in self._known.graph.upstream(other)
+                        if link.upstream == name and link.edge is not None
+                    ),
+                )
+            yield other, past, found
+
+
+def _may(link: Link, some: Ordinals, among: Ordinals) -> Ordinals:
+    """Who of these may have used any of some, as it is declared."""
+    if link.carried:
+        return among & Ordinals.between(some.first + 1, among.end) if among else NONE
+    return link.edge.affected(some, among) if link.edge is not None else among
+
+
+def _made(rows: Readers) -> Ordinals:
+    return Ordinals.joined(rows.start, rows.end)
+
+
+def _overlap(some: Ordinals, low: Int, high: Int) -> Bool:
+    """Which of low ≤ n < high have any of these."""
+    run = np.searchsorted(some.ends, low, "right")
+    found: Bool = (run < some.runs) & (some.starts[np.minimum(run, some.runs - 1)] < high) & (low < high)
+    return found
+
+
+def _new(some: Sets, known: Sets) -> dict[str, Ordinals]:
+    return {name: new for name, each in some.items() if (new := each - known.get(name, NONE))}
