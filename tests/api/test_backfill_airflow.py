@@ -18,6 +18,7 @@ from headwater.capture.airflow.rest import Airflow
 from headwater.errors import ServerUnavailable
 from headwater.runner.backfill import Told, Worker
 from headwater.runner.executors.airflow import AirflowTasks
+from headwater.runner.plan_item import Turn, carry_out
 from headwater.runner.plans import PlanOnServer
 
 YAML = """
@@ -317,3 +318,78 @@ def test_a_date_that_is_taken(place_: Place, scheduler: tuple[Scheduler, str]) -
     plan = place_.plan(wrong=[{"entity": "reads", "instances": ["2024-03-06"]}], only=True)
     assert worker(place_, url, plan).work() == "done"
     assert airflow.asked == ["start reads 2024-03-07T00 for 2024-03-06T00"]
+
+
+def turn(place: Place, airflow: str, plan: str, number: int, **more: Any) -> Turn:
+    """What the task of an exported DAG does that has this item."""
+    tasks = AirflowTasks("prod", Airflow(airflow), every=0.0)
+    return carry_out(PlanOnServer(place.url, plan), number, tasks, name="task", **more)
+
+
+def came(found: Turn) -> tuple[str, str]:
+    return found.came, found.note
+
+
+def test_items_one_by_one(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    """A plan that nobody began, in any order, some twice."""
+    airflow, url = scheduler
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"), apply=False)
+    assert came(turn(place_, url, plan, 1)) == ("failed", "nobody is making what it needs: items 0")
+    for number in (0, 1, 0, 2, 1):
+        assert turn(place_, url, plan, number).came == "done"
+    assert (airflow.made, place_.wrong()) == (ONCE, [])
+    assert place_.shown(plan)["plan"]["state"] == "done"
+    assert turn(place_, url, plan, 2).about == "report 2024-W10"
+    assert airflow.made == ONCE
+
+
+def test_an_item_whose_turn_it_is_not(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    airflow, url = scheduler
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    other = {"worker": "another", "lease_seconds": 600}
+    (taken,) = place_.ask("POST", f"/api/v2/plans/{plan}/take", other)["items"]
+    assert [turn(place_, url, plan, number).came for number in (0, 1)] == ["later", "later"]
+    place_.ask("POST", f"/api/v2/plans/{plan}/items/0/renew", {"attempt": taken["attempt"], "lease_seconds": 0.001})
+    place_.headwater("backfill", "pause", plan)
+    assert came(turn(place_, url, plan, 0)) == ("later", "the plan is paused")
+    place_.headwater("backfill", "cancel", plan)
+    assert came(turn(place_, url, plan, 0)) == ("failed", "the plan was cancelled")
+    assert airflow.asked == []
+
+
+def test_an_item_that_failed_is_run_again_when_somebody_asks(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+    airflow, url = scheduler
+    airflow.fails.add("weather")
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    failed = turn(place_, url, plan, 0)
+    assert (failed.came, "is failed; `headwater backfill retry" in failed.note) == ("failed", True)
+    airflow.fails.clear()
+    assert turn(place_, url, plan, 0) == failed
+    assert airflow.made["weather 2024-03-06T23"] == 1
+    assert turn(place_, url, plan, 0, again=True).came == "done"
+    assert turn(place_, url, plan, 0, again=True).came == "done"
+    assert airflow.made["weather 2024-03-06T23"] == 2
+
+
+def test_an_item_whose_task_was_killed(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow, url = scheduler
+    plan = place_.plan(wrong=[{"entity": "words", "instances": ["static"]}], only=True)
+    triggers = Airflow.trigger
+
+    def dies(*words: Any, **more: Any) -> Any:
+        triggers(*words, **more)
+        raise Killed
+
+    monkeypatch.setattr(Airflow, "trigger", dies)
+    with pytest.raises(Killed):
+        turn(place_, url, plan, 0)
+    assert turn(place_, url, plan, 0).came == "later"  # the one that is gone has it for a minute
+    place_.ask(
+        "POST",
+        f"/api/v2/plans/{plan}/items/0/renew",
+        {"attempt": 1, "run": place_.shown(plan)["items"][0]["run"], "lease_seconds": 0.001},
+    )
+    assert turn(place_, url, plan, 0, again=True).came == "done"
+    assert (airflow.asked, airflow.made) == (["start words"], {"words static": 1})

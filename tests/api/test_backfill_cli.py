@@ -76,9 +76,10 @@ class Place:
         body = {"wrong": [{"entity": "weather", "instances": list(hours)}], "reason": "stuck sensor"}
         return str(self.ask("POST", "/api/v2/incidents", body)["id"])
 
-    def plan(self, **wanted: Any) -> str:
+    def plan(self, *, apply: bool = True, **wanted: Any) -> str:
         found = str(self.ask("POST", "/api/v2/plans", wanted)["id"])
-        self.ask("POST", f"/api/v2/plans/{found}/apply", {})
+        if apply:
+            self.ask("POST", f"/api/v2/plans/{found}/apply", {})
         return found
 
     def shown(self, plan: str, **more: str) -> Any:

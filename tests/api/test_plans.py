@@ -133,6 +133,37 @@ def test_nothing_runs_twice(client_: Client) -> None:
     assert take(client_, one["id"])["items"] == []
 
 
+def test_items_by_number(client_: Client) -> None:
+    found = plan(client_, incident=incident(client_, "2024-03-06T22..2024-03-06T23"))
+    id_ = found["id"]
+    post(client_, f"/api/v2/plans/{id_}/apply", {})
+    work = take(client_, id_, numbers=[2, 3])
+    assert (work["items"], work["wait"]) == ([], False)  # nobody is making what they need
+    (second,) = take(client_, id_, numbers=[1])["items"]
+    assert (second["number"], take(client_, id_, numbers=[1])["wait"]) == (1, True)
+    assert take(client_, id_, numbers=[2])["wait"]
+    (first,) = take(client_, id_, numbers=[2, 0])["items"]
+    assert first["number"] == 0
+    for item in (first, second):
+        assert do(client_, item)["item"] == "done"
+    (third,) = take(client_, id_, numbers=[2])["items"]
+    post(client_, f"/api/v2/plans/{id_}/items/2/end", {"attempt": third["attempt"], "failed": True})
+    # That nothing can be done of some items does not end a plan.
+    work = take(client_, id_, numbers=[3])
+    assert (work["items"], work["wait"], work["state"]) == ([], False, "running")
+    assert take(client_, id_, producers=[])["state"] == "failed"
+    assert post(client_, f"/api/v2/plans/{id_}/take", {"worker": "w", "numbers": [-1]}).status_code == 400
+
+
+def test_items_by_number_end_a_plan(client_: Client) -> None:
+    wrong = [{"entity": "weather", "instances": ["2024-03-06T22"]}]
+    id_ = plan(client_, wrong=wrong, only=True)["id"]
+    post(client_, f"/api/v2/plans/{id_}/apply", {})
+    say(client_, made("weather", "2024-03-06T22", code="v2"))
+    work = take(client_, id_, numbers=[0])
+    assert (work["items"], work["skipped"], work["state"]) == ([], 1, "done")
+
+
 def test_who_is_gone_leaves_it_to_others(client_: Client) -> None:
     found = plan(client_, incident=incident(client_, "2024-03-06T22"))
     path = f"/api/v2/plans/{found['id']}"

@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli import figures, output, server
 from headwater.cli.backfill_apply import apply
+from headwater.cli.backfill_export import export
 from headwater.cli.instances import As, Json, Url, short
 from headwater.cli.metadata import author
 from headwater.errors import InvalidQuestion
@@ -19,6 +20,7 @@ backfill = typer.Typer(
     help="Make again what is wrong: plan it, look at it, work it off.", rich_markup_mode=None, no_args_is_help=True
 )
 backfill.command("apply")(apply)
+backfill.command("export")(export)
 
 Plan = Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="So many rows.")]

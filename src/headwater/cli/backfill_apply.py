@@ -122,16 +122,13 @@ def _packages(packages: Path, logs: Path | None, command: str | None, url: str |
 
 
 def _airflow(text: str) -> Executor:
-    from headwater.capture.airflow.rest import Airflow
+    from headwater.capture.airflow.config import rest
     from headwater.runner.executors.airflow import AirflowTasks
 
     name, _, url = text.partition("=")
     if not name or "://" not in url:
         raise InvalidQuestion(f"--airflow takes NAME=URL, as in prod=http://airflow:8080, and not {text!r}")
-    username, password, token = (
-        os.environ.get(f"HEADWATER_AIRFLOW_{word}") for word in ("USERNAME", "PASSWORD", "TOKEN")
-    )
-    return AirflowTasks(name, Airflow(url, username=username, password=password, token=token))
+    return AirflowTasks(name, rest(url))
 
 
 def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> None:

@@ -58,7 +58,8 @@ class TakenItem(msgspec.Struct, frozen=True):
 
 class Work(msgspec.Struct, frozen=True):
     """`state`: of the plan. `wait`: there will be more by itself, when what is running is done, here or in another plan, or the plan goes on; not
-    where only others can do what may be done now. `skipped`: how many turned out to be right already.
+    where only others can do what may be done now, nor, of items by number, where nothing of the plan is running. `skipped`: how many turned out to
+    be right already.
     """
 
     state: str
@@ -114,15 +115,16 @@ async def take(
     lease_seconds: float = 3600.0,
     producers: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> Work:
-    """Up to so many items that may be done now, all they need being done; of these producers and actions only, where that is said."""
+    """Up to so many items that may be done now, all they need being done; of these producers, actions and numbers only, where that is said."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         at = await _load(connection, id_)
         if at.row.state != "running":
             return Work(at.row.state, [], 0, at.row.state == "paused")
         now = ledger.now
-        some = _open(at, now)
+        some = _open(at, now, numbers)
         fresh = await _looked_up(connection, ledger, at, some)
         request = _request.decode(at.row.request)
         running = [one for number, one in at.items.items() if _going(one, now) and number < at.plan.count]
@@ -163,10 +165,16 @@ async def take(
         failed = [_ended(at, item, "failed", worker, _OTHERWISE) for item in stuck]
         await store.end(connection, id_, [*skipped, *failed])
         state: str = at.row.state
-        if not taken and not held_back and not others and not running:
+        if (
+            not taken
+            and not held_back
+            and not others
+            and not running
+            and (numbers is None or over.count >= at.plan.count)
+        ):
             state = await _finish(connection, at, bool(failed), len(over.members()))
         await ledger.flush()
-        only_others = others and not held_back and not running and not skipped
+        only_others = (others or numbers is not None) and not held_back and not running and not skipped
         return Work(state, taken, len(skipped), state == "running" and not taken and not only_others)
 
 
@@ -243,10 +251,12 @@ def _going(one: store.KeptItem, now: dt.datetime) -> bool:
     return one.state == "running" and one.lease_until is not None and one.lease_until > now
 
 
-def _open(at: _Plan, now: dt.datetime) -> list[Item]:
-    """The first items that nobody works on and nothing has become of."""
+def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> list[Item]:
+    """The first items, of those wanted, that nobody works on and nothing has become of."""
     shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
     left = Ordinals.between(0, at.plan.count) - shut
+    if wanted is not None:
+        left &= Ordinals.of(wanted)
     numbers: list[int] = []
     for start, stop in left:
         numbers += range(start, min(stop, start + _LOOKED_AT - len(numbers)))

@@ -67,8 +67,9 @@ class _One:
 
 
 class Worker:
-    """Of one plan. `name`: who takes items; `parallel`: how many at once; `lease`: seconds after which others may have an item that was not
-    renewed; `patience`: seconds without an answer of the server after which it is given up. `told` is called with everything that happens.
+    """Of one plan. `name`: who takes items; `numbers`: only these, where that is said; `parallel`: how many at once; `lease`: seconds after which
+    others may have an item that was not renewed; `patience`: seconds without an answer of the server after which it is given up. `told` is called
+    with everything that happens.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class Worker:
         executors: Sequence[Executor],
         *,
         name: str,
+        numbers: Sequence[int] | None = None,
         parallel: int = 1,
         lease: float = 60.0,
         patience: float = 600.0,
         told: Callable[[Told], None] = lambda _: None,
     ) -> None:
         self._plan, self._name, self._parallel = plan, name, parallel
+        self._numbers = None if numbers is None else list(numbers)
         self._lease, self._patience, self._told = lease, patience, told
         self._executors = executors
         self._producers = [producer for each in executors for producer in each.producers]
@@ -129,7 +132,9 @@ class Worker:
     def _take(self) -> str | None:
         """How it ended, where there is nothing more to wait for."""
         free = self._parallel - len(self._ours)
-        work = self._plan.take(self._name, limit=free, lease=self._lease, producers=self._producers)
+        work = self._plan.take(
+            self._name, limit=free, lease=self._lease, producers=self._producers, numbers=self._numbers
+        )
         if work.skipped:
             self._told(Told(What.skipped, count=work.skipped))
         if work.items:

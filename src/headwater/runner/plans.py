@@ -4,6 +4,7 @@ Each call is one question, so that a worker can ask it again. Refuses to try aga
 """
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -41,7 +42,7 @@ class Item(msgspec.Struct, frozen=True):
     @property
     def about(self) -> str:
         """As people read it: `reads 2024-03-06..2024-03-07`."""
-        return "; ".join(f"{each.entity} {', '.join(each.instances)}" for each in self.makes)
+        return _about(self.makes)
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class Ended(msgspec.Struct, frozen=True):
 class Progress(msgspec.Struct, frozen=True):
     """How far a plan has come."""
 
+    id: str
     state: str
     items: int
     done: int
@@ -70,6 +72,38 @@ class Progress(msgspec.Struct, frozen=True):
     failed: int
     running: int
     waiting: int
+
+
+class PlannedItem(msgspec.Struct, frozen=True):
+    """One thing to do, and what became of it. `needs`: numbers of the items that come before, `3..7`; `state`: waiting, running, done, skipped or
+    failed.
+    """
+
+    number: int
+    state: str
+    action: str
+    producer: str | None
+    makes: list[Makes]
+    level: int
+    needs: list[str]
+    note: str
+
+    @property
+    def about(self) -> str:
+        """As people read it: `reads 2024-03-06..2024-03-07`."""
+        return _about(self.makes)
+
+    @property
+    def over(self) -> bool:
+        """What it makes is right."""
+        return self.state in {"done", "skipped"}
+
+
+class Page(msgspec.Struct, frozen=True):
+    """How far a plan has come, and some of its items."""
+
+    plan: Progress
+    items: list[PlannedItem]
 
 
 class _Held(msgspec.Struct):
@@ -80,10 +114,6 @@ class _State(msgspec.Struct):
     state: str
 
 
-class _Shown(msgspec.Struct):
-    plan: Progress
-
-
 class PlanOnServer:
     """One plan. Every method raises what `headwater.client.ask` does; ServerUnavailable means that asking again may help."""
 
@@ -92,21 +122,33 @@ class PlanOnServer:
         self._url, self._key = url, api_key
 
     def progress(self) -> Progress:
-        return msgspec.json.decode(self._ask("", method="GET", limit=1), type=_Shown).plan
+        return self.page(0, 1).plan
+
+    def page(self, offset: int, limit: int) -> Page:
+        """At most so many items from number `offset` on."""
+        return msgspec.json.decode(self._ask("", method="GET", offset=offset, limit=limit), type=Page)
 
     def apply(self) -> str:
         """Its items may be taken from now on; the state then."""
         return msgspec.json.decode(self._ask("/apply", {}), type=_State).state
 
-    def take(self, worker: str, *, limit: int, lease: float, producers: list[str]) -> Work:
-        """Up to so many items to run again that may be done now, of these producers, for `lease` seconds."""
-        wanted = {
+    def retry(self) -> str:
+        """What failed may be taken again; the state then."""
+        return msgspec.json.decode(self._ask("/retry", {}), type=_State).state
+
+    def take(
+        self, worker: str, *, limit: int, lease: float, producers: list[str], numbers: list[int] | None = None
+    ) -> Work:
+        """Up to so many items to run again that may be done now, of these producers and numbers, for `lease` seconds."""
+        wanted: dict[str, object] = {
             "worker": worker,
             "limit": limit,
             "lease_seconds": lease,
             "producers": producers,
             "actions": [RERUN],
         }
+        if numbers is not None:
+            wanted["numbers"] = numbers
         return msgspec.json.decode(self._ask("/take", wanted), type=Work)
 
     def renew(self, item: Item, run: str, lease: float) -> bool:
@@ -132,10 +174,14 @@ class PlanOnServer:
         given = None if body is None else msgspec.json.encode(body)
         return ask(
             self._url,
-            f"/api/v2/plans/{self.id}{path}",
+            f"/api/v2/plans/{quote(self.id, safe='')}{path}",
             parameters,
             api_key=self._key,
             timeout=_TIMEOUT,
             method=method,
             body=given,
         )
+
+
+def _about(makes: list[Makes]) -> str:
+    return "; ".join(f"{each.entity} {', '.join(each.instances)}" for each in makes)

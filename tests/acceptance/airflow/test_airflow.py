@@ -1,8 +1,8 @@
-"""A real Airflow and a real server: three DAGs of different periodicities run in the order of their data, one fails, one is wrong, all are repaired.
-
-Two hours of each of two days are made by Airflow; what else the week needs somebody else has made already.
+"""A real Airflow and a real server: three DAGs of different periodicities run in the order of their data, one fails, one is wrong, all are repaired:
+by hand, by a worker of a plan, and by a plan exported as a DAG. Airflow is started once, so that each test has days of its own.
 """
 
+import contextlib
 import datetime as dt
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,22 @@ from urllib.parse import quote
 import msgspec
 import pytest
 from tests.fixtures.airflow import RealAirflow
+from typer.testing import CliRunner
 
 from headwater.capture.airflow.rest import DagRun
+from headwater.cli.program import program
 from headwater.client.ask import ask
+from headwater.errors import HeadwaterError
+from headwater.runner.backfill import Worker
+from headwater.runner.executors.airflow import AirflowTasks
+from headwater.runner.plans import PlanOnServer
 
 CASES = Path(__file__).parents[2] / "cases/airflow"
 HOUR = dt.timedelta(hours=1)
 MADE = ["2024-01-06T22", "2024-01-06T23", "2024-01-07T22", "2024-01-07T23"]
 BROKEN = "2024-01-06T23"
 WRONG = "2024-01-07T22"
+PLANNED = "2024-01-20T23"
 
 
 class Headwater:
@@ -35,6 +42,30 @@ class Headwater:
     def declare(self) -> None:
         text = (CASES / "entities.yaml").read_text()
         self.post("/api/v2/entities", {"files": [{"name": "entities.yaml", "text": text}]})
+
+    def made(self, **instances: str) -> None:
+        """By somebody else."""
+        reports = [
+            {"entity": name, "what": "produced", "ref": "loader", "instances": [some]}
+            for name, each in instances.items()
+            for some in each.split()
+        ]
+        said = self.post("/api/v2/instances", {"reports": reports})
+        assert not any(one.get("refused") for one in said["results"]), said
+
+    def plan(self, hour: str) -> str:
+        """To repair an hour that was wrong and what was made of it; the cause is gone."""
+        wrong = [{"entity": "reads_hourly", "instances": [hour]}]
+        incident = self.post("/api/v2/incidents", {"wrong": wrong, "reason": "counted twice"})["id"]
+        self.post(f"/api/v2/incidents/{incident}/fix", {})
+        return str(self.post("/api/v2/plans", {"incident": incident})["id"])
+
+    def ended(self, plan: str) -> list[str]:
+        """What became of its items; nothing is wrong any more."""
+        assert all(not one["entities"] for one in self.get("/api/v2/incidents", state="open")["incidents"])
+        found = self.get(f"/api/v2/plans/{plan}")
+        assert found["plan"]["state"] == "done"
+        return [item["state"] for item in found["items"]]
 
     def instance(self, entity: str, key: str) -> Any:
         return self.get(f"/api/v2/entities/{entity}/instances/{quote(key)}")
@@ -56,24 +87,16 @@ def moment(text: str) -> dt.datetime:
 def headwater(server_url: str) -> Headwater:
     made = Headwater(server_url)
     made.declare()
-    elsewhere = [
-        {
-            "entity": "reads_hourly",
-            "what": "produced",
-            "ref": "loader",
-            "instances": [f"2024-01-0{day}T00..2024-01-0{day}T21"],
-        }
-        for day in (6, 7)
-    ]
-    days = {"entity": "words_count", "what": "produced", "ref": "loader", "instances": ["2024-01-01..2024-01-05"]}
-    said = made.post("/api/v2/instances", {"reports": [*elsewhere, days]})
-    assert not any(one.get("refused") for one in said["results"]), said
     return made
 
 
 def test_order_failure_taint_and_repair(airflow: RealAirflow, headwater: Headwater) -> None:
     airflow.broken.write_text(BROKEN)
     rest = airflow.rest
+    # Two hours of each of two days are made by Airflow; what else the week needs is there.
+    headwater.made(
+        reads_hourly="2024-01-06T00..2024-01-06T21 2024-01-07T00..2024-01-07T21", words_count="2024-01-01..2024-01-05"
+    )
 
     # The last of the chain is started first: nothing but entities brings them into order.
     week = rest.trigger(
@@ -160,6 +183,76 @@ def test_a_task_that_dies_without_a_word(airflow: RealAirflow, headwater: Headwa
     assert [mark["kind"] for mark in told["marks"]] == ["state"]
     said = [(one["what"], one["ref"][-1]) for one in told["history"]]
     assert said == [("produced", "2"), ("failed", "1"), ("started", "2"), ("started", "1")]
+
+
+def test_a_plan_starts_runs_and_an_exported_one_clears_in_them(airflow: RealAirflow, headwater: Headwater) -> None:
+    airflow.broken.write_text("")
+    week = "2024-01-15..2024-01-21"
+    headwater.made(reads_hourly=week, reads_daily=week, words_count=week, reads_weekly="2024-W03")
+
+    plan = headwater.plan(PLANNED)
+    headwater.post(f"/api/v2/plans/{plan}/apply", {})
+    told: list[Any] = []
+    tasks = AirflowTasks("test", airflow.rest, every=0.5)
+    assert Worker(PlanOnServer(headwater.url, plan), [tasks], name="here", told=told.append).work() == "done", told
+    assert headwater.ended(plan)[:2] == ["done", "done"]
+    first = runs_of_plans(airflow)
+    assert {dag: len(each) for dag, each in first.items()} == {"hourly": 1, "daily": 1, "weekly": 1}
+    assert str(first["hourly"][0].data_interval_start) == "2024-01-20 23:00:00+00:00"
+    before = tries(airflow)
+
+    # The same again, by Airflow itself: exactly the plan's tasks, in the runs that there are, each once.
+    plan = headwater.plan(PLANNED)
+    file = airflow.dags / "exported.py"
+    words = ["backfill", "export", plan, "--to", str(file), "--parallel", "2", "--url", headwater.url]
+    done = CliRunner().invoke(program, words)
+    assert done.exit_code == 0, done.output
+    assert set(triggered(airflow, f"headwater_plan_{plan}").values()) == {"success"}
+    assert headwater.ended(plan) == ["done"] * 4
+    planned = {"hour", "day", "words", "week"}
+    after = tries(airflow)
+    assert after == {task: number + (task in planned) for task, number in before.items()}
+    assert {dag: [run.dag_run_id for run in each] for dag, each in runs_of_plans(airflow).items()} == {
+        dag: [run.dag_run_id for run in each] for dag, each in first.items()
+    }
+
+    # And once more: there is nothing to do.
+    assert set(triggered(airflow, f"headwater_plan_{plan}").values()) == {"success"}
+    assert tries(airflow) == after
+    file.unlink()
+
+
+def triggered(airflow: RealAirflow, dag: str) -> dict[str, str | None]:
+    """How the tasks of a run end."""
+    found: list[DagRun] = []
+
+    def begun() -> bool:
+        with contextlib.suppress(HeadwaterError):
+            found.append(airflow.rest.trigger(dag, logical_date=None))
+        return bool(found)
+
+    airflow.until(begun, "the exported plan is known")
+    airflow.until(lambda: airflow.rest.run(dag, found[0].dag_run_id).at_rest, "the exported plan has run")
+    return airflow.states(found[0])
+
+
+def runs_of_plans(airflow: RealAirflow) -> dict[str, list[DagRun]]:
+    """Of those days; the schedule has begun one of today."""
+    start, end = moment("2024-01-15"), moment("2024-01-29")
+    return {
+        dag: list(airflow.rest.runs(dag, logical_date_from=start, logical_date_to=end))
+        for dag in ("hourly", "daily", "weekly")
+    }
+
+
+def tries(airflow: RealAirflow) -> dict[str, int]:
+    """By task, of the one run of its DAG; not of sensors, which Airflow may try again."""
+    return {
+        each.task_id: each.try_number
+        for dag, (run,) in runs_of_plans(airflow).items()
+        for each in airflow.rest.tasks(dag, run.dag_run_id)
+        if not each.task_id.endswith("__ready")
+    }
 
 
 def clear(airflow: RealAirflow, run: DagRun, *tasks: str, dry_run: bool = False) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.capture.airflow.rest import Airflow
 from headwater.client.config import DEFAULT_URL, destination
 
 
@@ -36,3 +37,10 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         api_key=server.api_key if server else env.get("HEADWATER_API_KEY") or None,
         name=env.get("HEADWATER_AIRFLOW_NAME") or "airflow",
     )
+
+
+def rest(url: str, environ: Mapping[str, str] | None = None) -> Airflow:
+    """Airflow's own API at `url`, by HEADWATER_AIRFLOW_USERNAME and HEADWATER_AIRFLOW_PASSWORD, or HEADWATER_AIRFLOW_TOKEN."""
+    env = os.environ if environ is None else environ
+    username, password, token = (env.get(f"HEADWATER_AIRFLOW_{word}") for word in ("USERNAME", "PASSWORD", "TOKEN"))
+    return Airflow(url, username=username, password=password, token=token)

@@ -18,13 +18,14 @@ from headwater.errors import HeadwaterError
 
 WEEK = dt.timedelta(days=7)
 _RESOLVING = 30.0
+_RETRIES, _RETRY_DELAY = 3, dt.timedelta(seconds=10)
 
 
 class LineageSensor(BaseOperator):
     """Waits until what the run makes of `entity` may be made.
 
     entity: a name, a `Makes`, or several of either: then all of them. timeout: how long to wait; then it fails, whatever retries it has, or,
-    with `fail_open`, goes on, which is logged and leaves what was read unrecorded.
+    with `fail_open`, goes on, which is logged and leaves what was read unrecorded. `retries`, 3 where nothing is said, is for what Airflow does.
     Its XCom is `{"seq", "made": [{"entity", "instance", "state", "reads"}]}`.
     """
 
@@ -38,7 +39,8 @@ class LineageSensor(BaseOperator):
         fail_open: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        # Airflow may fail a sensor that is resumed at once, taking its first half for the whole (3.3.2). What it says itself is never tried again.
+        super().__init__(**{"retries": _RETRIES, "retry_delay": _RETRY_DELAY, **kwargs})
         self.makes = read({self.task_id: entity})[self.task_id]
         self.waits = timeout if isinstance(timeout, dt.timedelta) else dt.timedelta(seconds=timeout)
         self.fail_open = fail_open

@@ -17,7 +17,7 @@ WHEN = {
     "end_date": dt.datetime(2024, 3, 1, tzinfo=dt.UTC),
     "catchup": False,
 }
-SENSOR = {"timeout": dt.timedelta(minutes=10)}
+SENSOR = {"timeout": dt.timedelta(minutes=10), "retry_delay": dt.timedelta(seconds=1)}
 
 
 @task

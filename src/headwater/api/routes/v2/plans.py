@@ -19,8 +19,8 @@ Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
-    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`: only items of these; `lease_seconds`: how long nobody else gets
-    them unless they are renewed.
+    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`, `numbers`: only items of these; `lease_seconds`: how long nobody
+    else gets them unless they are renewed.
     """
 
     worker: str
@@ -28,6 +28,7 @@ class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
     lease_seconds: Lease = 3600.0
     producers: list[str] | None = None
     actions: list[Literal["restore", "rerun", "manual"]] | None = None
+    numbers: Annotated[list[Annotated[int, msgspec.Meta(ge=0, lt=2**31)]], msgspec.Meta(max_length=1000)] | None = None
 
 
 class Renewal(msgspec.Struct, forbid_unknown_fields=True):
@@ -134,6 +135,7 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> pl
         lease_seconds=data.lease_seconds,
         producers=data.producers,
         actions=data.actions,
+        numbers=data.numbers,
     )
 
 
