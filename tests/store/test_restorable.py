@@ -117,6 +117,7 @@ class Stored(Recorded):
                         old.code,
                         self.clock,
                         old.recorded,
+                        self.clock,
                     )
                 )
                 new = len(self.made) - 1
