@@ -42,7 +42,7 @@ def apply(
         list[str] | None,
         typer.Option(
             metavar="NAME=URL",
-            help="Airflow 3: `airflow://NAME/DAG/TASK` is run at URL, by HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
+            help="`airflow://NAME/DAG/TASK` is run at URL (Airflow 2: …/api/v1), by HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
         ),
     ] = None,
     parallel: Annotated[int, typer.Option(min=1, max=1000, help="So many runs at once.")] = 1,

@@ -4,6 +4,7 @@ Errors come back as the exceptions of `headwater.errors`, so a command does not 
 Refuses to retry and to interpret an answer: it is bytes.
 """
 
+import base64
 import http.client
 from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit
@@ -64,8 +65,11 @@ def ask(
     *,
     method: str = "GET",
     body: bytes | None = None,
+    basic: tuple[str, str] | None = None,
 ) -> bytes:
     """The body of a 2xx answer of `base_url` + `path`. `path` is already percent-encoded; params that are None are left out, lists are repeated.
+
+    Who asks is said by `api_key`, or by `basic`, a name and a password, to servers that know no other way.
 
     Raises ServerUnavailable when nobody answers (or 5xx), else the error the body names by its `code`, else one that fits the status.
     """
@@ -82,6 +86,8 @@ def ask(
         headers["Content-Type"] = "application/json"
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
+    elif basic:
+        headers["Authorization"] = f"Basic {base64.b64encode(':'.join(basic).encode()).decode()}"
     try:
         kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
         connection = kind(base.hostname or "", base.port, timeout=timeout)

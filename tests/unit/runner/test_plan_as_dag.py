@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import InvalidPlan
@@ -124,6 +124,7 @@ names = st.text(st.characters(), min_size=1, max_size=30) | st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(names, names, names), min_size=1, max_size=4), names)
 def test_names_are_texts_whatever_is_in_them(jobs: list[tuple[str, str, str]], airflow: str) -> None:
     airflow = airflow.replace("/", "_")

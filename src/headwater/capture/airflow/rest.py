@@ -1,8 +1,9 @@
-"""Airflow over its own REST API (`/api/v2` of Airflow 3): which runs there are, clear tasks of them, start others. Plain HTTP, no Airflow here.
+"""Airflow over its own REST API: which runs there are, clear tasks of them, start others. Plain HTTP, no Airflow here.
 
     airflow = Airflow("http://airflow:8080", username="headwater", password="…")
     airflow.clear("daily", "scheduled__2024-03-10T00:00:00+00:00", ["day"])
 
+That is `/api/v2` of Airflow 3. An address that ends with `/api/v1` is an Airflow 2; what it is asked is what its documentation says.
 Refuses to decide what is to be done: whoever has a plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be tried again.
 """
 
@@ -18,6 +19,7 @@ from headwater.client.ask import ask
 from headwater.errors import Unauthenticated
 
 _PAGE = 100
+_VERSION_1, _VERSION_2 = "/api/v1", "/api/v2"
 
 
 class DagRun(msgspec.Struct, frozen=True):
@@ -39,12 +41,12 @@ class DagRun(msgspec.Struct, frozen=True):
 
 
 class TaskInstance(msgspec.Struct, frozen=True):
-    """One task of one run. `state` None: Airflow has not looked at it yet."""
+    """One task of one run. `state` None: Airflow has not looked at it yet, or, of one that was cleared in Airflow 2, does not say."""
 
     dag_id: str
     dag_run_id: str
     task_id: str
-    state: str | None
+    state: str | None = None
     try_number: int = 0
     map_index: int = -1
 
@@ -63,7 +65,9 @@ class _Token(msgspec.Struct):
 
 
 class Airflow:
-    """One Airflow. With a name and a password it asks for a token when it needs one, and again when it is not good any more."""
+    """One Airflow. With a name and a password it asks for a token when it needs one, and again when it is not good any more; Airflow 2 gets them each
+    time, if its `[api] auth_backends` has basic_auth.
+    """
 
     def __init__(
         self,
@@ -74,8 +78,9 @@ class Airflow:
         token: str | None = None,
         timeout: float = 60.0,
     ) -> None:
-        self.url = url.rstrip("/")
-        self._credentials = {"username": username, "password": password} if username is not None else None
+        self.url = url.rstrip("/").removesuffix(_VERSION_1)
+        self._api = _VERSION_1 if url.rstrip("/").endswith(_VERSION_1) else _VERSION_2
+        self._credentials = (username, password or "") if username is not None else None
         self._token = token
         self._timeout = timeout
 
@@ -91,12 +96,13 @@ class Airflow:
         states: Sequence[str] = (),
     ) -> Iterator[DagRun]:
         """Runs by id of their making, page by page; both dates are included."""
+        date = "execution_date" if self._api == _VERSION_1 else "logical_date"
         asked: dict[str, object] = {
             "limit": _PAGE,
             "order_by": "id",
             "state": list(states),
-            "logical_date_gte": logical_date_from.isoformat() if logical_date_from else None,
-            "logical_date_lte": logical_date_to.isoformat() if logical_date_to else None,
+            f"{date}_gte": logical_date_from.isoformat() if logical_date_from else None,
+            f"{date}_lte": logical_date_to.isoformat() if logical_date_to else None,
         }
         offset = 0
         while True:
@@ -121,8 +127,12 @@ class Airflow:
         conf: Mapping[str, Any] | None = None,
         note: str | None = None,
     ) -> DagRun:
-        """Start a run that there is not yet. `interval`: what it is about, where that is not what the schedule says of the date."""
+        """Start a run that there is not yet. `interval`: what it is about, where that is not what the schedule says of the date. Without a date it
+        has none; in Airflow 2, where each has one, it is now.
+        """
         body: dict[str, Any] = {"logical_date": logical_date.isoformat() if logical_date else None}
+        if logical_date is None and self._api == _VERSION_1:
+            body = {}
         if interval is not None:
             body |= {"data_interval_start": interval[0].isoformat(), "data_interval_end": interval[1].isoformat()}
         for name, value in (("dag_run_id", run_id), ("conf", conf), ("note", note)):
@@ -158,7 +168,7 @@ class Airflow:
             "only_failed": False,
             "reset_dag_runs": True,
         }
-        if note is not None:
+        if note is not None and self._api == _VERSION_2:  # the older one refuses it
             body["note"] = note
         told = self._ask("POST", _path("dags", dag_id, "clearTaskInstances"), body=body)
         return msgspec.json.decode(told, type=_Instances).task_instances
@@ -175,6 +185,10 @@ class Airflow:
         body: Mapping[str, Any] | None = None,
     ) -> bytes:
         given = None if body is None else msgspec.json.encode(body)
+        path = self._api + path
+        if self._api == _VERSION_1:
+            basic = self._credentials
+            return ask(self.url, path, params, self._token, self._timeout, method=method, body=given, basic=basic)
         fresh = self._token is None and self._credentials is not None
         if fresh:
             self._token = self._login()
@@ -187,11 +201,11 @@ class Airflow:
         return ask(self.url, path, params, self._token, self._timeout, method=method, body=given)
 
     def _login(self) -> str:
-        told = ask(
-            self.url, "/auth/token", timeout=self._timeout, method="POST", body=msgspec.json.encode(self._credentials)
-        )
+        username, password = self._credentials or ("", "")
+        body = msgspec.json.encode({"username": username, "password": password})
+        told = ask(self.url, "/auth/token", timeout=self._timeout, method="POST", body=body)
         return msgspec.json.decode(told, type=_Token).access_token
 
 
 def _path(*segments: str) -> str:
-    return "/api/v2/" + "/".join(quote(segment, safe="") for segment in segments)
+    return "/" + "/".join(quote(segment, safe="") for segment in segments)
