@@ -81,22 +81,22 @@ class Verdict(NamedTuple):
 
 
 def opened(
-    incident: str, roots: Mapping[str, Ordinals], exist: Mapping[str, Ordinals], reached: Spread
+    incident: str, roots: Mapping[str, Ordinals], gone: Mapping[str, Ordinals], reached: Spread
 ) -> dict[str, Marks]:
     """The marks that a new incident sets, of all entities that get any: `tainted` on roots, `inherited` on all others that used them, `repaired` on
     those of which a version that used them is past, or deleted.
 
-    `exist`: the instances that there are. `reached`: from the current versions of the roots, which exist.
+    `gone`: the instances that there are no more. `reached`: from the current versions of the roots, which exist.
     """
     found: dict[str, Marks] = {}
     for name in {**reached.current, **reached.past}:
         used, condemned = reached.current.get(name, NONE), roots.get(name, NONE)
-        there = used & exist.get(name, NONE)
+        before = used & gone[name] if name in gone else NONE
         found[name] = Marks(
             {
                 Mark("tainted", incident): condemned,
-                Mark("inherited", incident): there - condemned,
-                Mark("repaired", incident): (used - there) | reached.past.get(name, NONE),
+                Mark("inherited", incident): used - condemned - before,
+                Mark("repaired", incident): before | reached.past.get(name, NONE),
             }
         )
     return found

@@ -55,9 +55,12 @@ class _Meant(NamedTuple):
 
 def histories(
     graph: Graph, all_: Together, there: Ordinals, within: Mapping[str, Ordinals], versions: Versions, reads: Reads
-) -> Histories:
-    """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said."""
-    return _Recorded(graph, all_, there, within, versions, reads).histories()
+) -> tuple[Histories, Ordinals]:
+    """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said.
+    Besides, all that is there, as `all_` counts it: whatever has a version was.
+    """
+    found = _Recorded(graph, all_, there, within, versions, reads)
+    return found.histories(), found.there
 
 
 class _Recorded:
@@ -71,7 +74,8 @@ class _Recorded:
         reads: Reads,
     ) -> None:
         self._graph, self._all, self._versions = graph, all_, versions
-        self._reads = Reads(*(column[np.lexsort((reads.start, reads.upstream, reads.seq))] for column in reads))
+        order = np.lexsort((reads.start, reads.upstream, reads.seq))
+        self._reads = Reads(*(column[order] for column in reads))
         self._key = self._numbered()
         first, end = np.zeros(len(all_.names), dtype=np.int64), np.zeros(len(all_.names), dtype=np.int64)
         for name, some in within.items():
@@ -83,32 +87,36 @@ class _Recorded:
             all_.at(of, start), all_.at(of, np.maximum(start, stop)), versions.produced, versions.seq, versions.content
         )
         self._pieces = self._pieces.where(self._pieces.start < self._pieces.end)
-        self._there = there | Ordinals.joined(self._pieces.start, self._pieces.end)
+        self.there = there | Ordinals.joined(self._pieces.start, self._pieces.end)
         self._known = self._pieces.where(self._pieces.current & versions.complete[self._pieces.row])
         self._several = self._pieces.where(self._pieces.current & (self._pieces.since > 0))
         self._cuts: dict[int, Ordinals] = {}
 
     def _numbered(self) -> Int:
         """Of each read a number that grows with the rows, by version and upstream."""
-        self._seqs = np.unique(self._reads.seq)
+        seq = self._reads.seq
+        self._seqs = seq[np.append(True, seq[1:] != seq[:-1])[: seq.size]]
         return self._of(self._reads.seq, self._reads.upstream)
 
     def _of(self, seq: Int, upstream: Int) -> Int:
-        found: Int = np.searchsorted(self._seqs, seq) * len(self._all.names) + upstream
-        return np.where(np.isin(seq, self._seqs), found, -1)
+        place = np.searchsorted(self._seqs, seq)
+        known = place < self._seqs.size
+        known[known] = self._seqs[place[known]] == seq[known]
+        found: Int = np.where(known, place * len(self._all.names) + upstream, -1)
+        return found
 
     def histories(self) -> Histories:
         apart = self._all.apart
         known = Ordinals.joined(self._known.start, self._known.end)
         past = self._pieces.where(~self._pieces.current & ~self._versions.complete[self._pieces.row])
-        there = apart(self._there)
+        there = apart(self.there)
         plain = self._plain(there)
         return Histories(
             self._graph,
             self._all.names,
             there,
             self._cuts,
-            apart(self._there - known),
+            apart(self.there - known),
             apart(Ordinals.joined(past.start, past.end)),
             self._readers(plain),
         )
@@ -166,8 +174,8 @@ class _Recorded:
             return link.edge.hulls(start, end)
         # Carried on: the one before that is there, and of several that were made in one go each but the last.
         before = self._all.at(self._versions.entity[row], start)
-        run = np.searchsorted(self._there.starts, before, "left") - 1
-        last = np.minimum(self._there.ends[run], before) - 1
+        run = np.searchsorted(self.there.starts, before, "left") - 1
+        last = np.minimum(self.there.ends[run], before) - 1
         rank, ordinal = self._all.ordinals(last)
         some = (run >= 0) & (rank == self._versions.entity[row])
         return np.where(some, ordinal, start), end - 1, np.ones(row.size, dtype=np.bool_)
@@ -175,7 +183,7 @@ class _Recorded:
     def _count(self, rank: Int, low: Int, high: Int) -> Int:
         """How many instances there are from low to high."""
         at = self._all.at
-        found: Int = counted(self._there, at(rank, np.maximum(low, high))) - counted(self._there, at(rank, low))
+        found: Int = counted(self.there, at(rank, np.maximum(low, high))) - counted(self.there, at(rank, low))
         return found
 
     def _outdated(self, rank: Int, low: Int, high: Int, read_seq: Int) -> Bool:
@@ -302,5 +310,6 @@ def _meaning(link: Link) -> int | None:
 
 def _times(seq: Int) -> Int:
     """Of each how often it is there."""
-    _, which, many = np.unique(seq, return_inverse=True, return_counts=True)
-    return many[which]
+    order = np.sort(seq)
+    found: Int = np.searchsorted(order, seq, "right") - np.searchsorted(order, seq, "left")
+    return found

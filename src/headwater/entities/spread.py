@@ -32,7 +32,7 @@ class Spread:
         self.current, self.past = every.current, every.past
         self._walk, self._read = every.walk, every.read
         self.exact = self.current
-        if any(self.current[name] & some for name, some in known.unrecorded.items() if name in self.current):
+        if _meet(self.current, known.unrecorded) or _meet(self.past, known.past):
             self.exact = _Round(known, current, past, recorded=True).current
 
     def nearest(self) -> dict[str, tuple[int, str]]:
@@ -45,9 +45,10 @@ class Spread:
                 if link.downstream not in found and (id(link) in self._walk.passed or link.downstream in read):
                     found[link.downstream] = (found[name][0] + 1, str(link))
                     queue.append(link.downstream)
-            for other in sorted(read - found.keys()):
-                found[other] = (found[name][0] + 1, f"{other} ← {name} (recorded)")
-                queue.append(other)
+            for other in sorted(read):
+                if other not in found:
+                    found[other] = (found[name][0] + 1, f"{other} ← {name} (recorded)")
+                    queue.append(other)
         return found
 
 
@@ -64,7 +65,8 @@ class _Round:
             known.graph, Facts(exist=lambda name: known.there.get(name, NONE), cuts=self._cuts), forward=True
         )
         while current or past:
-            new = _new(self.walk.closure(current), self.current) if current else {}
+            new = self.walk.closure(current) if current else {}
+            new = _new(new, self.current) if self.current else new
             past = _new(past, self.past)
             for before, more in ((self.current, new), (self.past, past)):
                 for name, some in more.items():
@@ -130,6 +132,10 @@ def _may(link: Link, some: Ordinals, among: Ordinals) -> Ordinals:
     if link.carried:
         return among & Ordinals.between(some.first + 1, among.end) if among else NONE
     return link.edge.affected(some, among) if link.edge is not None else among
+
+
+def _meet(some: Sets, others: Sets) -> bool:
+    return any(some[name] & others[name] for name in some.keys() & others.keys())
 
 
 def _made(rows: Readers) -> Ordinals:

@@ -21,10 +21,10 @@ LOOKED_AT = 2_000_000
 
 
 class Loaded(NamedTuple):
-    """`exist`: the instances that there are."""
+    """`gone`: of what is, or was, there the instances that are no more."""
 
     histories: Histories
-    exist: dict[str, Ordinals]
+    gone: dict[str, Ordinals]
 
 
 async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordinals]) -> Loaded:
@@ -74,11 +74,10 @@ def _known(
     start, end = all_.at(rank(there.entity_id), there.start_), all_.at(rank(there.entity_id), there.end_)
     alive = there.state > 0
     exist = Ordinals.joined(start[alive], end[alive]) & every
-    exist_by = all_.apart(exist)
-    some = Ordinals.joined(start, end) & every
+    some = exist if alive.all() else Ordinals.joined(start, end) & every
     if reads is None:
-        return Loaded(Histories.unknown(held.graph, all_.apart(some)), exist_by), np.zeros(0, dtype=np.int64)
-    _, content = np.unique(versions.content, return_inverse=True)
+        unknown = Histories.unknown(held.graph, all_.apart(some))
+        return Loaded(unknown, all_.apart(some - exist)), np.zeros(0, dtype=np.int64)
     made = recorded.Versions(
         rank(versions.entity_id),
         versions.seq,
@@ -86,11 +85,20 @@ def _known(
         versions.end_,
         versions.produced,
         versions.complete > 0,
-        np.where(versions.told > 0, content, -1),
+        # A hash, of which the sign is not needed.
+        np.where(versions.told > 0, versions.content & ((1 << 62) - 1), -1),
     )
     read = recorded.Reads(reads.seq, rank(reads.upstream_id), reads.start_, reads.end_, reads.read_seq)
-    found = recorded.histories(held.graph, all_, some, hulls, made, read)
-    return Loaded(found, exist_by), np.setdiff1d(reads.seq, versions.seq)
+    found, there_ = recorded.histories(held.graph, all_, some, hulls, made, read)
+    return Loaded(found, all_.apart(there_ - exist)), _besides(reads.seq, versions.seq)
+
+
+def _besides(some: Int, known: Int) -> Int:
+    """Those that are not known, each once."""
+    some, known = np.sort(some), np.sort(known)
+    some = some[np.append(True, some[1:] != some[:-1])[: some.size]]
+    found: Int = some[np.searchsorted(known, some, "left") == np.searchsorted(known, some, "right")]
+    return found
 
 
 class _Ranks:

@@ -103,8 +103,8 @@ async def open_(
         ledger = await Ledger.open(connection)
         held = await declared(connection)
         named = _named(held, wrong)
-        known, exist = await histories.reached(connection, held, named)
-        roots = {name: some & exist.get(name, NONE) for name, some in named.items()}
+        known, gone = await histories.reached(connection, held, named)
+        roots = {name: (some & known.there.get(name, NONE)) - gone.get(name, NONE) for name, some in named.items()}
         missing = {name: some - roots[name] for name, some in named.items()}
         if not any(roots.values()):
             raise InvalidStatus(
@@ -113,8 +113,8 @@ async def open_(
         id_ = uuid.UUID(run_id())
         # Of thousands of entities each takes a while, in which others are answered.
         reached = await asyncio.to_thread(Spread, known, roots, {})
-        found = await asyncio.to_thread(opened, str(id_), roots, exist, reached)
-        hits = await asyncio.to_thread(lambda: list(_hits(held, exist, reached)))
+        found = await asyncio.to_thread(opened, str(id_), roots, gone, reached)
+        hits = await asyncio.to_thread(lambda: list(_hits(held, gone, reached)))
         stretches = sum(some.runs for marks in found.values() for some in marks.values())
         if not dry_run:
             if stretches > MOST_STRETCHES:
@@ -254,14 +254,17 @@ def _by_entity(marked: store.Marks) -> dict[int, Ordinals]:
     }
 
 
-def _hits(held: Held, exist: Mapping[str, Ordinals], reached: Spread) -> Iterator[Hit]:
+def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread) -> Iterator[Hit]:
     nearest = reached.nearest()
-    for component in held.graph.order:
-        for name in component:
-            some = reached.current.get(name, NONE) & exist.get(name, NONE)
-            if some:
-                basis = "exact" if some <= reached.exact.get(name, NONE) else "declared"
-                yield Hit(name, *_some(held, name, some), some.count, basis, *nearest[name])
+    # Of thousands of entities most have the same calendar, and are wrong at the same time.
+    texts: dict[tuple[int, Ordinals], tuple[list[str], int]] = {}
+    for name in (name for component in held.graph.order for name in component if name in reached.current):
+        if some := reached.current[name] - gone.get(name, NONE):
+            exact = reached.exact is reached.current or some <= reached.exact.get(name, NONE)
+            instances = held.instances(name)
+            key = id(instances and instances.calendar), some
+            shown = texts.get(key) or texts.setdefault(key, _some(held, name, some))
+            yield Hit(name, *shown, some.count, "exact" if exact else "declared", *nearest[name])
 
 
 async def _by_code(

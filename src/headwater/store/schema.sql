@@ -876,7 +876,8 @@ create table instance_reads (
   read_seq    bigint not null,
   primary key (seq, upstream_id, start_)
 );
-create index instance_reads_of on instance_reads (upstream_id, end_);
+-- Who read some instances is told from this index, whatever else of them was read before or after.
+create index instance_reads_of on instance_reads (upstream_id, end_, start_);
 
 -- A verdict on versions: something is wrong. `state`: open, fixed (what is produced from fixed_at on is right) or retracted.
 create table incidents (

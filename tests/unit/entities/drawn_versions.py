@@ -304,7 +304,9 @@ class World:
         if not self.informed or any(len(each) > 2 for each in self.history.values()):
             self.loose.add(incident)
         reached = Spread(self.histories(), roots, {})
-        for name, marks in opened(incident, roots, {n: m.exist for n, m in self.known.items()}, reached).items():
+        for name, marks in opened(
+            incident, roots, {n: m.of("deleted") for n, m in self.known.items()}, reached
+        ).items():
             self.known[name] = self.known.get(name, Marks()).with_(marks)
 
     def fix(self) -> None:
@@ -365,7 +367,7 @@ class World:
         within = {name: Ordinals.between(min(ks), max(ks) + 1) for name, ks in self.every.items()}
         told = Versions(*columns(versions, 7))
         told = told._replace(complete=told.complete > 0)
-        return histories(self.graph, all_, there, within, told, Reads(*columns(reads, 5)))
+        return histories(self.graph, all_, there, within, told, Reads(*columns(reads, 5)))[0]
 
     def step(self) -> Callable[[], None]:
         """One thing that happens, by chance."""

@@ -120,7 +120,7 @@ def told(
     """What holds once these of `a`, and `more`, are said to be wrong; `histories` None: nothing is recorded."""
     roots = {entity: some & known[entity].exist for entity, some in {"a": at, **more}.items()}
     reached = Spread(histories or Histories.unknown(graph, alive(known)), roots, {})
-    found = opened(name, roots, {entity: marks.exist for entity, marks in known.items()}, reached)
+    found = opened(name, roots, {entity: marks.of("deleted") for entity, marks in known.items()}, reached)
     return known | {entity: known[entity].with_(marks) for entity, marks in found.items()}
 
 
@@ -140,7 +140,9 @@ def recorded(
     read = np.array([(seq, all_.rank[name], FIRST + a, FIRST + b, at) for seq, name, a, b, at in reads])
     rows = Versions(*made, made[1], np.ones(made.shape[1], dtype=np.bool_), np.full(made.shape[1], -1))
     every = {name: graph.every(name) for name in graph.entities}
-    return histories(graph, all_, all_.one(alive(known)), every, rows, Reads(*read.reshape(-1, 5).astype(np.int64).T))
+    return histories(graph, all_, all_.one(alive(known)), every, rows, Reads(*read.reshape(-1, 5).astype(np.int64).T))[
+        0
+    ]
 
 
 def of(known: dict[str, Marks], name: str, kind: str, ref: str = "i") -> Ordinals:
