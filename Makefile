@@ -30,7 +30,7 @@ warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE
 repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used them, made again
 	@scripts/repair
 
-check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
+check: $(STAMP) ## lint, types, layering, fast tests (about four minutes)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
