@@ -64,21 +64,29 @@ class Metrics:
                 buckets = _BATCH if name == "headwater_batch_events" else _SECONDS
                 made[name] = Histogram(name, words, labels, registry=self.registry, buckets=buckets)
         self._made = made
+        # Of every request: looked up by its labels once.
+        self._answered: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._pool = {state: made["headwater_pool_connections"].labels(state) for state in ("open", "free", "most")}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """One answered request; `route` is the template, `unrouted` for a path that is none of ours."""
         method = method if method in _METHODS else "OTHER"
-        self._made["headwater_http_requests_total"].labels(method, route, str(status)).inc()
-        self._made["headwater_http_request_seconds"].labels(method, route).observe(seconds)
+        found = self._answered.get((method, route, status))
+        if found is None:
+            found = self._answered[method, route, status] = (
+                self._made["headwater_http_requests_total"].labels(method, route, str(status)),
+                self._made["headwater_http_request_seconds"].labels(method, route),
+            )
+        found[0].inc()
+        found[1].observe(seconds)
 
     def running(self, change: int) -> None:
         self._made["headwater_http_requests_running"].inc(change)
 
     def pool(self, stats: dict[str, int]) -> None:
-        connections = self._made["headwater_pool_connections"]
-        connections.labels("open").set(stats.get("pool_size", 0))
-        connections.labels("free").set(stats.get("pool_available", 0))
-        connections.labels("most").set(stats.get("pool_max", 0))
+        self._pool["open"].set(stats.get("pool_size", 0))
+        self._pool["free"].set(stats.get("pool_available", 0))
+        self._pool["most"].set(stats.get("pool_max", 0))
         self._made["headwater_pool_waiting"].set(stats.get("requests_waiting", 0))
 
     def measured(self, figures: telemetry.Measured) -> None:
