@@ -240,7 +240,8 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
         if all(_contents(some) < 3 for some in histories.values()):
             assert inherited == now & there - roots, (seed, inherited - now)
             assert repaired == before | now & deleted, seed
-        exact = {at for at, version in current.items() if (at, version) in story.wrong(roots, recorded=True)}
+        known = story.wrong(roots, recorded=True)
+        exact = {at for at, version in current.items() if (at, version) in known}
         for hit in opened.hits:
             mine = {at for at in (now & there) | roots if at[0] == hit.entity}
             if hit.basis == "exact":

@@ -44,6 +44,16 @@ class Reads(NamedTuple):
     read_seq: Int
 
 
+class Found(NamedTuple):
+    """`there`: what is there, as `Together` counts it: what was said to be, and whatever has a version. `beyond`: instances outside of what was given
+    that were made together with others, from what nobody declares, so that nobody says for which of them it was.
+    """
+
+    histories: Histories
+    there: Ordinals
+    beyond: Ordinals
+
+
 class _Meant(NamedTuple):
     """A link, the rank of its upstream, and which of the pieces are its downstream's."""
 
@@ -55,12 +65,10 @@ class _Meant(NamedTuple):
 
 def histories(
     graph: Graph, all_: Together, there: Ordinals, within: Mapping[str, Ordinals], versions: Versions, reads: Reads
-) -> tuple[Histories, Ordinals]:
-    """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said.
-    Besides, all that is there, as `all_` counts it: whatever has a version was.
-    """
+) -> Found:
+    """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said."""
     found = _Recorded(graph, all_, there, within, versions, reads)
-    return found.histories(), found.there
+    return Found(found.histories(), found.there, found.beyond)
 
 
 class _Recorded:
@@ -91,6 +99,8 @@ class _Recorded:
         self._known = self._pieces.where(self._pieces.current & versions.complete[self._pieces.row])
         self._several = self._pieces.where(self._pieces.current & (self._pieces.since > 0))
         self._cuts: dict[int, Ordinals] = {}
+        self._first, self._end = first, end
+        self.beyond = Ordinals()
 
     def _numbered(self) -> Int:
         """Of each read a number that grows with the rows, by version and upstream."""
@@ -224,6 +234,8 @@ class _Recorded:
         rank = versions.entity[pieces.row[piece]]
         _, start = self._all.ordinals(pieces.start[piece])
         together, least, most = self._explained(pieces.row[piece], reads.upstream[read])
+        some = ~together | (reads.start[read] < least) | (reads.end[read] > most)
+        self.beyond = self._outside(pieces.row[piece[some]])
         rows = Readers(
             rank,
             start,
@@ -243,6 +255,14 @@ class _Recorded:
                 name = self._all.names[int(upstream[order[low]])]
                 found[name, past] = some_rows.where(order[low:high])
         return found
+
+    def _outside(self, row: Int) -> Ordinals:
+        """The instances of these versions of which nothing was given."""
+        of, start, end = (column[row] for column in (self._versions.entity, self._versions.start, self._versions.end))
+        first, last = np.minimum(self._first[of], end), np.maximum(self._end[of], start)
+        at = self._all.at
+        before = Ordinals.joined(at(of, start), at(of, np.maximum(start, first)))
+        return before | Ordinals.joined(at(of, np.minimum(last, end)), at(of, end))
 
     def _explained(self, row: Int, upstream: Int) -> tuple[Bool, Int, Int]:
         """Of these versions, whether dates say for which of several instances they read an upstream, and of what they do."""

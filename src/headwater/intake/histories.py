@@ -9,7 +9,7 @@ import numpy as np
 from headwater.entities import recorded
 from headwater.entities.declaration.held import Held
 from headwater.entities.histories import Histories
-from headwater.entities.ordinals import Int, Ordinals
+from headwater.entities.ordinals import NONE, Int, Ordinals
 from headwater.entities.taint import closure
 from headwater.entities.together import Together
 from headwater.store import histories as store
@@ -31,26 +31,28 @@ async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordina
     """Of all that these could have led to: whatever is declared to need it, and whoever had read it though nobody declares that."""
     within = await asyncio.to_thread(closure, held.graph, roots)
     while True:
-        loaded, readers = await _load(connection, held, within)
-        more: dict[str, Ordinals] = {}
+        loaded, beyond, readers = await _load(connection, held, within)
+        more = dict(beyond)
         for entity_id, start, end in await store.made(connection, readers) if readers.size else ():
             if entity_id in held.names:
                 name = held.names[entity_id]
-                more[name] = more.get(name, Ordinals()) | Ordinals.between(start, end)
+                more[name] = more.get(name, NONE) | Ordinals.between(start, end)
         if not more:
             return loaded
         more = await asyncio.to_thread(closure, held.graph, more)
-        within = {name: some | more.get(name, Ordinals()) for name, some in {**more, **within}.items()}
+        within = {name: within.get(name, NONE) | more.get(name, NONE) for name in {**within, **more}}
 
 
 async def among(connection: Connection, held: Held, within: Mapping[str, Ordinals]) -> Histories:
     """Of these instances alone."""
-    loaded, _ = await _load(connection, held, within)
+    loaded, _, _ = await _load(connection, held, within)
     return loaded.histories
 
 
-async def _load(connection: Connection, held: Held, within: Mapping[str, Ordinals]) -> tuple[Loaded, Int]:
-    """Of the hulls of these; and the versions, by seq, beyond them that read what is in them."""
+async def _load(
+    connection: Connection, held: Held, within: Mapping[str, Ordinals]
+) -> tuple[Loaded, Mapping[str, Ordinals], Int]:
+    """Of the hulls of these; and who else may have used what is in them: instances, and versions by seq."""
     hulls = {name: Ordinals.between(some.first, some.end) for name, some in within.items() if some}
     windows: Sequence[Window] = [(held.number(name), some.first, some.end) for name, some in sorted(hulls.items())]
     there = await store.there(connection, windows)
@@ -67,7 +69,7 @@ def _known(
     there: store.There,
     versions: store.Versions,
     reads: store.Reads | None,
-) -> tuple[Loaded, Int]:
+) -> tuple[Loaded, Mapping[str, Ordinals], Int]:
     all_ = Together(held.graph.entities)
     rank = _Ranks(held, all_)
     every = all_.one(hulls)
@@ -77,7 +79,7 @@ def _known(
     some = exist if alive.all() else Ordinals.joined(start, end) & every
     if reads is None:
         unknown = Histories.unknown(held.graph, all_.apart(some))
-        return Loaded(unknown, all_.apart(some - exist)), np.zeros(0, dtype=np.int64)
+        return Loaded(unknown, all_.apart(some - exist)), {}, np.zeros(0, dtype=np.int64)
     made = recorded.Versions(
         rank(versions.entity_id),
         versions.seq,
@@ -89,8 +91,9 @@ def _known(
         np.where(versions.told > 0, versions.content & ((1 << 62) - 1), -1),
     )
     read = recorded.Reads(reads.seq, rank(reads.upstream_id), reads.start_, reads.end_, reads.read_seq)
-    found, there_ = recorded.histories(held.graph, all_, some, hulls, made, read)
-    return Loaded(found, all_.apart(there_ - exist)), _besides(reads.seq, versions.seq)
+    found = recorded.histories(held.graph, all_, some, hulls, made, read)
+    loaded = Loaded(found.histories, all_.apart(found.there - exist))
+    return loaded, all_.apart(found.beyond), _besides(reads.seq, versions.seq)
 
 
 def _besides(some: Int, known: Int) -> Int:

@@ -367,7 +367,7 @@ class World:
         within = {name: Ordinals.between(min(ks), max(ks) + 1) for name, ks in self.every.items()}
         told = Versions(*columns(versions, 7))
         told = told._replace(complete=told.complete > 0)
-        return histories(self.graph, all_, there, within, told, Reads(*columns(reads, 5)))[0]
+        return histories(self.graph, all_, there, within, told, Reads(*columns(reads, 5))).histories
 
     def step(self) -> Callable[[], None]:
         """One thing that happens, by chance."""
