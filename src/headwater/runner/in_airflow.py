@@ -9,15 +9,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import BaseOperator, BaseSensorOperator
+from airflow.sdk import BaseSensorOperator
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowFailException
 
-from headwater.capture.airflow.config import Config, from_environment, rest
+from headwater.capture.airflow.config import from_environment, rest
 from headwater.errors import HeadwaterError
-from headwater.runner.backfill import Told
 from headwater.runner.executors.airflow import AirflowTasks
-from headwater.runner.plan_item import Came, Turn, carry_out
+from headwater.runner.plan_item import Came, carry_out
 from headwater.runner.plans import PlanOnServer
 
 _ASKED_AGAIN = dt.timedelta(seconds=30)
@@ -25,76 +24,75 @@ _WEEKS = dt.timedelta(weeks=52)
 _LABEL = 200  # characters; Airflow keeps 250
 
 
-class PlanItem(BaseSensorOperator):
-    """Item `number` of a plan, of an Airflow that is called `airflow` in `produced_by`.
-
-    While the item runs, the task runs. While it is not its turn, the task takes no slot and asks every half minute; so it does while the server does
-    not answer.
-    """
+class _OfPlan(BaseSensorOperator):
+    """A task of an Airflow that is called `airflow` in `produced_by`. While the server does not answer it asks every half minute, without a slot."""
 
     ui_color = "#d3e7f5"
 
-    def __init__(self, *, plan: str, airflow: str, number: int, **kwargs: Any) -> None:
+    def __init__(self, *, plan: str, airflow: str, **kwargs: Any) -> None:
         super().__init__(mode="reschedule", poke_interval=_ASKED_AGAIN, timeout=_WEEKS, **kwargs)
         self.plan = plan
         self.airflow = airflow
-        self.number = number
 
     def poke(self, context: Mapping[str, Any]) -> bool:
-        """Whether the item is over and right."""
-        config = _config(self.airflow)
+        """Whether it is over."""
+        config = from_environment()
+        if config.name != self.airflow:
+            raise AirflowFailException(
+                f"this plan is of the Airflow {self.airflow!r}, and this one is called {config.name!r} (HEADWATER_AIRFLOW_NAME)"
+            )
         try:
-            turn = self._turn(config, again=context["ti"].try_number > 1)
+            return self.ask(PlanOnServer(config.url, self.plan, config.api_key), context)
         except HeadwaterError as error:
             if error.permanent:
                 raise AirflowFailException(error.message) from error
             self.log.warning("asked again later: %s", error.message)
             return False
+
+    def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
+        """What `poke` asks."""
+        raise NotImplementedError
+
+    @property
+    def worker(self) -> str:
+        return f"airflow://{self.airflow}/{self.dag_id}"
+
+
+class PlanItem(_OfPlan):
+    """Item `number` of a plan. While the item runs, the task runs; while it is not its turn, the task takes no slot."""
+
+    def __init__(self, *, number: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.number = number
+
+    def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
+        """Whether the item is right. AirflowFailException where it will not be without somebody's doing."""
+        url = os.environ.get("HEADWATER_AIRFLOW_URL") or conf.get("api", "base_url")
+        turn = carry_out(
+            plan,
+            self.number,
+            AirflowTasks(self.airflow, rest(url)),
+            name=self.worker,
+            again=context["ti"].try_number > 1,
+            told=lambda told: self.log.info("%s %s %s", told.what, told.run, told.note),
+        )
         context["headwater_item"] = f"#{self.number} {turn.about}"[:_LABEL]  # type: ignore[index]
         if turn.came is Came.failed:
             raise AirflowFailException(turn.note)
         self.log.info("%s: %s %s", turn.about, turn.came, turn.note)
         return turn.came is Came.done
 
-    def _turn(self, config: Config, *, again: bool) -> Turn:
-        return carry_out(
-            PlanOnServer(config.url, self.plan, config.api_key),
-            self.number,
-            AirflowTasks(self.airflow, rest(os.environ.get("HEADWATER_AIRFLOW_URL") or conf.get("api", "base_url"))),
-            name=f"airflow://{self.airflow}/{self.dag_id}",
-            again=again,
-            told=self._say,
-        )
 
-    def _say(self, told: Told) -> None:
-        self.log.info("%s %s %s", told.what, told.run, told.note)
-
-
-class PlanEnd(BaseOperator):
+class PlanEnd(_OfPlan):
     """After all items: fails where the plan is not done, and says how far it came."""
 
-    def __init__(self, *, plan: str, airflow: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.plan = plan
-        self.airflow = airflow
-
-    def execute(self, context: Mapping[str, Any]) -> None:
+    def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
         """Asks for work, and takes none: a plan in which nothing more can be done is found to be so when somebody asks."""
-        config = _config(self.airflow)
-        plan = PlanOnServer(config.url, self.plan, config.api_key)
-        plan.take(f"airflow://{self.airflow}/{self.dag_id}", limit=1, lease=1.0, producers=[])
+        plan.take(self.worker, limit=1, lease=1.0, producers=[])
         one = plan.progress()
-        counts = {"done": one.done, "skipped": one.skipped, "failed": one.failed, "running": one.running, "waiting": one.waiting}  # fmt: skip
+        counts = {name: getattr(one, name) for name in ("done", "skipped", "failed", "running", "waiting")}
         said = f"the plan is {one.state}: {', '.join(f'{count} {name}' for name, count in counts.items() if count)}"
         if one.state != "done":
             raise AirflowFailException(said)
         self.log.info(said)
-
-
-def _config(airflow: str) -> Config:
-    config = from_environment()
-    if config.name != airflow:
-        raise AirflowFailException(
-            f"this plan is of the Airflow {airflow!r}, and this one is called {config.name!r} (HEADWATER_AIRFLOW_NAME)"
-        )
-    return config
+        return True

@@ -62,7 +62,7 @@ def test_across_threads_and_processes() -> None:
             assert (parsed.int >> 80) <= after // 1_000_000 + 10
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(min_value=-(10**12), max_value=10**12), min_size=1, max_size=20))
 def test_a_clock_that_jumps_makes_no_id_twice_and_none_smaller(jumps: list[int]) -> None:
     import time
