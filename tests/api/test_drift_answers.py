@@ -26,6 +26,7 @@ def test_what_texts_mean(reads: Client) -> None:
     texts = ["2024-03-10", "2024-03-11 12:00", "20240312", "2024-03-10T23:30:00Z", "2024-03", "x" * 5000]
     found = post(reads, "/api/v2/entities/reads/instances/at", {"texts": texts}).json()
     assert (found["instances"], found["count"]) == (["2024-03-10..2024-03-12"], 3)
+    assert found["named"] == ["2024-03-10", "2024-03-11", "2024-03-12", "2024-03-11", None, None]
     assert [each["text"] for each in found["refused"]] == ["2024-03", "x" * 200]
     assert "31 instances" in found["refused"][0]["why"]
     static = post(reads, "/api/v2/entities/countries/instances/at", {"texts": ["static", "2024"]}).json()

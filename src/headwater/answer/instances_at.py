@@ -22,11 +22,14 @@ class RefusedText(msgspec.Struct, frozen=True):
 
 
 class InstancesAt(msgspec.Struct, frozen=True):
-    """`instances`: those that the texts name, by runs; `count`: how many. `refused`: in the order of the texts."""
+    """`instances`: those that the texts name, by runs; `count`: how many. `named`: the instance of each text, null of those that are `refused`, in
+    the order of the texts.
+    """
 
     entity: str
     instances: list[str]
     count: int
+    named: list[str | None]
     refused: list[RefusedText]
 
 
@@ -37,11 +40,14 @@ async def instances_at(database: Database, entity: str, texts: Sequence[str]) ->
     async with database.snapshot() as connection:
         of = (await declared(connection)).instances(entity)
     found: list[int] = []
+    each: list[str | None] = []
     refused: list[RefusedText] = []
     for text in texts:
         try:
             found.append(named(of, text))
+            each.append(ranges.written(of, Ordinals.of(found[-1:]))[0])
         except InvalidPeriod as wrong:
+            each.append(None)
             refused.append(RefusedText(text[:200], wrong.message))
     some = Ordinals.of(found)
-    return InstancesAt(entity, ranges.written(of, some), some.count, refused)
+    return InstancesAt(entity, ranges.written(of, some), some.count, each, refused)

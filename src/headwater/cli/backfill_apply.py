@@ -45,6 +45,14 @@ def apply(
             help="`airflow://NAME/DAG/TASK` is run at URL (Airflow 2: …/api/v1), by HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
         ),
     ] = None,
+    spark_submit: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Restores stored versions of Delta tables: `spark-submit` with Delta's jars and what it needs."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ENTITY=COLUMNS", help="Partition columns that are an entity's time, as of `headwater reconcile`. Repeatable."),
+    ] = None,
     parallel: Annotated[int, typer.Option(min=1, max=1000, help="So many runs at once.")] = 1,
     worker: Annotated[str | None, typer.Option(help="Who works; else host and process.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run here, and run nothing.")] = False,
@@ -81,6 +89,12 @@ def apply(
     from headwater.runner.plans import PlanOnServer
 
     executors = _executors(packages, airflow or [], logs, run_command, url)
+    if spark_submit is not None:
+        executors.append(_delta(spark_submit, columns or [], logs, url))
+    if not executors:
+        raise InvalidQuestion(
+            "say what can be run here: --packages FOLDER (with the packages), --airflow NAME=URL or --spark-submit COMMAND"
+        )
     if dry_run:
         _show(url, id, executors, json)
         return
@@ -100,8 +114,6 @@ def apply(
 def _executors(
     packages: Path | None, airflow: list[str], logs: Path | None, command: str | None, url: str | None
 ) -> list[Executor]:
-    if packages is None and not airflow:
-        raise InvalidQuestion("say what can be run here: --packages FOLDER, the folder with the packages, or --airflow NAME=URL")  # fmt: skip
     found = [_airflow(each) for each in airflow]
     return [*found, _packages(packages, logs, command, url)] if packages is not None else found
 
@@ -121,6 +133,24 @@ def _packages(packages: Path, logs: Path | None, command: str | None, url: str |
     return found
 
 
+def _delta(command: str, columns: list[str], logs: Path | None, url: str | None) -> Executor:
+    from headwater.cli.process import home
+    from headwater.runner.executors.delta import DeltaTables
+
+    named = {}
+    for text in columns:
+        entity, separator, some = text.partition("=")
+        if not separator or not entity or not some:
+            raise InvalidQuestion(f"--columns takes ENTITY=COLUMNS, as in reads=event_date, and not {text!r}")
+        named[entity] = some
+    environ = {"HEADWATER_URL": server.address(url)}
+    if key := server.key(url):
+        environ["HEADWATER_API_KEY"] = key
+    return DeltaTables(
+        shlex.split(command), logs.absolute() if logs else home() / "backfill", columns=named, environ=environ
+    )
+
+
 def _airflow(text: str) -> Executor:
     from headwater.capture.airflow.config import rest
     from headwater.runner.executors.airflow import AirflowTasks
@@ -136,13 +166,13 @@ def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> No
     import msgspec
 
     from headwater.runner.executors import able
-    from headwater.runner.plans import RERUN, Item
+    from headwater.runner.plans import Item
 
     found = server.get(url, server.path("plans", id), state="waiting", limit=_SHOWN)
     rows = []
     for each in found["items"]:
         item = msgspec.convert({**each, "plan": id, "before": ""}, Item)
-        executor = next((each for each in executors if item.action == RERUN and able(each, item.producer)), None)
+        executor = next((each for each in executors if able(each, item)), None)
         rows.append((item.number, item.action, item.about, executor.command(item) if executor else None))
     if json:
         names = ("number", "action", "makes", "command")
@@ -215,7 +245,8 @@ def _line(one: Told) -> str:
         return f"waiting: {one.note or 'others are working on what comes before'}"
     if one.item is None:
         return f"{one.what}: {output.printable(one.note)}"
-    about = output.printable(f"{one.item.producer}  {one.item.about}")
+    who = "restore" if one.item.action == "restore" else one.item.producer
+    about = output.printable(f"{who}  {one.item.about}")
     note = f": {output.escaped(one.note)}" if one.note else ""
     return f"#{one.item.number} {_WORDS.get(one.what, one.what)}  {about}{note}"
 

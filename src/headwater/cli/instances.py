@@ -74,6 +74,13 @@ def report(
     seq: Annotated[int | None, typer.Option(help="As it was known then: the seq that `ready` said.")] = None,
     code: Annotated[str | None, typer.Option(help="Which code made it, such as a commit.")] = None,
     fingerprint: Annotated[str | None, typer.Option(help="Of its content.")] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE@VERSION",
+            help="Which version of a Delta table it is kept in, so that a plan may go back to it.",
+        ),
+    ] = None,
     right: Annotated[
         bool, typer.Option("--right", help="Somebody looked: it is right whatever incidents say.")
     ] = False,
@@ -101,6 +108,7 @@ def report(
     said: dict[str, Any] = {
         "entity": entity, "what": what, "instances": instances, "ref": ref, "states": state, "remove": remove,
         "reads": [_read(text) for text in read] if read else None, "seq": seq, "code": code, "fingerprint": fingerprint,
+        "storage": _delta(delta) if delta else None,
         "right": right or None, "reason": reason, "at": server.time(at), "key": key,
     }  # fmt: skip
     body = {"reports": [{word: value for word, value in said.items() if value is not None}]}
@@ -120,6 +128,13 @@ def report(
             output.line(
                 f"there is a newer version of {output.printable(short(late))}, which stays the current one", "yellow"
             )
+
+
+def _delta(text: str) -> dict[str, Any]:
+    table, _, version = text.rpartition("@")
+    if not table or not version.isdigit():
+        raise InvalidQuestion(f"--delta {text!r}: write TABLE@VERSION, such as s3://lake/reads@17", given=text)
+    return {"delta_version": int(version), "table": table}
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ A version qualifies where all of this is known; where any of it is not, the inst
 - nothing was held against it when it was replaced, other than incidents that were retracted since;
 - no incident is about its instance, or the code that made it is known and is another than made the wrong one: the same code would make the same
   mistake. Who asks may vouch for it (`trust`). What has the content of a version that was condemned never qualifies;
-- it has a complete record of what it read. That is all that the instance needs of what is there, and each of it is right now, or goes back too, and
-  has the content that was read;
+- what it read is recorded, or it needs nothing. That is all that the instance needs of what is there, and each of it is right now, or goes back
+  too, and has the content that was read;
 - it has the states that its instance has now.
 
 Nothing is restored here, and nothing is looked at but what was reported: whether the table still keeps the version is found out by who restores it.
@@ -206,7 +206,8 @@ class _Known:
             return None
         condemned = {version.fingerprint for version in past if "tainted" in self._held_against(name, k, version, past)}
         for version in reversed(past[:-1]):
-            if (version.entity_id, version.seq) not in self.stored or not version.complete:
+            told = version.complete or not self._held.graph.upstream(name)
+            if (version.entity_id, version.seq) not in self.stored or not told:
                 continue
             if self.states.get(version.seq) != states or self._held_against(name, k, version, past):
                 continue

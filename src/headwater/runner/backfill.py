@@ -89,6 +89,7 @@ class Worker:
         self._lease, self._patience, self._told = lease, patience, told
         self._executors = executors
         self._producers = [producer for each in executors for producer in each.producers]
+        self._actions = sorted({action for each in executors for action in each.actions})
         self._ours: list[_One] = []
         self._asked_to_stop, self._passed_on = 0, 1
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
@@ -133,7 +134,12 @@ class Worker:
         """How it ended, where there is nothing more to wait for."""
         free = self._parallel - len(self._ours)
         work = self._plan.take(
-            self._name, limit=free, lease=self._lease, producers=self._producers, numbers=self._numbers
+            self._name,
+            limit=free,
+            lease=self._lease,
+            producers=self._producers,
+            actions=self._actions,
+            numbers=self._numbers,
         )
         if work.skipped:
             self._told(Told(What.skipped, count=work.skipped))
@@ -151,7 +157,7 @@ class Worker:
         return None
 
     def _of(self, item: Item) -> Executor:
-        return next(each for each in self._executors if able(each, item.producer))
+        return next(each for each in self._executors if able(each, item))
 
     def _say_it_waits(self, work: Work) -> None:
         if not self._ours and not self._waiting:

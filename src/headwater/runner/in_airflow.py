@@ -17,7 +17,7 @@ from headwater.capture.airflow.config import from_environment, rest
 from headwater.errors import HeadwaterError
 from headwater.runner.executors.airflow import AirflowTasks
 from headwater.runner.plan_item import Came, carry_out
-from headwater.runner.plans import PlanOnServer
+from headwater.runner.plans import RERUN, PlanOnServer
 
 _ASKED_AGAIN = dt.timedelta(seconds=30)
 _WEEKS = dt.timedelta(weeks=52)
@@ -88,7 +88,7 @@ class PlanEnd(_OfPlan):
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
         """Asks for work, and takes none: a plan in which nothing more can be done is found to be so when somebody asks."""
-        plan.take(self.worker, limit=1, lease=1.0, producers=[])
+        plan.take(self.worker, limit=1, lease=1.0, producers=[], actions=[RERUN])
         one = plan.progress()
         counts = {name: getattr(one, name) for name in ("done", "skipped", "failed", "running", "waiting")}
         said = f"the plan is {one.state}: {', '.join(f'{count} {name}' for name, count in counts.items() if count)}"

@@ -11,7 +11,7 @@ import msgspec
 from headwater.client.ask import ask
 from headwater.errors import InvalidQuestion
 
-RERUN = "rerun"
+RERUN, RESTORE = "rerun", "restore"
 _AT_ONCE = 0.001  # seconds: the shortest lease that may be asked for
 _TIMEOUT = 30.0
 
@@ -23,9 +23,30 @@ class Makes(msgspec.Struct, frozen=True):
     instances: list[str]
 
 
+class Restore(msgspec.Struct, frozen=True):
+    """An instance that goes back to the version of the report `version`, kept in `storage`; what is there now is kept in `current`, None where nobody
+    said. The others are to be reported of the new version.
+    """
+
+    entity: str
+    instances: list[str]
+    version: int
+    storage: dict[str, Any]
+    current: dict[str, Any] | None
+    restored_from: int
+    seq: int
+    reads: list[Makes]
+    code: str | None
+    fingerprint: str | None
+    states: list[str]
+    rows: int | None
+    bytes: int | None
+    right: bool
+
+
 class Item(msgspec.Struct, frozen=True):
     """One thing to do, taken by a worker for the `attempt`-th time. `runs`: periods of the producer; `start` and `end`: of the first to the last,
-    None where it has none. `before`: the run of an attempt that was given up, which may still be going on.
+    None where it has none. `before`: the run of an attempt that was given up, which may still be going on. `restore`: where that is the action.
     """
 
     plan: str
@@ -38,6 +59,7 @@ class Item(msgspec.Struct, frozen=True):
     start: str | None
     end: str | None
     before: str
+    restore: list[Restore] = []
 
     @property
     def about(self) -> str:
@@ -137,15 +159,24 @@ class PlanOnServer:
         return msgspec.json.decode(self._ask("/retry", {}), type=_State).state
 
     def take(
-        self, worker: str, *, limit: int, lease: float, producers: list[str], numbers: list[int] | None = None
+        self,
+        worker: str,
+        *,
+        limit: int,
+        lease: float,
+        producers: list[str],
+        actions: list[str],
+        numbers: list[int] | None = None,
     ) -> Work:
-        """Up to so many items to run again that may be done now, of these producers and numbers, for `lease` seconds."""
+        """Up to so many items that may be done now, for `lease` seconds: to run again, of these producers, and to restore, of any. `numbers`: only
+        these items.
+        """
         wanted: dict[str, object] = {
             "worker": worker,
             "limit": limit,
             "lease_seconds": lease,
             "producers": producers,
-            "actions": [RERUN],
+            "actions": actions,
         }
         if numbers is not None:
             wanted["numbers"] = numbers

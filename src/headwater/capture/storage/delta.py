@@ -30,6 +30,7 @@ class _File(msgspec.Struct, rename="camel"):
     path: str
     partition_values: dict[str, str | None] | None = None
     deletion_vector: _Vector | None = None
+    data_change: bool = True
 
     @property
     def key(self) -> tuple[str, str, str, int | None]:
@@ -48,11 +49,20 @@ class _Protocol(msgspec.Struct, rename="camel"):
     writer_features: list[str] | None = None
 
 
+class _Commit(msgspec.Struct, rename="camel"):
+    user_metadata: str | None = None
+
+
 class _Action(msgspec.Struct, rename="camel"):
     add: _File | None = None
     remove: _File | None = None
     meta_data: _Table | None = None
     protocol: _Protocol | None = None
+    commit_info: _Commit | None = None
+
+
+_Live = dict[tuple[str, str, str, int | None], dict[str, str | None]]
+"""By what makes a file another one, the values of its partition."""
 
 
 class _Log(NamedTuple):
@@ -63,17 +73,90 @@ class _Log(NamedTuple):
     commits: list[str]
 
 
+class Times(NamedTuple):
+    """What of a table is a time, as of one of its versions. `columns`: by partition column its field; `types`: by column the type, as the schema has
+    it. `partitions`: by the text of a time the values that partitions of it have in these columns.
+    """
+
+    version: int
+    columns: dict[str, str]
+    types: dict[str, str]
+    partitions: dict[str, dict[str, str]]
+
+
+class Commit(NamedTuple):
+    """What changed rows in one version: partitions, by the text of their time; None of files of which the log does not say where they lay. `note`:
+    what whoever committed said of it.
+    """
+
+    version: int
+    texts: set[str | None]
+    note: str
+
+
 def delta(path: str, columns: str | None = None) -> Listing:
     """The partitions of a Delta table. `columns`: which of them are its time (`fields.columns_of`); others do not matter.
 
     NotFound where there is no table, InvalidQuestion where it has no such partitions, UnreadableContent where its log cannot be understood.
     """
+    log, table, live = _state(path, None)
+    wanted = fields.columns_of(columns, table.partition_columns)
+    named = _by_field(table, wanted)
+    listing = Listing(path, storage={"delta_version": log.version, "table": path})
+    listing.texts = _texts(live.values(), named, listing)
+    return listing
+
+
+def times(path: str, columns: str | None = None, version: int | None = None) -> Times:
+    """The partitions of a table as of a version, or of the newest; raises as `delta`."""
+    log, table, live = _state(path, version)
+    wanted = fields.columns_of(columns, table.partition_columns)
+    named = _by_field(table, wanted)
+    columns_of = {field: column for column, field in wanted.items()}
+    partitions: dict[str, dict[str, str]] = {}
+    for values in live.values():
+        found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
+        if len(found) == len(named):
+            partitions[fields.text(found)] = {columns_of[field]: value for field, value in found.items()}
+    types = {field["name"]: str(field["type"]) for field in _fields(table)}
+    return Times(log.version, wanted, types, partitions)
+
+
+def commits(path: str, after: int, columns: str | None = None) -> Iterator[Commit]:
+    """What changed rows since a version, one commit after the other. UnreadableContent where one of them is not kept any more."""
+    folders, root = reached(path)
+    folder = f"{root.rstrip('/')}/_delta_log"
+    _, table, _ = _state(path, None)
+    named = _by_field(table, fields.columns_of(columns, table.partition_columns))
+    there = {int(match[1]): name for name, _ in folders.entries(folder) if (match := _COMMIT.fullmatch(name))}
+    for version in range(after + 1, max(there, default=after) + 1):
+        if version not in there:
+            raise UnreadableContent(f"{folder} lacks the commit of version {version}", path=folder, version=version)
+        texts: set[str | None] = set()
+        note = ""
+        for action in _actions(folders, folder, _Log(version, [], [there[version]])):
+            if action.commit_info is not None:
+                note = action.commit_info.user_metadata or ""
+            for file in (action.add, action.remove):
+                if file is not None and file.data_change:
+                    values = file.partition_values
+                    found = {field: values.get(column) for column, field in named.items()} if values else {}
+                    texts.add(
+                        fields.text({f: v for f, v in found.items() if v is not None})
+                        if all(found.values()) and found
+                        else None
+                    )
+        yield Commit(version, texts, note)
+
+
+def _state(path: str, at: int | None) -> tuple[_Log, _Table, _Live]:
+    """What a table is as of a version: its files, each with the values of its partition."""
     folders, root = reached(path)
     folder = f"{root.rstrip('/')}/_delta_log"
     there(folders, folder)
-    log = _log(folders, folder)
+    log = _log(folders, folder, at)
     table = _Table()
-    live: dict[tuple[str, str, str, int | None], dict[str, str | None]] = {}
+    live: _Live = {}
     for action in _actions(folders, folder, log):
         if action.protocol is not None:
             _understood(path, action.protocol)
@@ -83,12 +166,13 @@ def delta(path: str, columns: str | None = None) -> Listing:
             live.pop(action.remove.key, None)
         if action.add is not None:
             live[action.add.key] = action.add.partition_values or {}
-    wanted = fields.columns_of(columns, table.partition_columns)
+    return log, table, live
+
+
+def _by_field(table: _Table, wanted: dict[str, str]) -> dict[str, str]:
+    """By the name that partition values go by, the field."""
     physical = _physical(table)
-    named = {physical.get(column, column): field for column, field in wanted.items()}
-    listing = Listing(path, storage={"delta_version": log.version, "table": path})
-    listing.texts = _texts(live.values(), named, listing)
-    return listing
+    return {physical.get(column, column): field for column, field in wanted.items()}
 
 
 def _texts(live: Any, named: dict[str, str], listing: Listing) -> Iterator[str]:
@@ -100,7 +184,7 @@ def _texts(live: Any, named: dict[str, str], listing: Listing) -> Iterator[str]:
             listing.ignored += 1
 
 
-def _log(folders: Folders, folder: str) -> _Log:
+def _log(folders: Folders, folder: str, at: int | None) -> _Log:
     commits: dict[int, str] = {}
     checkpoints: dict[int, dict[int, tuple[int, str]]] = {}
     for name, is_folder in folders.entries(folder):
@@ -117,7 +201,10 @@ def _log(folders: Folders, folder: str) -> _Log:
     newest = max([*commits, *whole], default=None)
     if newest is None:
         raise NotFound(f"{folder} holds no commit: there is no Delta table", path=folder)
-    start = max(whole, default=-1)
+    if at is not None and at > newest:
+        raise NotFound(f"{folder} has no version {at}; the newest is {newest}", path=folder, version=at)
+    newest = newest if at is None else at
+    start = max((version for version in whole if version <= newest), default=-1)
     needed = range(start + 1, newest + 1)
     if gaps := [version for version in needed if version not in commits]:
         raise UnreadableContent(
@@ -184,11 +271,13 @@ def _understood(path: str, protocol: _Protocol) -> None:
 
 def _physical(table: _Table) -> dict[str, str]:
     """By column the name that partition values go by, where columns are mapped."""
-    if not table.schema_string:
-        return {}
     found = {}
-    for field in msgspec.json.decode(table.schema_string).get("fields", []):
+    for field in _fields(table):
         name = (field.get("metadata") or {}).get("delta.columnMapping.physicalName")
         if name:
             found[field["name"]] = name
     return found
+
+
+def _fields(table: _Table) -> list[dict[str, Any]]:
+    return list(msgspec.json.decode(table.schema_string).get("fields", [])) if table.schema_string else []

@@ -3,11 +3,12 @@
 An executor begins runs and says how they ended. Refuses to know of plans, leases and other workers.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
-from headwater.runner.plans import Item
+from headwater.runner.plans import RESTORE, Item
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -32,11 +33,15 @@ class Going(Protocol):
 
 
 class Executor(Protocol):
-    """Of some producers."""
+    """Of some producers, or of what is restored, whoever made it."""
 
     @property
-    def producers(self) -> list[str]:
-        """Those whose items this can run; `airflow://prod/*`: all that begin so."""
+    def actions(self) -> Sequence[str]:
+        """What it does with items: `rerun`, `restore`."""
+
+    @property
+    def producers(self) -> Sequence[str]:
+        """Those whose items this can run again; `airflow://prod/*`: all that begin so."""
 
     def named(self, item: Item) -> str:
         """A name for the run that would carry out an item; told to the server before it begins."""
@@ -51,8 +56,11 @@ class Executor(Protocol):
         """What would be run, as people write it."""
 
 
-def able(executor: Executor, producer: str | None) -> bool:
-    """Whether items of a producer can be run."""
-    return producer is not None and any(
-        producer == each or (each.endswith("*") and producer.startswith(each[:-1])) for each in executor.producers
+def able(executor: Executor, item: Item) -> bool:
+    """Whether it can carry out an item."""
+    if item.action not in executor.actions or item.action == RESTORE:
+        return item.action in executor.actions
+    return item.producer is not None and any(
+        item.producer == each or (each.endswith("*") and item.producer.startswith(each[:-1]))
+        for each in executor.producers
     )

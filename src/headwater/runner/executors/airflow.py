@@ -14,7 +14,7 @@ from headwater.capture.airflow.rest import Airflow, DagRun
 from headwater.client.event import run_id
 from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
 from headwater.runner.executors import Going, Outcome
-from headwater.runner.plans import Item
+from headwater.runner.plans import RERUN, Item
 
 _SCHEME = "airflow://"
 _ACTIVE = {"queued", "running"}
@@ -33,6 +33,8 @@ class _Job(NamedTuple):
 
 class AirflowTasks:
     """Of one Airflow, which is called `name` in `produced_by`. `every`: seconds between looks."""
+
+    actions = (RERUN,)
 
     def __init__(self, name: str, airflow: Airflow, *, every: float = _EVERY) -> None:
         self._name, self._airflow, self._every = name, airflow, every

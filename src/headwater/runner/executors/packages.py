@@ -5,44 +5,30 @@ one that was killed sees, on the same machine, whether that one's run still goes
 does that, and the server asks for it.
 """
 
-import contextlib
-import fcntl
 import os
 import shlex
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
-
-import msgspec
 
 from headwater.client.event import run_id
 from headwater.errors import InvalidManifest
 from headwater.runner.entities import made_by
-from headwater.runner.executors import Going, Outcome
-from headwater.runner.plans import Item
+from headwater.runner.executors import Going
+from headwater.runner.executors.processes import Earlier, Processes, locked
+from headwater.runner.plans import RERUN, Item
 from headwater.runner.reading import FILE
 
 SCHEME = "package:"
 COMMAND = (sys.executable, "-m", "headwater", "run")
-_GRACE = 15.0  # seconds: `headwater run` gives its program ten
-_TAIL = 65536
-
-
-class _Summary(msgspec.Struct):
-    """The last line of `headwater run --json`."""
-
-    run_id: str = ""
-    error: str | None = None
 
 
 class Packages:
     """Packages are folders with a dk.yaml in `folder`; what they say goes below `logs`. `command`: what runs one, in place of `headwater run`.
     `environ`: added to the environment.
     """
+
+    actions = (RERUN,)
 
     def __init__(
         self, folder: Path, logs: Path, *, command: Sequence[str] = COMMAND, environ: dict[str, str] | None = None
@@ -68,7 +54,7 @@ class Packages:
         # A run that ended between the worker's end and now is looked at once, so that the server sees what it made before it runs again.
         new = log not in self._looked_at and log.exists()
         self._looked_at.add(log)
-        return _Earlier(log, item.before) if new or _locked(log) else None
+        return Earlier(log, item.before) if new or locked(log) else None
 
     def start(self, item: Item, run: str) -> Going:
         file = self._folders[item.producer or ""] / FILE
@@ -77,7 +63,7 @@ class Packages:
             raise InvalidManifest(f"{file} makes {', '.join(entities)}, and not {', '.join(strange)}", field="entity")
         log = self._log(item, run)
         log.parent.mkdir(parents=True, exist_ok=True)
-        return _Processes(self._commands(item), log, os.environ | self._environ, run)
+        return Processes(self._commands(item), log, os.environ | self._environ, run)
 
     def _commands(self, item: Item) -> list[list[str]]:
         folder = str(self._folders[item.producer or ""])
@@ -85,111 +71,3 @@ class Packages:
 
     def _log(self, item: Item, run: str) -> Path:
         return self._logs / item.plan / f"{item.number}-{run}.log"
-
-
-class _Processes:
-    """One process after the other, until one fails."""
-
-    def __init__(self, commands: list[list[str]], log: Path, environ: dict[str, str], run: str) -> None:
-        self._left, self._log, self._environ, self._run = list(commands), log, environ, run
-        self._stopped_at: float | None = None
-        self._outcome: Outcome | None = None
-        self._file: BinaryIO = log.open("ab")
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._next()
-
-    def poll(self) -> Outcome | None:
-        if self._outcome is not None or self._process is None:
-            return self._outcome
-        code = self._process.poll()
-        if code is None:
-            if self._stopped_at is not None and time.monotonic() >= self._stopped_at + _GRACE:
-                self._signal(signal.SIGKILL)
-            return None
-        if code == 0 and self._left and self._stopped_at is None:
-            self._next()
-            return self._outcome
-        self._end(code)
-        return self._outcome
-
-    def stop(self) -> None:
-        if self._outcome is None:
-            self._signal(signal.SIGTERM if self._stopped_at is None else signal.SIGKILL)
-            self._stopped_at = self._stopped_at or time.monotonic()
-
-    def _next(self) -> None:
-        """Its output and the lock are the same open file, so that both end with the last process that has it.
-
-        A session of its own: Ctrl-C in the worker's terminal is the worker's to understand.
-        """
-        self._process: subprocess.Popen[bytes] | None = None
-        try:
-            self._process = subprocess.Popen(
-                self._left.pop(0),
-                stdin=subprocess.DEVNULL,
-                stdout=self._file,
-                stderr=self._file,
-                env=self._environ,
-                start_new_session=True,
-            )
-        except OSError as error:
-            self._file.close()
-            self._outcome = Outcome(True, f"cannot be started: {error}", self._run)
-
-    def _end(self, code: int) -> None:
-        self._file.close()
-        said = _last(self._log)
-        summary = _summary(said)
-        run = summary.run_id or self._run
-        if code == 0 and not self._left:
-            self._outcome = Outcome(False, "", run)
-            return
-        how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
-        why = summary.error or next((line for line in reversed(said) if not line.startswith("{")), "")
-        self._outcome = Outcome(True, f"{why[:500]}{' ' if why else ''}({how}; {self._log})", run)
-
-    def _signal(self, number: int) -> None:
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-
-
-class _Earlier:
-    """The run of a worker that is gone, seen by its lock. It cannot be stopped from here, only left alone."""
-
-    def __init__(self, log: Path, run: str) -> None:
-        self._log, self._run, self._left = log, run, False
-
-    def poll(self) -> Outcome | None:
-        if self._left or not _locked(self._log):
-            return Outcome(False, "", self._run)
-        return None
-
-    def stop(self) -> None:
-        self._left = True
-
-
-def _locked(log: Path) -> bool:
-    """Whether a process lives that has it open as its output."""
-    try:
-        with log.open("r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
-
-
-def _last(log: Path) -> list[str]:
-    """The last lines, without empty ones."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL))
-        text = file.read().decode("utf-8", "replace")
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _summary(said: list[str]) -> _Summary:
-    with contextlib.suppress(msgspec.DecodeError):
-        return msgspec.json.decode(said[-1] if said else "{}", type=_Summary)
-    return _Summary()

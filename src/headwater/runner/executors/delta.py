@@ -1,0 +1,72 @@
+"""Restore items of a plan whose instances are kept in Delta tables: copy a stored version of their partitions over what is there now, with Spark.
+
+`headwater.runner.restoring` does it, in a process of its own that is locked as those of packages are. Refuses tables of other formats, which the
+server does not hand out.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from headwater.client.event import run_id
+from headwater.runner.executors import Going
+from headwater.runner.executors.processes import Earlier, Processes, locked
+from headwater.runner.plans import RESTORE, Item, Restore
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What the process is told, in a file. `columns`: by entity which columns of its table are its time, where their names do not say so."""
+
+    plan: str
+    number: int
+    run: str
+    restore: list[Restore]
+    spark_submit: list[str]
+    columns: dict[str, str]
+
+
+class DeltaTables:
+    """`spark_submit`: what runs a Spark application with Delta's jars. `columns`: as of `Job`. What the processes say goes below `logs`; `environ` is
+    added to their environment.
+    """
+
+    actions = (RESTORE,)
+    producers: Sequence[str] = ()
+
+    def __init__(
+        self,
+        spark_submit: Sequence[str],
+        logs: Path,
+        *,
+        columns: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._submit, self._logs = list(spark_submit), logs
+        self._columns, self._environ = dict(columns or {}), dict(environ or {})
+
+    def named(self, item: Item) -> str:
+        return run_id()
+
+    def command(self, item: Item) -> str:
+        return f"{shlex.join(self._submit)} (restore {item.about})"
+
+    def earlier(self, item: Item) -> Going | None:
+        log = self._log(item, item.before)
+        return Earlier(log, item.before) if locked(log) else None
+
+    def start(self, item: Item, run: str) -> Going:
+        log = self._log(item, run)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        job = log.with_suffix(".json")
+        job.write_bytes(
+            msgspec.json.encode(Job(item.plan, item.number, run, item.restore, self._submit, self._columns))
+        )
+        command = [sys.executable, "-m", "headwater.runner.restoring", str(job)]
+        return Processes([command], log, os.environ | self._environ, run)
+
+    def _log(self, item: Item, run: str) -> Path:
+        return self._logs / item.plan / f"{item.number}-{run}.log"

@@ -1,0 +1,212 @@
+"""Restore instances from stored versions of Delta tables, and report them: `python -m headwater.runner.restoring FILE`, a job of
+`executors/delta.py`.
+
+What is in a table now is looked up in its log before Spark is started, and again afterwards. Each copy is one commit that has a name, so that it is
+made once however often this is begun: who is killed before it could report finds the commit and only reports. Refuses to write over rows that
+somebody changed since the version that the server thinks is there.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from headwater.capture.storage import delta
+from headwater.client.ask import ask
+from headwater.errors import HeadwaterError, InvalidQuestion, ServerUnavailable
+from headwater.runner.executors.delta import Job
+from headwater.runner.plans import Restore
+
+_AT_ONCE = 1000
+_PATIENCE = 300.0  # seconds without an answer of the server: what was restored is reported when this is begun again
+
+
+class _At(msgspec.Struct):
+    named: list[str | None]
+
+
+class _Refused(msgspec.Struct):
+    message: str
+
+
+class _Result(msgspec.Struct):
+    refused: _Refused | None = None
+
+
+class _Results(msgspec.Struct):
+    results: list[_Result]
+
+
+class _Server:
+    """Asked until it answers."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        self._url, self._key = url, key
+
+    def say(self, path: str, body: object) -> bytes:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return ask(self._url, path, None, self._key, method="POST", body=msgspec.json.encode(body))
+            except ServerUnavailable:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(2)
+
+
+class _Place(NamedTuple):
+    """Where an instance is in its table. `texts`: as names of partitions have its time; `where`: its rows, in SQL."""
+
+    one: Restore
+    table: str
+    version: int
+    texts: set[str]
+    where: str
+    name: str
+
+    @property
+    def current(self) -> int | None:
+        """The version that the server thinks it is in."""
+        said = self.one.current or {}
+        found = said.get("delta_version") if said.get("table") == self.table else None
+        return found if isinstance(found, int) else None
+
+
+def restore(job: Job, server: _Server) -> None:
+    """All instances of a job. HeadwaterError where one cannot be restored; those before it are, and are reported."""
+    for one in job.restore:
+        place = _place(job, one, server)
+        columns = job.columns.get(one.entity)
+        done = _changed(place, columns)
+        if done is None:
+            before = delta.times(place.table, columns).version
+            _submit(job, place)
+            done = _changed(place, columns, after=before)
+            if done is None:
+                raise InvalidQuestion(f"Spark ended, and {place.table} has no commit {place.name!r}", table=place.table)
+        _report(job, place, done, server)
+
+
+def _place(job: Job, one: Restore, server: _Server) -> _Place:
+    """The partitions that are the instance, in what is there now and in what it goes back to."""
+    table, version = str(one.storage.get("table")), one.storage.get("delta_version")
+    if not isinstance(version, int):
+        raise InvalidQuestion(f"{one.entity} is not kept in a Delta table: {one.storage}", entity=one.entity)
+    columns = job.columns.get(one.entity)
+    now, then = delta.times(table, columns), delta.times(table, columns, version)
+    partitions = {**now.partitions, **then.partitions}
+    (instance,) = one.instances
+    texts = set()
+    for some in _portions(sorted(partitions), _AT_ONCE):
+        path = f"/api/v2/entities/{quote(one.entity, safe='')}/instances/at"
+        named = msgspec.json.decode(server.say(path, {"texts": some}), type=_At).named
+        texts |= {text for text, name in zip(some, named, strict=True) if name == instance}
+    if not texts & set(then.partitions):
+        raise InvalidQuestion(
+            f"version {version} of {table} has no partition that is {one.entity} {instance}", table=table
+        )
+    clauses = [
+        " AND ".join(
+            f"`{column}` = {_literal(value, now.types.get(column, 'string'))}"
+            for column, value in sorted(partitions[text].items())
+        )
+        for text in sorted(texts)
+    ]
+    where = " OR ".join(f"({clause})" for clause in clauses)
+    name = f"headwater restore {job.plan} {job.number} {one.entity} {instance} {one.version}"
+    return _Place(one, table, version, texts, where, name)
+
+
+def _literal(value: str, type_: str) -> str:
+    if type_ in {"byte", "short", "integer", "long"}:
+        return str(int(value))
+    text = "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return text if type_ == "string" else f"CAST({text} AS {type_})"
+
+
+def _changed(place: _Place, columns: str | None, after: int | None = None) -> int | None:
+    """The version that restored it, where one did. InvalidQuestion where others changed its rows since the version that is there as far as is known,
+    or meanwhile.
+    """
+    since = after if after is not None else place.current
+    if since is None:
+        return None
+    done = None
+    for commit in delta.commits(place.table, since, columns):
+        if commit.note == place.name:
+            done = commit.version
+        elif commit.texts & {*place.texts, None}:
+            what = "was written over while it was restored" if after is not None else "is not what the server knows"
+            raise InvalidQuestion(
+                f"{place.one.entity} {place.one.instances[0]} {what}: version {commit.version} of {place.table} changed its rows; "
+                "report that version, or reconcile, and make a new plan",
+                table=place.table,
+                version=commit.version,
+            )
+    return done
+
+
+def _submit(job: Job, place: _Place) -> None:
+    told = {
+        "table": place.table,
+        "version": place.version,
+        "where": place.where,
+        "name": place.name,
+        "rows": place.one.rows,
+    }
+    command = [*job.spark_submit, str(Path(__file__).with_name("restore_delta.py")), msgspec.json.encode(told).decode()]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    if ended.returncode != 0:
+        raise InvalidQuestion(
+            f"{job.spark_submit[0]} ended with {ended.returncode}; what it said is above", table=place.table
+        )
+
+
+def _report(job: Job, place: _Place, version: int, server: _Server) -> None:
+    one = place.one
+    checked = "" if place.current is not None else "; which version was there before was not known, and not checked"
+    report: dict[str, Any] = {
+        "entity": one.entity,
+        "what": "produced",
+        "instances": one.instances,
+        "ref": job.run,
+        "key": place.name,
+        "reason": f"restored from version {place.version} of {place.table}{checked}",
+        "storage": {**one.storage, "delta_version": version, "restored_from": one.restored_from},
+        **{
+            name: getattr(one, name)
+            for name in ("seq", "reads", "code", "fingerprint", "states", "rows", "bytes", "right")
+        },
+    }
+    answer = msgspec.json.decode(server.say("/api/v2/instances", {"reports": [report]}), type=_Results)
+    if (refused := answer.results[0].refused) is not None:
+        raise InvalidQuestion(f"the server refuses the report: {refused.message}", entity=one.entity)
+
+
+def _portions(some: Iterable[str], size: int) -> Iterator[list[str]]:
+    every = iter(some)
+    while portion := list(islice(every, size)):
+        yield portion
+
+
+def main(path: str) -> int:
+    """The last line says how it went, as that of `headwater run --json`."""
+    job = msgspec.json.decode(Path(path).read_bytes(), type=Job)
+    error = None
+    try:
+        restore(job, _Server(os.environ["HEADWATER_URL"], os.environ.get("HEADWATER_API_KEY")))
+    except (HeadwaterError, OSError) as wrong:
+        error = str(wrong)
+    sys.stdout.write(f"{msgspec.json.encode({'run_id': job.run, 'error': error}).decode()}\n")
+    return 0 if error is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
