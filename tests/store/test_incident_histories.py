@@ -5,7 +5,6 @@ static, versions that were made again, with the same content or other, late ones
 """
 
 import datetime as dt
-import itertools
 import random
 from typing import Any, NamedTuple
 
@@ -57,6 +56,7 @@ class Story:
     """What was reported, and what follows of it."""
 
     def __init__(self, database: Database, run: Any, held: Held, seed: int) -> None:
+        self.twice = seed % 3 > 0  # nothing is made more often: then nothing more than what is wrong is said to be
         self.database, self.run, self.held = database, run, held
         self.chance = random.Random(seed)
         self.every = {name: held.graph.every(name).members().tolist() for name in held.graph.entities}
@@ -92,6 +92,8 @@ class Story:
         ks = self.every[name]
         first = chance.randrange(len(ks))
         ks = ks[first : first + (1 if name == "carry" else chance.choice([1, 2, 5]))]
+        if self.twice and any(len(self.versions().get((name, k), ())) > 1 for k in ks):
+            return
         read: set[Instance] | None = self.needed(name, ks)
         there = {(one.entity, k) for one in self.made for k in one.ks}
         how = chance.choice(["equal", "equal", "there", "there", "smaller", "larger", "none"])
@@ -212,7 +214,7 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
     held = run(read())
     story = Story(database, run, held, seed)
     chance = story.chance
-    for _ in range(40):
+    for _ in range(60 if story.twice else 40):
         story.produce()
     gone = sorted({(one.entity, k) for one in story.made for k in one.ks})
     deleted = set(chance.sample(gone, 3))
@@ -237,7 +239,7 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
         inherited, repaired = (instances(held, marks, kind, ref) for kind in ("inherited", "repaired"))
         assert now & there - roots <= inherited <= there - roots, (seed, now & there - roots - inherited)
         assert before | now & deleted <= repaired, (seed, (before | now & deleted) - repaired)
-        if all(_contents(some) < 3 for some in histories.values()):
+        if story.twice:
             assert inherited == now & there - roots, (seed, inherited - now)
             assert repaired == before | now & deleted, seed
         known = story.wrong(roots, recorded=True)
@@ -252,17 +254,13 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
     return compared, inherited_
 
 
-def _contents(some: list[Made]) -> int:
-    return 1 + sum(one.content is None or one.content != after.content for one, after in itertools.pairwise(some))
-
-
 def _same(some: list[Made], version: Made) -> bool:
     """Whether all after it have its content."""
     after = some[some.index(version) :]
     return version.content is not None and {one.content for one in after} == {version.content}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, 3, 67])
 def test_it_is_what_the_versions_say(database: Database, run: Any, seed: int) -> None:
     compared, inherited = check(database, run, seed)
     assert compared > inherited > 0

@@ -143,6 +143,71 @@ def test_what_was_read_decides(board: Board) -> None:
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W11..2024-W12"]
 
 
+def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
+    """A report that read the bill, which read none of what is declared; and who read that report, and so on."""
+    board.say(says("report", "produced", "2024-W02..2024-W03", at=at(2), reads=[WhatWasRead("bill", ["2024-03"])]))
+    board.say(says("reads", "produced", "2024-01-01", at=at(3), reads=[WhatWasRead("report", ["2024-W02"])]))
+    board.say(says("report", "produced", "2024-W01", at=at(4)))
+    found = opened(board, "2024-03", entity="bill")
+    assert [(hit.entity, hit.instances, hit.basis, hit.because) for hit in found.hits] == [
+        ("reads", ["2024-01-01"], "exact", "reads ← report (recorded)"),
+        ("report", ["2024-W01..2024-W03"], "declared", "report ← bill (recorded)"),
+        ("bill", ["2024-03"], "exact", ""),
+    ]
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W01..2024-W03"]
+    # Somebody says that the day is right, and so is who read that alone.
+    settled = board.run(incidents.confirm(board.database, found.id, [Wrong("reads", ["2024-01-01"])], "ada"))
+    assert {each.entity: each.instances for each in settled.changed} == {
+        "reads": ["2024-01-01"],
+        "report": ["2024-W01"],
+    }
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W02..2024-W03"]
+
+
+def test_who_was_made_together_with_it_is_found_wherever_it_is(board: Board) -> None:
+    read = [WhatWasRead("reads", ["2024-02-19..2024-03-10", "2024-03-31"])]
+    board.say(says("report", "produced", "2024-W08..2024-W10", at=at(2), reads=read))
+    # Nobody says for which of the three weeks the 31st was read.
+    found = opened(board, "2024-03-08", "2024-03-31")
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W08..2024-W10"]
+
+
+def test_what_was_read_was_the_version_of_that_time(board: Board) -> None:
+    seq = board.say(says("bill", "started", "2024-03", ref="b", at=at(2)))[0].seq
+    board.say(says("reads", "produced", "2024-03-10", at=at(3), code="v2"))
+    board.say(says("bill", "produced", "2024-03", ref="b", at=at(4), seq=seq, reads=[WhatWasRead("reads", [MARCH])]))
+    assert "bill" not in [hit.entity for hit in opened(board, "2024-03-10", dry_run=True).hits]
+    board.say(says("bill", "produced", "2024-03", ref="c", at=at(5), reads=[WhatWasRead("reads", [MARCH])]))
+    assert "bill" in [hit.entity for hit in opened(board, "2024-03-10", dry_run=True).hits]
+
+
+def test_what_would_be_too_many_marks_is_refused(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = ("2024-03-10", "2024-03-12")
+    tried = opened(board, *days, dry_run=True)
+    assert tried.stretches == 4  # two days, two weeks in a row, a month
+    monkeypatch.setattr(incidents, "MOST_STRETCHES", 3)
+    before = board.marks("reads")
+    with pytest.raises(InvalidStatus, match="marks on 4 stretches of instances, and one incident writes at most 3"):
+        opened(board, *days)
+    assert board.marks("reads") == before
+    assert opened(board, *days, dry_run=True) == tried
+    monkeypatch.setattr(incidents, "MOST_STRETCHES", 4)
+    assert opened(board, *days).stretches == 4
+
+
+def test_statements_do_not_grow_with_what_is_reached(board: Board, statements: Any) -> None:
+    with statements() as few:
+        first = opened(board, "2024-03-10")
+    with statements() as many:
+        second = opened(board, *(f"2024-03-{day:02}" for day in range(1, 31, 2)))
+    assert (len(many), second.count > 4 * first.count) == (len(few), True)
+    with statements() as few:
+        board.run(incidents.retract(board.database, first.id, "ada"))
+    with statements() as many:
+        board.run(incidents.retract(board.database, second.id, "ada"))
+    assert len(many) == len(few) < 15
+
+
 def test_a_run_that_read_before_it_was_repaired_is_wrong(board: Board) -> None:
     found = opened(board, "2024-03-10")
     board.say(says("report", "produced", "2024-W11", at=at(3)))

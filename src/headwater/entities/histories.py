@@ -37,8 +37,8 @@ class Histories(NamedTuple):
     """Of all entities of a graph; `names` by rank.
 
     there: what exists, or did and is deleted. cuts: by `id()` of a link the instances whose current version did not use it as it is declared; all
-    others did, or may have. unrecorded, past: the instances of whose current version, or of a past one, it is not known what it used. readers: by
-    upstream, and whether it was a past version, who read it and is cut, or past.
+    others did, or may have. unrecorded, past: the instances of whose current version, or of a past one, it is not known what it used. several: those
+    with more than one past version. readers: by upstream, and whether it was a past version, who read it and is cut, or past.
     """
 
     graph: Graph
@@ -47,9 +47,10 @@ class Histories(NamedTuple):
     cuts: Mapping[int, Ordinals]
     unrecorded: Mapping[str, Ordinals]
     past: Mapping[str, Ordinals]
+    several: Mapping[str, Ordinals]
     readers: Mapping[tuple[str, bool], Readers]
 
     @classmethod
     def unknown(cls, graph: Graph, there: Mapping[str, Ordinals]) -> "Histories":
         """Nothing was recorded: what is declared counts."""
-        return cls(graph, tuple(graph.entities), there, {}, there, {}, {})
+        return cls(graph, tuple(graph.entities), there, {}, there, {}, {}, {})

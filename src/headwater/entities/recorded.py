@@ -118,7 +118,9 @@ class _Recorded:
     def histories(self) -> Histories:
         apart = self._all.apart
         known = Ordinals.joined(self._known.start, self._known.end)
-        past = self._pieces.where(~self._pieces.current & ~self._versions.complete[self._pieces.row])
+        past = self._pieces.where(~self._pieces.current)
+        again = past.where(np.append(False, past.start[1:] == past.start[:-1])[: past.start.size])
+        past = past.where(~self._versions.complete[past.row])
         there = apart(self.there)
         plain = self._plain(there)
         return Histories(
@@ -128,6 +130,7 @@ class _Recorded:
             self._cuts,
             apart(self.there - known),
             apart(Ordinals.joined(past.start, past.end)),
+            apart(Ordinals.joined(again.start, again.end)),
             self._readers(plain),
         )
 

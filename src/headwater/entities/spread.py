@@ -32,7 +32,7 @@ class Spread:
         self.current, self.past = every.current, every.past
         self._walk, self._read = every.walk, every.read
         self.exact = self.current
-        if _meet(self.current, known.unrecorded) or _meet(self.past, known.past):
+        if _meet(self.current, known.unrecorded) or _meet(self.past, known.past) or _meet(self.past, known.several):
             self.exact = _Round(known, current, past, recorded=True).current
 
     def nearest(self) -> dict[str, tuple[int, str]]:
@@ -67,7 +67,8 @@ class _Round:
         while current or past:
             new = self.walk.closure(current) if current else {}
             new = _new(new, self.current) if self.current else new
-            past = _new(past, self.past)
+            # Of several past versions nobody knows which one was read.
+            past = _new(_new(past, known.several) if recorded else past, self.past)
             for before, more in ((self.current, new), (self.past, past)):
                 for name, some in more.items():
                     before[name] = before.get(name, NONE) | some

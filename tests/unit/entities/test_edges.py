@@ -123,6 +123,12 @@ def check(seed: int) -> int:
         seed,
         drawn,
     )
+    starts = np.array([mine[k] for k in ks])
+    ends = starts + 1 + np.arange(starts.size) % 3
+    for start, end, least, most, whole in zip(starts, ends, *tested.hulls(starts, ends), strict=True):
+        need = tested.need(Ordinals.between(start, end))
+        assert not whole or need == Ordinals.between(least, most), (seed, drawn)
+        assert whole or need.runs != 1, (seed, drawn)
     us = set(chance.sample(wanted, min(len(wanted), 9)))
     users = Ordinals.of([mine[k] for k in some if us & set(needed[k])])
     assert tested.affected(Ordinals.of([first + u for u in us]), among) == users, (seed, drawn)
