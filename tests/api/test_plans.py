@@ -155,6 +155,15 @@ def test_items_by_number(client_: Client) -> None:
     assert post(client_, f"/api/v2/plans/{id_}/take", {"worker": "w", "numbers": [-1]}).status_code == 400
 
 
+def test_what_an_item_needs_may_be_right_by_now(client_: Client) -> None:
+    id_ = plan(client_, incident=incident(client_, "2024-03-06T22..2024-03-06T23"))["id"]
+    post(client_, f"/api/v2/plans/{id_}/apply", {})
+    (left,) = take(client_, id_, numbers=[0], lease_seconds=0.001)["items"]  # by a worker that is gone when it is made
+    say(client_, made("weather", "2024-03-06T22..2024-03-06T23", code="v2"))
+    work = take(client_, id_, numbers=[2])
+    assert ([item["number"] for item in work["items"]], work["skipped"], left["number"]) == ([2], 2, 0)
+
+
 def test_items_by_number_end_a_plan(client_: Client) -> None:
     wrong = [{"entity": "weather", "instances": ["2024-03-06T22"]}]
     id_ = plan(client_, wrong=wrong, only=True)["id"]

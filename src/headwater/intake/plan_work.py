@@ -148,9 +148,10 @@ async def take(
             elsewhere = _elsewhere(at, ledger, item)
             # What is restored is made by no producer.
             among = producers is None or item.action == "restore" or _among(producer, producers)
+            asked = among and (actions is None or item.action in actions) and (numbers is None or item.number in numbers)
             restore = back.get(item.number, [])
             not_looked_at = item.action == "restore" and restore == []
-            if not among or (actions is not None and item.action not in actions):
+            if not asked:
                 others = True
             elif full or elsewhere or not_looked_at or len(taken) >= limit:
                 held_back = True
@@ -252,11 +253,12 @@ def _going(one: store.KeptItem, now: dt.datetime) -> bool:
 
 
 def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> list[Item]:
-    """The first items, of those wanted, that nobody works on and nothing has become of."""
+    """The first items that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now."""
     shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
     left = Ordinals.between(0, at.plan.count) - shut
     if wanted is not None:
-        left &= Ordinals.of(wanted)
+        asked = left & Ordinals.of(wanted)
+        left &= asked.union(*(at.plan.item(number).needs for number in asked.members()))
     numbers: list[int] = []
     for start, stop in left:
         numbers += range(start, min(stop, start + _LOOKED_AT - len(numbers)))

@@ -67,11 +67,10 @@ class PlanItem(_OfPlan):
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
         """Whether the item is right. AirflowFailException where it will not be without somebody's doing."""
-        url = os.environ.get("HEADWATER_AIRFLOW_URL") or conf.get("api", "base_url")
         turn = carry_out(
             plan,
             self.number,
-            AirflowTasks(self.airflow, rest(url)),
+            AirflowTasks(self.airflow, rest(_url())),
             name=self.worker,
             again=context["ti"].try_number > 1,
             told=lambda told: self.log.info("%s %s %s", told.what, told.run, told.note),
@@ -96,3 +95,11 @@ class PlanEnd(_OfPlan):
             raise AirflowFailException(said)
         self.log.info(said)
         return True
+
+
+def _url() -> str:
+    """Where Airflow's own API is."""
+    url = os.environ.get("HEADWATER_AIRFLOW_URL") or conf.get("api", "base_url", fallback="")
+    if not url:
+        raise AirflowFailException("where is this Airflow's API? Set HEADWATER_AIRFLOW_URL, or [api] base_url")
+    return str(url)

@@ -103,12 +103,13 @@ def written(plan: str, airflow: str, found: Sequence[Task], *, parallel: int) ->
         "",
         "from headwater.runner.in_airflow import PlanEnd, PlanItem",
         "",
-        f"PLAN = {{'plan': {plan!a}, 'airflow': {airflow!a}}}",
-        "ITEMS = {",
-        "    **PLAN,",
+        "PLAN = {",
+        f"    'plan': {plan!a},",
+        f"    'airflow': {airflow!a},",
         "    'trigger_rule': 'all_done',  # what does not need an item that failed is made all the same",
-        "    'map_index_template': \"{{ headwater_item | default('#' ~ task.number) }}\",",
+        "    'retries': 3,  # where a task is killed; an item that failed is not tried again",
         "}",
+        "LABEL = \"{{ headwater_item | default('#' ~ task.number) }}\"",
         "",
         "with DAG(",
         f"    {named(plan)!a},",
@@ -125,10 +126,11 @@ def written(plan: str, airflow: str, found: Sequence[Task], *, parallel: int) ->
             f"        task_id={task.task_id!a},",
             f"        doc={task.doc!a},",
             *(["        max_active_tis_per_dagrun=1,"] if task.in_turn else []),
-            "        **ITEMS,",
+            "        map_index_template=LABEL,",
+            "        **PLAN,",
             f"    ).expand(number={_numbers(task.numbers)})",
         ]
-    lines.append("    end = PlanEnd(task_id='end', trigger_rule='all_done', **PLAN)")
+    lines.append("    end = PlanEnd(task_id='end', **PLAN)")
     lines.append("")
     lines += [
         f"    [{', '.join(names[each] for each in task.after)}] >> {names[task.task_id]}"

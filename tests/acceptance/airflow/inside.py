@@ -14,10 +14,15 @@ from typing import Any
 
 from airflow.sdk import DAG, TaskGroup, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, TaskDeferred
+from airflow.serialization.serialized_objects import DagSerialization
 
 from headwater.capture.airflow.callbacks import Callback
 from headwater.capture.airflow.entities import EntityDAG, LineageSensor, Makes, link
 from headwater.capture.airflow.trigger import LineageTrigger
+from headwater.runner.in_airflow import PlanEnd, PlanItem
+from headwater.runner.plan_as_dag import airflow_of, tasks, written
+from headwater.runner.plans import Makes as Made
+from headwater.runner.plans import PlannedItem
 
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 RUN = SimpleNamespace(data_interval_start=START, data_interval_end=START + dt.timedelta(days=1), run_id="r")
@@ -54,12 +59,14 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"null")
                 outer.asked.append((self.path, body, self.headers.get("Authorization")))
                 status, told = outer.said.pop(0) if len(outer.said) > 1 else outer.said[0]
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(json.dumps(told).encode())
+
+            do_GET = do_POST
 
             def log_message(self, *_: object) -> None: ...
 
@@ -228,6 +235,69 @@ def case_a_callback_never_raises() -> None:
     for context in ({}, {"ti": None}, {"ti": SimpleNamespace(task_id="load"), "dag_run": None}, {"ti": odd}):
         for what in ("started", "produced", "failed"):
             Callback(what, makes, "load__ready")(context)
+
+
+PLAN = "0199f3c2-0000-7000-8000-000000000001"
+
+
+def exported(*producers: str) -> DAG:
+    """A plan with two items of each, as the DAG that its text is."""
+    items = [
+        PlannedItem(number, "waiting", "rerun", producer, [Made("reads", ["2024"])], number // 2, [], "")
+        for number, producer in enumerate(each for each in producers for _ in range(2))
+    ]
+    names: dict[str, Any] = {}
+    exec(written(PLAN, airflow_of(PLAN, items), tasks(PLAN, items), parallel=3), names)
+    made: DAG = names["end"].dag
+    return made
+
+
+def case_an_exported_plan_is_a_dag() -> None:
+    dag = exported("airflow://prod/d'\"\n{{ 1 }}/\U0001f600", "airflow://prod/d/t")
+    assert sorted(dag.task_dict) == ["d______1______0", "d_t_2", "end"], sorted(dag.task_dict)
+    assert (dag.max_active_tasks, dag.max_active_runs, dag.schedule) == (3, 1, None)
+    items = dag.task_dict["d_t_2"]
+    assert items.expand_input.value == {"number": [2, 3]}
+    assert (items.trigger_rule, items.retries, items.partial_kwargs["airflow"]) == ("all_done", 3, "prod")
+    assert dag.task_dict["end"].upstream_task_ids == set(dag.task_dict) - {"end"}
+    kept = DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag))))
+    assert set(kept.task_dict) == set(dag.task_dict)
+
+
+def item(**more: Any) -> PlanItem:
+    with DAG("d", schedule=None, start_date=START):
+        return PlanItem(task_id="i", plan=PLAN, number=0, **{"airflow": "airflow", **more})
+
+
+def case_a_plan_of_another_airflow_is_refused() -> None:
+    Server(DOWN)
+    context = {"ti": SimpleNamespace(try_number=1)}
+    told = said_by(AirflowFailException, lambda: item(airflow="prod").poke(context))
+    assert "of the Airflow 'prod', and this one is called 'airflow'" in told
+
+
+def case_an_item_is_asked_for_again_while_the_server_is_away() -> None:
+    Server(DOWN)
+    os.environ.pop("HEADWATER_AIRFLOW_URL", None)
+    assert "Set HEADWATER_AIRFLOW_URL" in said_by(AirflowFailException, lambda: item().poke({"ti": None}))
+    os.environ["HEADWATER_AIRFLOW_URL"] = "http://127.0.0.1:9"
+    assert item().poke({"ti": SimpleNamespace(try_number=1)}) is False
+    Server((404, {"message": "there is no plan", "code": "not_found"}))
+    assert (
+        said_by(AirflowFailException, lambda: item().poke({"ti": SimpleNamespace(try_number=1)})) == "there is no plan"
+    )
+
+
+def case_the_end_of_a_plan() -> None:
+    with DAG("d", schedule=None, start_date=START):
+        end = PlanEnd(task_id="end", plan=PLAN, airflow="airflow")
+    counts = {"items": 3, "done": 1, "skipped": 1, "failed": 1, "running": 0, "waiting": 0}
+    work = (200, {"state": "failed", "items": [], "skipped": 0, "wait": False})
+    server = Server(work, (200, {"plan": {"id": PLAN, "state": "failed", **counts}, "items": []}))
+    assert said_by(AirflowFailException, lambda: end.poke({})) == "the plan is failed: 1 done, 1 skipped, 1 failed"
+    assert (server.asked[0][1]["producers"], server.asked[0][2]) == ([], "Bearer hw_secret")
+    Server(work, (200, {"plan": {"id": PLAN, "state": "done", **counts}, "items": []}))
+    assert end.poke({}) is True
 
 
 def main() -> None:
