@@ -148,7 +148,9 @@ async def take(
             elsewhere = _elsewhere(at, ledger, item)
             # What is restored is made by no producer.
             among = producers is None or item.action == "restore" or _among(producer, producers)
-            asked = among and (actions is None or item.action in actions) and (numbers is None or item.number in numbers)
+            asked = (
+                among and (actions is None or item.action in actions) and (numbers is None or item.number in numbers)
+            )
             restore = back.get(item.number, [])
             not_looked_at = item.action == "restore" and restore == []
             if not asked:

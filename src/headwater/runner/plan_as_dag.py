@@ -189,8 +189,8 @@ def _name(item: PlannedItem) -> str:
 def _who(item: PlannedItem) -> str:
     if item.action == "manual":
         return "by hand: nobody is known to make it"
-    if item.action != RERUN:
-        return item.action
+    if item.action == "restore":
+        return "restored by `headwater backfill apply --spark-submit`; a plan with --no-restore makes it again"
     if (item.producer or "").startswith(_SCHEME) and not _name(item):
         return f"{item.producer} names no task; declare airflow://NAME/DAG/TASK"
     return f"{item.producer}"

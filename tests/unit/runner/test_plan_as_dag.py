@@ -167,7 +167,7 @@ def test_what_airflow_cannot_run_is_listed_with_who_can() -> None:
         "#6 reads 2024-03-07: by hand: nobody is known to make it",
         "#7 reads 2024-03-08: airflow://other/a/b",
         "#8 reads 2024-03-09: airflow://prod/a names no task; declare airflow://NAME/DAG/TASK",
-        "#9 reads 2024-03-10: restore",
+        "#9 reads 2024-03-10: restored by `headwater backfill apply --spark-submit`; a plan with --no-restore makes it again",
     ]
     with pytest.raises(InvalidPlan, match="cannot be run by Airflow;") as refused:
         airflow_of(PLAN, [item(number, "package:words") for number in range(12)])
