@@ -33,22 +33,22 @@ def stored(entity: str, version: int, upstream: str | None = None, **more: Any) 
     return dict(made(entity, DAY, **more))
 
 
+def history(client: Client, **more: Any) -> Client:
+    """Each made twice, from what was there then; the second loads by other code."""
+    assert declare(client, YAML).status_code == 200
+    for version, code in ((1, "v1"), (2, "v2")):
+        say(client, stored("loads", version, code=code, **more))
+        say(
+            client,
+            stored("reads", version, "loads", code="v1", **more),
+            stored("report", version, "reads", code="v1", **more),
+        )
+    return client
+
+
 @pytest.fixture
 def client_(client: Client) -> Client:
-    assert declare(client, YAML).status_code == 200
-    say(
-        client,
-        stored("loads", 1, code="v1"),
-        stored("reads", 1, "loads", code="v1"),
-        stored("report", 1, "reads", code="v1"),
-    )
-    say(
-        client,
-        stored("loads", 2, code="v2"),
-        stored("reads", 2, "loads", code="v1"),
-        stored("report", 2, "reads", code="v1"),
-    )
-    return client
+    return history(client)
 
 
 def incident(client: Client, entity: str = "loads") -> str:
@@ -87,7 +87,9 @@ def wrong(client: Client) -> list[str]:
     return found
 
 
-def test_all_go_back_upstream_first(client_: Client) -> None:
+@pytest.mark.parametrize("more", [{}, {"fingerprint": None}])
+def test_all_go_back_upstream_first(client: Client, more: dict[str, Any]) -> None:
+    client_ = history(client, **more)
     found = plan(client_, incident=incident(client_))
     assert actions(found) == [("restore", ["loads"]), ("restore", ["reads"]), ("restore", ["report"])]
     assert shown(found) == [("loads", 1), ("reads", 1), ("report", 1)]
@@ -129,6 +131,22 @@ def test_a_reader_of_nothing_but_what_goes_back_needs_no_run(client_: Client) ->
     assert shown(found) == [("loads", 2)]
 
 
+def test_who_was_made_from_something_else_does_not_go_back(client_: Client) -> None:
+    """The loads go back to their second version, and what was made from the first is no more what they make."""
+    say(client_, stored("loads", 3, code="v3"), stored("reads", 3, "loads", code="v1"))
+    found = plan(client_, incident=incident(client_))
+    assert shown(found) == [("loads", 2), ("reads", 2)]
+    say(
+        client_,
+        stored("loads", 4, code="v2", fingerprint="else"),
+        stored("loads", 5, code="v3"),
+        stored("reads", 5, "loads", code="v1"),
+    )
+    found = plan(client_, incident=incident(client_))
+    assert shown(found) == [("loads", 4)]
+    assert ("rerun", ["reads"]) in actions(found)
+
+
 def test_the_same_code_made_the_same_mistake(client_: Client) -> None:
     say(client_, stored("loads", 3, code="v2"), stored("loads", 4, code="v2"))
     id_ = incident(client_)
@@ -146,6 +164,13 @@ def test_of_code_that_is_not_known_nobody_can_say_that_it_is_another(client_: Cl
     id_ = incident(client_)
     assert shown(plan(client_, incident=id_)) == []
     assert shown(plan(client_, incident=id_, trust_stored=True))[0] == ("loads", 3)
+
+
+def test_what_needs_nothing_goes_back_without_a_record_of_reads(client: Client) -> None:
+    assert declare(client, YAML).status_code == 200
+    say(client, stored("loads", 1, code="v1", reads=None), stored("reads", 1, code="v1", reads=None))
+    say(client, stored("loads", 2, code="v2", reads=None), stored("reads", 2, code="v1", reads=None))
+    assert shown(plan(client, incident=incident(client))) == [("loads", 1)]
 
 
 def test_nothing_goes_back_that_is_not_wanted(client_: Client) -> None:

@@ -101,7 +101,10 @@ def _place(job: Job, one: Restore, server: _Server) -> _Place:
         raise InvalidQuestion(f"{one.entity} is not kept in a Delta table: {one.storage}", entity=one.entity)
     columns = job.columns.get(one.entity)
     now, then = delta.times(table, columns), delta.times(table, columns, version)
-    partitions = {**now.partitions, **then.partitions}
+    partitions = {
+        text: [*now.partitions.get(text, []), *then.partitions.get(text, [])]
+        for text in {*now.partitions, *then.partitions}
+    }
     (instance,) = one.instances
     texts = set()
     for some in _portions(sorted(partitions), _AT_ONCE):
@@ -112,23 +115,30 @@ def _place(job: Job, one: Restore, server: _Server) -> _Place:
         raise InvalidQuestion(
             f"version {version} of {table} has no partition that is {one.entity} {instance}", table=table
         )
-    clauses = [
+    clauses = {
         " AND ".join(
-            f"`{column}` = {_literal(value, now.types.get(column, 'string'))}"
-            for column, value in sorted(partitions[text].items())
+            f"`{column}` = {_literal(table, column, value, now.types)}" for column, value in sorted(values.items())
         )
-        for text in sorted(texts)
-    ]
-    where = " OR ".join(f"({clause})" for clause in clauses)
+        for text in texts
+        for values in partitions[text]
+    }
+    where = " OR ".join(f"({clause})" for clause in sorted(clauses))
     name = f"headwater restore {job.plan} {job.number} {one.entity} {instance} {one.version}"
     return _Place(one, table, version, texts, where, name)
 
 
-def _literal(value: str, type_: str) -> str:
+def _literal(table: str, column: str, value: str, types: dict[str, str]) -> str:
+    type_ = types.get(column, "string")
     if type_ in {"byte", "short", "integer", "long"}:
         return str(int(value))
+    if type_ not in {"string", "date"}:
+        raise InvalidQuestion(
+            f"partitions of {table} are by {column}, a {type_}; only what is partitioned by texts, dates or whole numbers is restored",
+            table=table,
+            column=column,
+        )
     text = "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return text if type_ == "string" else f"CAST({text} AS {type_})"
+    return text if type_ == "string" else f"DATE{text}"
 
 
 def _changed(place: _Place, columns: str | None, after: int | None = None) -> int | None:

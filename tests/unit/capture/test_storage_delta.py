@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.capture.storage.delta import delta
+from headwater.capture.storage.delta import commits, delta, times
 from headwater.errors import InvalidQuestion, NotFound, UnreadableContent
 
 
@@ -165,3 +165,33 @@ def test_a_catalog_that_keeps_the_commits(tmp_path: Path) -> None:
     commit(tmp_path, 0, {"protocol": {"minReaderVersion": 3, "readerFeatures": ["catalogManaged"]}}, metadata("dt"))
     with pytest.raises(InvalidQuestion, match="kept by a catalog"):
         delta(str(tmp_path))
+
+
+def test_what_a_version_had(tmp_path: Path) -> None:
+    commit(tmp_path, 0, PROTOCOL, metadata("year", "month"), add("a", year="2024", month="3"))
+    commit(tmp_path, 1, add("b", year="2024", month="03"), add("c", year="2024", month=None))
+    commit(tmp_path, 2, remove("a"), remove("b"), add("d", year="2024", month="4"))
+    assert times(str(tmp_path)).partitions == {"2024-04": [{"year": "2024", "month": "4"}]}
+    then = times(str(tmp_path), version=1)
+    assert then.partitions == {"2024-03": [{"year": "2024", "month": "3"}, {"year": "2024", "month": "03"}]}
+    assert (then.version, then.columns, then.types) == (
+        1,
+        {"year": "year", "month": "month"},
+        {"year": "string", "month": "string"},
+    )
+    with pytest.raises(NotFound, match="has no version 3; the newest is 2"):
+        times(str(tmp_path), version=3)
+
+
+def test_what_changed_rows_since(tmp_path: Path) -> None:
+    commit(tmp_path, 0, PROTOCOL, metadata("dt"), add("a", dt="2024-03-10"))
+    commit(tmp_path, 1, add("b", dt="2024-03-11"), {"commitInfo": {"userMetadata": "ours"}})
+    moved = add("c", dt="2024-03-10")
+    moved["add"]["dataChange"] = False
+    commit(tmp_path, 2, moved, add("d", dt=None))
+    commit(tmp_path, 3, remove("b"))
+    assert list(commits(str(tmp_path), 0)) == [(1, {"2024-03-11"}, "ours"), (2, set(), ""), (3, {None}, "")]
+    (tmp_path / "_delta_log" / f"{2:020}.json").unlink()
+    checkpoint(tmp_path, 3, [PROTOCOL, metadata("dt")])
+    with pytest.raises(UnreadableContent, match="lacks the commit of version 2"):
+        list(commits(str(tmp_path), 0))

@@ -75,13 +75,13 @@ class _Log(NamedTuple):
 
 class Times(NamedTuple):
     """What of a table is a time, as of one of its versions. `columns`: by partition column its field; `types`: by column the type, as the schema has
-    it. `partitions`: by the text of a time the values that partitions of it have in these columns.
+    it. `partitions`: by the text of a time all values that partitions of it have in these columns: month 3 may be `3` and `03`.
     """
 
     version: int
     columns: dict[str, str]
     types: dict[str, str]
-    partitions: dict[str, dict[str, str]]
+    partitions: dict[str, list[dict[str, str]]]
 
 
 class Commit(NamedTuple):
@@ -113,11 +113,12 @@ def times(path: str, columns: str | None = None, version: int | None = None) -> 
     wanted = fields.columns_of(columns, table.partition_columns)
     named = _by_field(table, wanted)
     columns_of = {field: column for column, field in wanted.items()}
-    partitions: dict[str, dict[str, str]] = {}
+    partitions: dict[str, list[dict[str, str]]] = {}
     for values in live.values():
-        found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
-        if len(found) == len(named):
-            partitions[fields.text(found)] = {columns_of[field]: value for field, value in found.items()}
+        if (text := _text(values, named)) is not None:
+            some = partitions.setdefault(text, [])
+            if (written := {columns_of[field]: str(values[column]) for column, field in named.items()}) not in some:
+                some.append(written)
     types = {field["name"]: str(field["type"]) for field in _fields(table)}
     return Times(log.version, wanted, types, partitions)
 
@@ -139,13 +140,10 @@ def commits(path: str, after: int, columns: str | None = None) -> Iterator[Commi
                 note = action.commit_info.user_metadata or ""
             for file in (action.add, action.remove):
                 if file is not None and file.data_change:
-                    values = file.partition_values
-                    found = {field: values.get(column) for column, field in named.items()} if values else {}
-                    texts.add(
-                        fields.text({f: v for f, v in found.items() if v is not None})
-                        if all(found.values()) and found
-                        else None
-                    )
+                    if file.partition_values is None:
+                        texts.add(None)
+                    elif (text := _text(file.partition_values, named)) is not None:
+                        texts.add(text)
         yield Commit(version, texts, note)
 
 
@@ -177,11 +175,17 @@ def _by_field(table: _Table, wanted: dict[str, str]) -> dict[str, str]:
 
 def _texts(live: Any, named: dict[str, str], listing: Listing) -> Iterator[str]:
     for values in live:
-        found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
-        if len(found) == len(named):
-            yield fields.text(found)
-        else:
+        text = _text(values, named)
+        if text is None:
             listing.ignored += 1
+        else:
+            yield text
+
+
+def _text(values: dict[str, str | None], named: dict[str, str]) -> str | None:
+    """The time of a partition; None where a column of it is null."""
+    found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
+    return fields.text(found) if len(found) == len(named) else None
 
 
 def _log(folders: Folders, folder: str, at: int | None) -> _Log:
