@@ -105,6 +105,16 @@ def test_the_same_content_was_never_wrong(board: Board) -> None:
     assert found.count == 3
 
 
+def test_who_read_what_nobody_declares_stays_wrong_when_others_turn_out_right(board: Board) -> None:
+    board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
+    board.say(says("report", "produced", "2024-W02", at=at(2), reads=[WhatWasRead("bill", ["2024-03"])]))
+    wrong = [Wrong("bill", ["2024-03"]), Wrong("reads", ["2024-03-10"])]
+    found = board.run(incidents.open_(board.database, wrong, "spoilt", "ada"))
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W02", "2024-W10"]
+    board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v2", fingerprint="xxh3:1"))
+    assert board.marks("report")[f"inherited {found.id}"] == ["2024-W02"]
+
+
 def test_what_is_far_from_what_turned_out_right_stays_wrong(board: Board) -> None:
     board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
     found = opened(board, "2024-03-10", "2024-03-20")

@@ -19,7 +19,7 @@ from headwater.entities.histories import Histories
 from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.spread import Spread
-from headwater.entities.taint import tainted
+from headwater.entities.taint import closure, tainted
 from headwater.entities.walk import Facts
 
 Known = Mapping[str, Marks]
@@ -136,16 +136,28 @@ def judged(graph: Graph, version: Version, known: Known, incidents: Iterable[Inc
     return Verdict(marks.without(taken).with_(given), cleared)
 
 
-def same_content(graph: Graph, incident: str, known: Known, histories: Histories | None = None) -> dict[str, Marks]:
+def same_content(
+    graph: Graph,
+    incident: str,
+    known: Known,
+    histories: Histories | None = None,
+    cleared: Mapping[str, Ordinals] | None = None,
+) -> dict[str, Marks]:
     """Who stays wrong because of an incident after something turned out to be right: who may be come to from what is still `tainted`, or was
     replaced and is `repaired`, over nothing but what is wrong. Nothing becomes wrong by it.
 
-    `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing.
+    `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing. `cleared`: what turned out to be
+    right; nobody else becomes right but who is declared to be led to from there, for nobody knows what else the others read.
     """
     wrong = {name: _wrong(marks, incident) for name, marks in known.items()}
     tainted_ = {name: some for name, marks in known.items() if (some := marks.get(Mark("tainted", incident), NONE))}
     past = {name: some for name, marks in known.items() if (some := marks.get(Mark("repaired", incident), NONE))}
     may = {name: some | past.get(name, NONE) for name, some in wrong.items()}
+    if cleared is not None:
+        after = closure(graph, cleared, Facts(exist=lambda name: may.get(name, NONE) | cleared.get(name, NONE)))
+        for name, some in wrong.items():
+            if others := some - after.get(name, NONE):
+                tainted_[name] = tainted_.get(name, NONE) | others
     still = Spread((histories or Histories.unknown(graph, may))._replace(there=may), tainted_, past).current
     changed: dict[str, Marks] = {}
     for name, some in wrong.items():
@@ -166,17 +178,6 @@ def confirmed(
         if name in known
     }
     return _changed(known, {**said, **same_content(graph, incident, {**known, **said}, histories)})
-
-
-def retracted(incident: str, known: Known) -> dict[str, Marks]:
-    """It was a false alarm: all marks of the incident go, and nothing else is asked."""
-    kinds: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix", "suspect")
-    gone = {Mark(kind, incident) for kind in kinds}
-    return {
-        name: Marks({mark: some for mark, some in marks.items() if mark not in gone})
-        for name, marks in known.items()
-        if gone & marks.keys()
-    }
 
 
 def _inherited(graph: Graph, version: Version, known: Known, incident: str, itself: Ordinals) -> Ordinals:

@@ -92,13 +92,13 @@ class Judge:
         verdict = judged(self._held.graph, version, known, self._incidents)
         found = {one.entity_id: verdict.marks}
         self.versions.append((one.entity_id, heeded, seq + 1, said.fingerprint))
-        for incident in verdict.cleared:
+        for incident, right in verdict.cleared.items():
             for number, marks in (await self._marks.more_by_ref(self._connection, WRONG, incident)).items():
                 # Far from what was loaded before, and not looked at by then.
                 if number in found:
                     found[number] = found[number].with_(marks)
             known = _Known(self._held, self._marks, found)
-            for name, marks in same_content(self._held.graph, incident, known).items():
+            for name, marks in same_content(self._held.graph, incident, known, cleared={one.name: right}).items():
                 found[self._held.ids[name]] = marks
         return found
 

@@ -8,7 +8,7 @@ import datetime as dt
 import struct
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ _MANY = 16
 """From so many whole numbers on, packing them as one array is quicker than one by one."""
 
 
-def _numbers(type: str, values: Sequence[Any]) -> bytes | None:
+def _numbers(type: str, values: Sequence[Any] | NDArray[np.int64]) -> bytes | None:
     """A column of whole numbers at once; None of what is none, or does not fit: then one by one says what is wrong."""
     found, width = np.asarray(values), _WIDTHS[type]
     most = 2 ** (8 * width - 1)
@@ -86,9 +86,9 @@ class Packed:
 
     __slots__ = ("array_oid", "body")
 
-    def __init__(self, type: str, values: Sequence[Any]) -> None:
+    def __init__(self, type: str, values: Sequence[Any] | NDArray[np.int64]) -> None:
         oid, self.array_oid, pack = _TYPES[type]
-        if not values:
+        if not len(values):
             self.body = _EMPTY(0, 0, oid)
             return
         if type in _WIDTHS and len(values) >= _MANY and (whole := _numbers(type, values)) is not None:
@@ -101,17 +101,6 @@ class Packed:
             else [pack(value) for value in values]
         )
         self.body = _HEADER(1, nulls, oid, len(parts), 1) + b"".join(parts)
-
-    @classmethod
-    def numbers(cls, type: Literal["int2", "int4", "int8"], values: NDArray[np.int64]) -> Self:
-        """Of a column of numbers, at once."""
-        made = cls(type, ())
-        if values.size:
-            width = int(type[-1])
-            rows = np.empty(values.size, dtype=[("length", ">i4"), ("value", f">i{width}")])
-            rows["length"], rows["value"] = width, values
-            made.body = _HEADER(1, 0, _TYPES[type][0], values.size, 1) + rows.tobytes()
-        return made
 
 
 class PackedDumper(Dumper):

@@ -68,7 +68,7 @@ async def reads(connection: Connection, windows: Sequence[Window]) -> Reads:
 
 async def made(connection: Connection, seqs: Column) -> list[Window]:
     """The instances of these versions."""
-    rows = await sqlfile.load("histories")["made"].many(connection, seqs=Packed.numbers("int8", seqs))
+    rows = await sqlfile.load("histories")["made"].many(connection, seqs=Packed("int8", seqs))
     return [(row[0], row[1], row[2]) for row in rows]
 
 
@@ -88,7 +88,7 @@ async def _columns(connection: Connection, name: str, widths: str, parameters: d
 def _windows(windows: Sequence[Window]) -> dict[str, Any]:
     table = np.array(windows, dtype=np.int64).reshape(-1, 3)
     return {
-        "entity_id": Packed.numbers("int4", table[:, 0]),
-        "start_": Packed.numbers("int8", table[:, 1]),
-        "end_": Packed.numbers("int8", table[:, 2]),
+        "entity_id": Packed("int4", table[:, 0]),
+        "start_": Packed("int8", table[:, 1]),
+        "end_": Packed("int8", table[:, 2]),
     }

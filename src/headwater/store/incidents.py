@@ -131,11 +131,11 @@ async def mark(connection: Connection, ref: str, some: Sequence[Marked]) -> None
         connection,
         ref=ref,
         kinds=Packed("text", kinds),
-        entity_id=Packed.numbers("int4", entity_id[order]),
-        seq=Packed.numbers("int8", seq[order]),
-        kind=Packed.numbers("int4", kind[order]),
-        start_=Packed.numbers("int8", start[order]),
-        end_=Packed.numbers("int8", end[order]),
+        entity_id=Packed("int4", entity_id[order]),
+        seq=Packed("int8", seq[order]),
+        kind=Packed("int4", kind[order]),
+        start_=Packed("int8", start[order]),
+        end_=Packed("int8", end[order]),
     )
 
 
@@ -157,6 +157,6 @@ async def unmark(connection: Connection, kinds: Sequence[str], ref: str, seqs: M
         connection,
         kinds=Packed("text", list(kinds)),
         ref=ref,
-        entity_id=Packed.numbers("int4", pairs[:, 0]),
-        seq=Packed.numbers("int8", pairs[:, 1]),
+        entity_id=Packed("int4", pairs[:, 0]),
+        seq=Packed("int8", pairs[:, 1]),
     )

@@ -9,10 +9,10 @@ import numpy as np
 from headwater.entities.dates import Dates
 from headwater.entities.graph import Dependency, Entity, Graph
 from headwater.entities.histories import Histories
-from headwater.entities.incidents import Incident, Version, confirmed, judged, opened, retracted, same_content
+from headwater.entities.incidents import Incident, Version, confirmed, judged, opened, same_content
 from headwater.entities.instances import Instances
 from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.marks import Mark, Marks
+from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Int, Ordinals
 from headwater.entities.recorded import Reads, Versions, histories
 from headwater.entities.spread import Spread
@@ -49,6 +49,17 @@ class Run(NamedTuple):
     recorded: frozenset[str]
     seen: dict[Instance, int]  # the current versions of that time
     deletions: int
+
+
+def retracted(incident: str, known: dict[str, Marks]) -> dict[str, Marks]:
+    """What is left when it was a false alarm, of which a database does it in one statement."""
+    kinds: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix", "suspect")
+    gone = {Mark(kind, incident) for kind in kinds}
+    return {
+        name: Marks({mark: some for mark, some in marks.items() if mark not in gone})
+        for name, marks in known.items()
+        if gone & marks.keys()
+    }
 
 
 def drawn_graph(chance: random.Random) -> Graph | None:

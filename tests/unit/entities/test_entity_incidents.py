@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from drawn_versions import World, drawn_graph
+from drawn_versions import World, drawn_graph, retracted
 
 from headwater.entities.dates import Dates
 from headwater.entities.graph import Dependency, Entity, Graph
@@ -15,7 +15,6 @@ from headwater.entities.incidents import (
     confirmed,
     judged,
     opened,
-    retracted,
     same_content,
 )
 from headwater.entities.instances import Instances
