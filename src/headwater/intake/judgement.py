@@ -3,7 +3,6 @@
 Nothing is looked up while no incident holds: most of the time.
 """
 
-import asyncio
 import datetime as dt
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +16,8 @@ from headwater.intake.status_report import Understood
 from headwater.store import incidents as incident_store
 from headwater.store import status as store
 from headwater.store.database import Connection
-from headwater.store.status import Window
 
 WRONG = ("tainted", "inherited", "repaired", "wont_fix")
-
-
-async def incidents(connection: Connection, made: Sequence[Window]) -> list[uuid.UUID] | None:
-    """Those that are about any version in these windows; None where there is nothing to judge: none is, and nothing is wrong anywhere."""
-    if not made:
-        return None
-    ids, troubled = await asyncio.gather(incident_store.about(connection, made), store.troubled(connection))
-    return ids if ids or troubled else None
 
 
 class Judge:
@@ -43,15 +33,16 @@ class Judge:
 
     @classmethod
     async def load(
-        cls,
-        connection: Connection,
-        held: Held,
-        marks: HeldMarks,
-        made: Sequence[Understood],
-        ids: Sequence[uuid.UUID],
-        seq: int,
-    ) -> "Judge":
-        """Of new versions, and the incidents that are about them. `marks` get what the reports' upstreams have."""
+        cls, connection: Connection, held: Held, marks: HeldMarks, some: Sequence[Understood], seq: int
+    ) -> "Judge | None":
+        """None where nothing is wrong anywhere, and no incident is about any of these. `marks` get what the reports' upstreams have."""
+        made = [one for one in some if one.produced]
+        if not made:
+            return None
+        own = windows(united((one.entity_id, one.instances) for one in made))
+        ids = await incident_store.about(connection, own)
+        if not ids and not await store.troubled(connection):
+            return None
         wanted = united(pair for one in made for pair in _upstream(held, one))
         await marks.more(connection, windows(wanted))
         judge = cls(connection, held, marks, await _incidents(connection, held, ids))

@@ -4,7 +4,6 @@ One transaction writes at a time, over all servers: numbers of reports are then 
 holds. Reports that come while one runs share the next (`Batcher`), so that this costs little.
 """
 
-import asyncio
 import datetime as dt
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from headwater.entities.marks import Mark
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.status import Started, after
 from headwater.errors import HeadwaterError
-from headwater.intake import held_marks, judgement
+from headwater.intake import held_marks
 from headwater.intake.batcher import Batcher
 from headwater.intake.declared import declared
 from headwater.intake.judgement import Judge
@@ -94,9 +93,8 @@ async def _together(database: Database, some: Sequence[list[Told]]) -> list[Reco
 async def record(database: Database, told: Sequence[Told]) -> tuple[int, list[Taken]]:
     """The last seq, and what became of each report, in order."""
     async with database.transaction() as connection:
-        async with connection.pipeline():
-            ledger, held = await asyncio.gather(Ledger.open(connection), declared(connection))
-        return await Batch(connection, ledger, held, told).write()
+        ledger = await Ledger.open(connection)
+        return await Batch(connection, ledger, await declared(connection), told).write()
 
 
 class Batch:
@@ -116,7 +114,8 @@ class Batch:
                 asked[place] = understood(told.report, self.held, self.ledger.now)
             except HeadwaterError as error:
                 results[place] = _refused(error)
-        known = await self._load(list(asked.values()))
+        known = await store.known(self.connection, [one.key for one in asked.values()])
+        await self._load([one for one in asked.values() if one.key not in known])
         for place, one in asked.items():
             if one.key in known:
                 results[place] = Taken(known[one.key], duplicate=True)
@@ -127,35 +126,22 @@ class Batch:
         await self.ledger.flush()
         return self.ledger.seq, [results[place] for place in range(len(self.told))]
 
-    async def _load(self, some: Sequence[Understood]) -> dict[bytes, int]:
-        """All that these are judged by, read in one go; which of them are there already, by key, and under which seq."""
+    async def _load(self, some: Sequence[Understood]) -> None:
         wanted = held_marks.united((one.entity_id, one.instances) for one in some)
-        made = held_marks.windows(held_marks.united((one.entity_id, one.instances) for one in some if one.produced))
-        asked = {(one.entity_id, one.said.ref) for one in some if one.said.what in _OF_RUNS and one.said.ref}
         self.marks = self.ledger.marks
-        # The statements are sent one after the other before any answer is waited for.
-        async with self.connection.pipeline():
-            known, _, versions, runs, incidents = await asyncio.gather(
-                store.known(self.connection, [one.key for one in some]),
-                self.marks.more(self.connection, held_marks.windows(wanted)),
-                store.versions(self.connection, made, self.ledger.seq),
-                store.runs(self.connection, sorted(asked)),
-                judgement.incidents(self.connection, made),
-            )
+        await self.marks.more(self.connection, held_marks.windows(wanted))
+        made = held_marks.united((one.entity_id, one.instances) for one in some if one.produced)
         # What was produced of each entity so far: (instances, when, content).
         self.made: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
-        for version in versions:
+        for version in await store.versions(self.connection, held_marks.windows(made), self.ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
             self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
+        asked = {(one.entity_id, one.said.ref) for one in some if one.said.what in _OF_RUNS and one.said.ref}
         self.over: dict[tuple[int, str], Ordinals] = {}
         self.began: dict[tuple[int, str], dt.datetime] = {}
-        for entity_id, run, what, at, first, end in runs:
+        for entity_id, run, what, at, first, end in await store.runs(self.connection, sorted(asked)):
             self._ran(entity_id, run, what, at, Ordinals.between(first, end))
-        self.judge: Judge | None = None
-        new = [one for one in some if one.produced and one.key not in known]
-        if incidents is not None and new:
-            self.judge = await Judge.load(self.connection, self.held, self.marks, new, incidents, self.ledger.seq)
-        return known
+        self.judge = await Judge.load(self.connection, self.held, self.marks, some, self.ledger.seq)
 
     def _ran(self, entity_id: int, run: str, what: str, at: dt.datetime, some: Ordinals) -> None:
         key = entity_id, run
