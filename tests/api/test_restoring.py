@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from api.test_backfill_cli import TESTS, Place
+from headwater.errors import InvalidQuestion
 from headwater.runner.backfill import Told, Worker
 from headwater.runner.executors.delta import DeltaTables
 from headwater.runner.plans import PlanOnServer
@@ -89,6 +90,20 @@ def test_who_wrote_meanwhile_is_told_of(lake: Lake) -> None:
     assert ended == "failed"
     assert "was written over while it was restored: version 2" in note
     assert len(lake.versions) == 2
+
+
+def test_where_it_is_kept_is_said_by_hand(lake: Lake) -> None:
+    lake.headwater("report", "reads", "produced", DAY, "--delta", "s3://lake/reads@3")
+    assert lake.versions[0]["storage"] == {"delta_version": 3, "table": "s3://lake/reads"}
+    with pytest.raises(InvalidQuestion, match="write TABLE@VERSION"):
+        lake.headwater("report", "reads", "produced", DAY, "--delta", "reads")
+
+
+def test_who_cannot_restore_leaves_it(lake: Lake) -> None:
+    plan = lake.plan(incident=lake.incident_)
+    left = lake.apply(plan)
+    assert left.exit_code == 3
+    assert f"reads {DAY}: goes back, with --spark-submit" in left.output
 
 
 def test_nothing_is_reported_without_a_commit(lake: Lake) -> None:

@@ -262,7 +262,8 @@ def _show_plan(found: Any) -> None:
     if found["id"] is None:
         output.line("A dry run: nothing is kept. Without --dry-run it can be worked off.", "dim")
     else:
-        output.line(f"\nplan {found['id']}\n  headwater backfill apply {found['id']} --packages FOLDER")
+        spark = " --spark-submit COMMAND" if found["restores"] else ""
+        output.line(f"\nplan {found['id']}\n  headwater backfill apply {found['id']} --packages FOLDER{spark}")
 
 
 def _show_restores(restores: list[Any], more: int) -> None:

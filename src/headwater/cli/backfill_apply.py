@@ -251,6 +251,9 @@ def _line(one: Told) -> str:
     return f"#{one.item.number} {_WORDS.get(one.what, one.what)}  {about}{note}"
 
 
+_BY = {"rerun": "by hand", "manual": "by hand (manual)", "restore": "goes back, with --spark-submit"}
+
+
 def _said(url: str | None, id: str, ended: str, json: bool) -> int:
     """How it ended, and the exit code."""
     path = server.path("plans", id)
@@ -270,7 +273,7 @@ def _said(url: str | None, id: str, ended: str, json: bool) -> int:
     if left:
         output.line("what is left cannot be done here:", "yellow")
     for each in left:
-        who = each["producer"] if each["action"] == "rerun" and each["producer"] else f"by hand ({each['action']})"
+        who = each["producer"] if each["action"] == "rerun" and each["producer"] else _BY[each["action"]]
         needs = f", after {', '.join(each['needs'])}" if each["needs"] else ""
         output.line(f"  #{each['number']} {_about(each)}: {output.printable(who)}{needs}", "yellow")
     if ended == "stopped":

@@ -36,7 +36,10 @@ def stages(
     for name in (name for component in graph.order for name in component if name in restore):
         instances = restore[name]
         own = graph.entities[name].instances
-        block = Block("restore", producers.get(name), producers[name].max_periods if name in producers else 1)
+        producer = producers.get(name)
+        # What may have been made from one that is before it goes back after that one.
+        chained = any(link.upstream == name for link in graph.upstream(name))
+        block = Block("restore", producer, producer.max_periods if producer is not None and not chained else 1)
         block.add(name, Made(own.calendar if own else None), instances)
         grouping.alone(block)
     knots: list[tuple[Stage, list[Link]]] = []

@@ -52,13 +52,22 @@ class Restoring(msgspec.Struct, frozen=True):
 async def ready(
     connection: Connection, held: Held, inputs: Inputs, items: Sequence[Item], seq: int, *, trust: bool
 ) -> dict[int, list[Restoring] | None]:
-    """Of these items that restore, by number, what each does; None where it cannot be done as things are now. Of many only the first are looked at,
-    and of the others the answer is empty.
+    """Of these items that restore, by number, what each does; None where it cannot be done as things are now. They are looked at in portions until
+    one of them can be done, and of the others the answer is empty.
     """
     every = [item for item in items if item.action == "restore"]
-    some = every[:_AT_ONCE]
-    if not some:
-        return {}
+    found: dict[int, list[Restoring] | None] = {item.number: [] for item in every}
+    for first in range(0, len(every), _AT_ONCE):
+        some = await _looked_at(connection, held, inputs, every[first : first + _AT_ONCE], seq, trust=trust)
+        found |= some
+        if any(some.values()):
+            break
+    return found
+
+
+async def _looked_at(
+    connection: Connection, held: Held, inputs: Inputs, some: Sequence[Item], seq: int, *, trust: bool
+) -> dict[int, list[Restoring] | None]:
     own = united((held.number(name), those) for item in some for name, those in item.makes.items())
     targets = await restorable(
         connection, held, {held.names[number]: those for number, those in own.items()}, trust=trust, together=False
@@ -71,7 +80,7 @@ async def ready(
     for version in await status_store.versions(connection, windows(own), seq):
         held_ = Ordinals.between(version.start_, version.end_) & own[version.entity_id]
         current.setdefault(held.names[version.entity_id], {}).update(dict.fromkeys(held_.members().tolist(), version))
-    found: dict[int, list[Restoring] | None] = {item.number: [] for item in every}
+    found: dict[int, list[Restoring] | None] = {}
     for item in some:
         mine: list[Restoring] = []
         for name, those, to in inputs.goes_back(item.makes):
