@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,9 @@ from tests.acceptance.test_server import Machine
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 
 from headwater.errors import DatabaseRefused
+from headwater.intake.deliveries import settled
 from headwater.intake.rebuild import fingerprints
+from headwater.store import status_feed
 from headwater.store.backup import load
 from headwater.store.database import Database
 from headwater.store.projections import TABLES
@@ -40,8 +43,29 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     link = {"identifiers": [{"namespace": "hive://m", "name": "db.in", "type": "TABLE"}]}
     made.post(encoded(run_event("COMPLETE", 98, "linked", [dataset("/in", symlinks=facet(**link))])))
     made.post(encoded({**run_event("START", 99, "odd"), "eventTime": "yesterday"}))
+    all_read(url_of(made))
     yield made
     made.run("down")
+
+
+def all_read(url: str) -> None:
+    """Waits until the server has looked through its log for what is about entities: until then a table of it changes by itself."""
+
+    async def ask() -> None:
+        database = await Database(url, pool_size=2).open()
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                async with database.connection() as connection:
+                    place = await status_feed.place(connection)
+                if place.arrived > await settled(database):
+                    return
+                assert time.monotonic() < deadline, "the log was not read"
+                await asyncio.sleep(0.1)
+        finally:
+            await database.close()
+
+    asyncio.run(ask())
 
 
 def url_of(machine: Machine) -> str:
