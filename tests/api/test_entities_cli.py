@@ -199,7 +199,7 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     made(declared, "weekly", "2024-W10")
     words = ("taint", "reads", "2024-03-06", "2024-05-01", "--reason", "half of it is missing")
     tried = declared(*words, "--dry-run")
-    assert "2 instances of 2 entities would be wrong; nothing was written" in tried
+    assert "2 instances of 2 entities would be wrong; nothing was written; it would be 2 runs of marks" in tried
     told = declared(*words)
     (id_,) = re.findall(r"^incident (\S+): 2 instances of 2 entities are wrong", told, re.MULTILINE)
     assert "nothing of it can be wrong: reads 2024-05-01" in told

@@ -95,7 +95,8 @@ def taint(
     if found["id"]:
         output.line(f"incident {output.printable(found['id'])}: {told} {_be(found['count'])} wrong", "bold")
     else:
-        output.line(f"{told} would be wrong; nothing was written", "bold")
+        runs = counted(found["stretches"], "run")
+        output.line(f"{told} would be wrong; nothing was written; it would be {runs} of marks", "bold")
     output.table(
         ("entity", "instances", "count", "basis", "depth", "through"),
         [

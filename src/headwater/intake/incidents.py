@@ -31,8 +31,10 @@ from headwater.store.database import Connection, Database
 
 _OF_IT = (*WRONG, "suspect")
 """Kinds of marks that an incident may have set."""
-MOST_STRETCHES = 2_000_000
-"""Rows of marks, and as many of the log, that one incident writes. Nobody else reports anything meanwhile, and these take the database a minute."""
+MOST_STRETCHES = 1_000_000
+"""Rows of marks, and as many of the log, that one incident writes: they take a statement some half of the minute that it may, and nobody else reports
+anything meanwhile.
+"""
 _SHOWN = 100
 """Stretches of an entity's instances in an answer: what is wrong of thousands may be cut into millions."""
 
