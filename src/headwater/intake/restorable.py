@@ -31,8 +31,9 @@ from headwater.store.database import Connection
 from headwater.store.status import Change, Version
 
 _LOOKED_AT = 50_000
-"""Instances whose versions are looked through; of more, all are made again."""
+"""Instances whose versions are looked through, and versions that are stored; of more, all are made again."""
 
+_STRETCHES = 50
 _OF_INCIDENTS = {"tainted", "inherited"}
 
 At = tuple[str, int]
@@ -59,7 +60,11 @@ async def restorable(
 
     `trust`: the asker says that versions are right of which only the code speaks against them.
     """
-    found = await store.stored(connection, windows({held.number(name): some for name, some in wrong.items()}))
+    found = await store.stored(
+        connection, _windows({held.number(name): some for name, some in wrong.items()}), _LOOKED_AT + 1
+    )
+    if len(found) > _LOOKED_AT:
+        return {}
     some: dict[str, Ordinals] = {}
     for version in found:
         name = held.names[version.entity_id]
@@ -170,8 +175,8 @@ class _Known:
         wanted = united([*own.items(), *needed, *(pair for pair in read if pair[0] in held.names)])
         if sum(each.count for each in wanted.values()) > 4 * _LOOKED_AT:
             return None
-        versions = await status_store.versions(connection, windows(wanted), 2**62)
-        marks = by_entity(await status_store.marks(connection, windows(wanted)))
+        versions = await status_store.versions(connection, _windows(wanted), 2**62)
+        marks = by_entity(await status_store.marks(connection, _windows(wanted)))
         known = cls(held, _cut(versions, wanted), reads, marks)
         known.stored = {(version.entity_id, version.seq) for version in found}
         for made in await store.made(connection, sorted({version.seq for version in found})):
@@ -184,7 +189,7 @@ class _Known:
     async def _judged(self, connection: Connection, own: Mapping[int, Ordinals]) -> None:
         """What was held against versions of these, and which incidents are about them."""
         refs: set[str] = set()
-        for change in await store.verdicts(connection, windows(own)):
+        for change in await store.verdicts(connection, _windows(own)):
             name = self._held.names[change.entity_id]
             for k in (Ordinals.between(change.start_, change.end_) & own[change.entity_id]).members().tolist():
                 self._verdicts.setdefault((name, k), []).append(change)
@@ -192,7 +197,7 @@ class _Known:
                 refs.add(change.ref)
         named = await incident_store.named(connection, [uuid.UUID(ref) for ref in sorted(refs)])
         self.retracted = {str(id_) for id_, one in named.items() if one.state == "retracted"}
-        for root in await incident_store.roots(connection, await incident_store.about(connection, windows(own))):
+        for root in await incident_store.roots(connection, await incident_store.about(connection, _windows(own))):
             if root.entity_id in own:
                 for k in (Ordinals.between(root.start_, root.end_) & own[root.entity_id]).members().tolist():
                     self._codes.setdefault((self._held.names[root.entity_id], k), set()).add(root.code)
@@ -291,6 +296,16 @@ class _Known:
 
     def _of(self, name: str) -> Marks:
         return self._marks.get(self._held.number(name), _NOTHING)
+
+
+def _windows(wanted: Mapping[int, Ordinals]) -> list[status_store.Window]:
+    """One for each stretch; of an entity with many stretches one for all, for each is a search of its own."""
+    hulls = {
+        number: some if some.runs <= _STRETCHES else Ordinals.between(some.first, some.end)
+        for number, some in wanted.items()
+        if some
+    }
+    return windows(hulls)
 
 
 def _newer(one: Version, other: Version) -> bool:

@@ -27,11 +27,14 @@ class Made(NamedTuple):
     body: str
 
 
-async def stored(connection: Connection, windows: Sequence[Window]) -> list[Version]:
-    """Those of instances in these windows that name a version of a table, in the order in which they were produced."""
+async def stored(connection: Connection, windows: Sequence[Window], limit: int) -> list[Version]:
+    """Those of instances in these windows that name a version of a table, in the order in which they were produced; so many at most."""
     if not windows:
         return []
-    return [Version(*row) for row in await sqlfile.load("restorable")["stored"].many(connection, **_windows(windows))]
+    return [
+        Version(*row)
+        for row in await sqlfile.load("restorable")["stored"].many(connection, **_windows(windows), limit=limit)
+    ]
 
 
 async def verdicts(connection: Connection, windows: Sequence[Window]) -> list[Change]:

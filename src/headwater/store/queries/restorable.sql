@@ -5,7 +5,7 @@ from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (e
 cross join lateral (select * from instance_versions i
                     where i.entity_id = w.entity_id and i.end_ > w.start_ and i.start_ < w.end_ and i.storage ? 'delta_version' and i.storage ? 'table'
                     offset 0) v
-order by v.produced_at, v.seq
+order by v.produced_at, v.seq limit %(limit)s
 
 -- name: verdicts :many
 -- How what counts against a version came and went in these windows, in order; what one report takes away is before what it sets.
