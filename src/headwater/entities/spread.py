@@ -64,22 +64,43 @@ class _Round:
         self.walk = Walk(
             known.graph, Facts(exist=lambda name: known.there.get(name, NONE), cuts=self._cuts), forward=True
         )
-        while current or past:
-            new = self.walk.closure(current) if current else {}
-            new = _new(new, self.current) if self.current else new
-            # Of several past versions nobody knows which one was read.
-            past = _new(_new(past, known.several) if recorded else past, self.past)
-            for before, more in ((self.current, new), (self.past, past)):
-                for name, some in more.items():
-                    before[name] = before.get(name, NONE) | some
-            found: dict[bool, dict[str, Ordinals]] = {False: {}, True: {}}
-            for is_past, sets in ((False, new), (True, past)):
-                for name, some in sets.items():
-                    for other, of_past, those in self._onward(name, some, is_past):
-                        if those := those & known.there.get(other, NONE):
-                            found[of_past][other] = found[of_past].get(other, NONE) | those
-                            self.read.setdefault(name, set()).add(other)
-            current, past = _new(found[False], self.current), _new(found[True], self.past)
+        fresh = self._fresh({False: current, True: past})
+        while any(fresh.values()):
+            # A chain of rows is followed to its end first: the walk goes through the whole graph each time.
+            seeds: dict[str, Ordinals] = {}
+            while any(fresh.values()):
+                self._reach(fresh)
+                for name, some in fresh[False].items():
+                    seeds[name] = seeds.get(name, NONE) | some
+                fresh = self._fresh(self._rows(fresh))
+            walked = self._fresh({False: self.walk.closure(seeds), True: {}})
+            self._reach(walked)
+            fresh = self._fresh(self._rows(walked))
+
+    def _fresh(self, found: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
+        """What has not been reached before, of current versions (False) and past ones (True)."""
+        past = _new(found[True], self.past)
+        # Of several past versions nobody knows which one was read.
+        return {
+            False: _new(found[False], self.current),
+            True: _new(past, self._known.several) if self._recorded else past,
+        }
+
+    def _reach(self, fresh: Mapping[bool, Sets]) -> None:
+        for reached, sets in ((self.current, fresh[False]), (self.past, fresh[True])):
+            for name, some in sets.items():
+                reached[name] = reached.get(name, NONE) | some
+
+    def _rows(self, fresh: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
+        """Whom these lead to, over nothing that the walk follows."""
+        found: dict[bool, dict[str, Ordinals]] = {False: {}, True: {}}
+        for past, sets in fresh.items():
+            for name, some in sets.items():
+                for other, of_past, those in self._onward(name, some, past):
+                    if those := those & self._known.there.get(other, NONE):
+                        found[of_past][other] = found[of_past].get(other, NONE) | those
+                        self.read.setdefault(name, set()).add(other)
+        return found
 
     def _cuts(self, link: Link) -> Ordinals:
         cuts = self._known.cuts.get(id(link), NONE)
