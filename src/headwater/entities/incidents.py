@@ -152,6 +152,10 @@ def same_content(
     wrong = {name: _wrong(marks, incident) for name, marks in known.items()}
     tainted_ = {name: some for name, marks in known.items() if (some := marks.get(Mark("tainted", incident), NONE))}
     past = {name: some for name, marks in known.items() if (some := marks.get(Mark("repaired", incident), NONE))}
+    for name, some in past.items():
+        # Of what is deleted the last version is no longer the current one, and may be the wrong one.
+        if gone := some & known[name].of("deleted"):
+            tainted_[name] = tainted_.get(name, NONE) | gone
     may = {name: some | past.get(name, NONE) for name, some in wrong.items()}
     if cleared is not None:
         after = closure(graph, cleared, Facts(exist=lambda name: may.get(name, NONE) | cleared.get(name, NONE)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from headwater.entities.marks import Marks, by_entity
+from headwater.entities.marks import Mark, Marks, by_entity
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.store import status as store
 from headwater.store.database import Connection
@@ -41,6 +41,16 @@ class HeldMarks:
     async def more_by_ref(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
         """Load all marks of these kinds with a ref, of all entities; what was not loaded before, for who has computed with what was."""
         return self._add(await store.marks_by_ref(connection, kinds, ref))
+
+    async def more_of_incident(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
+        """As `more_by_ref`, and what else holds of what is `repaired`: whether it is deleted."""
+        found = await self.more_by_ref(connection, kinds, ref)
+        repaired = {id_: some for id_ in self._marks if (some := self._marks[id_].get(Mark("repaired", ref), NONE))}
+        hulls = {id_: Ordinals.between(some.first, some.end) for id_, some in repaired.items()}
+        if hulls:
+            for entity_id, marks in self._add(await store.marks(connection, windows(hulls))).items():
+                found[entity_id] = found.get(entity_id, _NOTHING).with_(marks)
+        return found
 
     def ids(self) -> list[int]:
         """The entities of which anything is known."""

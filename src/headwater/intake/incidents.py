@@ -205,7 +205,7 @@ async def _holds(connection: Connection, id_: uuid.UUID) -> store.Incident:
 
 async def _known(connection: Connection, ledger: Ledger, held: Held, id_: uuid.UUID) -> dict[str, Marks]:
     """The marks of all entities that have any of an incident."""
-    await ledger.marks.more_by_ref(connection, _OF_IT, str(id_))
+    await ledger.marks.more_of_incident(connection, _OF_IT, str(id_))
     return {held.names[each]: ledger.marks.of(each) for each in ledger.marks.ids() if each in held.names}
 
 

@@ -30,6 +30,8 @@ class Judge:
         self._incidents = incidents
         # (entity id, instances, seq, fingerprint) of versions, in the order in which they were produced.
         self.versions: list[tuple[int, Ordinals, int, str | None]] = []
+        # (entity id, instances, seq) of what was deleted, since anything here was read.
+        self.deleted: list[tuple[int, Ordinals, int]] = []
 
     @classmethod
     async def load(
@@ -50,6 +52,10 @@ class Judge:
         for version in await store.versions(connection, everything, seq):
             stretch = Ordinals.between(version.start_, version.end_)
             judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
+        since = [one.said.seq for one in made if one.said.seq is not None]
+        if since:
+            for entity_id, at, start, end in await store.deletions(connection, windows(wanted), min(since)):
+                judge.deleted.append((entity_id, Ordinals.between(start, end), at))
         return judge
 
     async def judged(
@@ -66,9 +72,12 @@ class Judge:
         for upstream_id, name, instances in one.reads or ():
             read[name] = read.get(name, NONE) | instances
             replaced[name] = self._replaced(upstream_id, read_seq) & read[name]
-        if one.reads is not None:
-            # What is not in a record that is complete was not read.
-            read |= {link.upstream: NONE for link in self._held.graph.upstream(one.name) if link.upstream not in read}
+        for link in self._held.graph.upstream(one.name):
+            if one.reads is not None:
+                # What is not in a record that is complete was not read.
+                read.setdefault(link.upstream, NONE)
+            elif link.upstream not in replaced:
+                replaced[link.upstream] = self._replaced(self._held.ids[link.upstream], read_seq)
         version = Version(
             one.name,
             heeded,
@@ -84,7 +93,7 @@ class Judge:
         found = {one.entity_id: verdict.marks}
         self.versions.append((one.entity_id, heeded, seq + 1, said.fingerprint))
         for incident, right in verdict.cleared.items():
-            for number, marks in (await self._marks.more_by_ref(self._connection, WRONG, incident)).items():
+            for number, marks in (await self._marks.more_of_incident(self._connection, WRONG, incident)).items():
                 # Far from what was loaded before, and not looked at by then.
                 if number in found:
                     found[number] = found[number].with_(marks)
@@ -103,9 +112,9 @@ class Judge:
         return last.get(fingerprint, NONE) & instances if fingerprint is not None else NONE
 
     def _replaced(self, entity_id: int, seq: int) -> Ordinals:
-        """What was made again after a seq with other content, or with content that nobody knows."""
+        """What was deleted after a seq, or made again with other content, or with content that nobody knows."""
         last: dict[str, Ordinals] = {}
-        found = NONE
+        found = NONE.union(*(some for id_, some, at in self.deleted if id_ == entity_id and at > seq))
         for _, some, at, content in self._of(entity_id):
             if at > seq:
                 found |= some - last.get(content, NONE) if content is not None else some

@@ -208,6 +208,8 @@ class Batch:
                 self.ledger.change({number: marks})
         if one.produced:
             self._version(one, seq)
+        elif one.said.what == "deleted" and self.judge is not None:
+            self.judge.deleted.append((one.entity_id, one.instances, seq))
         if one.said.what in _OF_RUNS and one.said.ref:
             self._ran(one.entity_id, one.said.ref, one.said.what, one.at, one.instances)
         shown = ranges.written(declared_.entity.instances, late) if late else []

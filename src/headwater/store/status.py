@@ -210,6 +210,14 @@ async def versions(connection: Connection, windows: Sequence[Window], seq: int) 
     ]
 
 
+async def deletions(connection: Connection, windows: Sequence[Window], since: int) -> list[tuple[int, int, int, int]]:
+    """(entity id, seq, start, end) of what was deleted after a seq in these windows."""
+    if not windows:
+        return []
+    found = await sqlfile.load("status")["deletions"].many(connection, **_windows(windows), since=since)
+    return [(row[0], row[1], row[2], row[3]) for row in found]
+
+
 async def reads(connection: Connection, seqs: Sequence[int]) -> list[Read]:
     """What these versions had read."""
     rows = await sqlfile.load("status")["reads"].many(connection, seqs=Packed("int8", list(seqs)))

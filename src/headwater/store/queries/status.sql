@@ -92,6 +92,12 @@ cross join lateral (select * from instance_versions i
                     where i.entity_id = w.entity_id and i.end_ > w.start_ and i.start_ < w.end_ and i.seq <= %(seq)s offset 0) v
 order by v.produced_at, v.seq
 
+-- name: deletions :many
+-- What was deleted in these windows after a seq.
+select distinct c.entity_id, c.seq, c.start_, c.end_
+from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join status_changes c on c.entity_id = w.entity_id and c.seq > %(since)s and c.added and c.kind = 'deleted' and c.end_ > w.start_ and c.start_ < w.end_
+
 -- name: reads :many
 -- What these versions had read.
 select seq, upstream_id, start_, end_, read_seq from instance_reads where seq = any(%(seqs)b::int8[]) order by seq, upstream_id, start_
