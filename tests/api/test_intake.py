@@ -208,3 +208,14 @@ def test_events_come_out_as_they_went_in(client: Any) -> None:
     assert body in reply.content
     assert reply.json()["totalCount"] == 1
     assert [one["name"] for one in client.get("/api/v1/namespaces").json()["namespaces"]] == ["default", "n"]
+
+
+def test_a_month_that_was_dropped_is_made_again_whatever_else_has_changed(client: Any, database: Any, run: Any) -> None:
+    async def drop() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("drop table events_2019_05")
+            await connection.execute("update server_state set generation = generation + 1")
+
+    client.post(LINEAGE, encoded(run_event("START", 1, "job", at="2019-05-01T00:00:00Z")))
+    run(drop())
+    assert client.post(LINEAGE, encoded(run_event("START", 2, "job", at="2019-05-02T00:00:00Z"))).status_code == 201

@@ -145,6 +145,7 @@ class Intake:
 
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
         """Append and project, all or nothing; one receipt for each item, in order."""
+        refused = False
         for attempt in range(_ATTEMPTS):
             try:
                 began = time.perf_counter()
@@ -160,8 +161,9 @@ class Intake:
             except DatabaseRefused:
                 # Nothing is remembered of a month that may have been dropped by retention meanwhile.
                 self._partitions = events.Partitions()
-                if attempt:
+                if refused:
                     raise
+                refused = True
         raise DatabaseUnavailable("the database changed under every attempt to write; try again")
 
     async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
