@@ -3,6 +3,8 @@
 import os
 import sys
 
+from hypothesis import settings
+
 pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.app",
@@ -20,3 +22,7 @@ pytest_plugins = [
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+# No test asserts a time, whatever else the machine does.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headwater.columns.shape.fingerprint import fingerprint, normalised, shape
@@ -95,6 +95,7 @@ def test_any_text_has_a_shape_and_its_shape_has_the_same(text: str, dialect: str
     assert len(cache_key(text, dialect)) == 16
 
 
+@example("distinct on ,1", "", False)
 @settings(max_examples=1500, deadline=None)
 @given(TEXTS, DIALECTS, st.booleans())
 def test_both_ways_give_the_same(text: str, dialect: str, parameters: bool) -> None:

@@ -192,7 +192,7 @@ def has_ordinals(code: bytes) -> bool:
             return True
         position = region.start() + 2
         spent += region.end() - position
-    return b"distincton(" in code
+    return b"distincton" in code
 
 
 def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]]:
