@@ -4,7 +4,7 @@ Windows are one of each entity: what overlaps two of them would come twice.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
-from headwater.store.status import Window
+from headwater.store.status import Window, packed
 
 Column = NDArray[np.int64]
 
@@ -53,17 +53,17 @@ class Reads(NamedTuple):
 
 async def there(connection: Connection, windows: Sequence[Window]) -> There:
     """The runs that overlap the windows, whole; those of different states overlap."""
-    return There(*await _columns(connection, "there", "4881", _windows(windows)))
+    return There(*await _columns(connection, "there", "4881", packed(windows)))
 
 
 async def versions(connection: Connection, windows: Sequence[Window], limit: int) -> Versions:
     """Those that overlap the windows, in any order; any `limit` of them where there are more."""
-    return Versions(*await _columns(connection, "versions", "48888181", {**_windows(windows), "limit": limit}))
+    return Versions(*await _columns(connection, "versions", "48888181", {**packed(windows), "limit": limit}))
 
 
 async def reads(connection: Connection, windows: Sequence[Window]) -> Reads:
     """Who read anything in the windows, in any order."""
-    return Reads(*await _columns(connection, "reads", "84888", _windows(windows)))
+    return Reads(*await _columns(connection, "reads", "84888", packed(windows)))
 
 
 async def made(connection: Connection, seqs: Column) -> list[Window]:
@@ -74,7 +74,7 @@ async def made(connection: Connection, seqs: Column) -> list[Window]:
 
 async def codes(connection: Connection, windows: Sequence[Window]) -> list[tuple[int, int, int, str]]:
     """(entity_id, start_, end_, code) of each version, in the order in which they were produced; `""` where nobody knows."""
-    rows = await sqlfile.load("histories")["codes"].many(connection, **_windows(windows))
+    rows = await sqlfile.load("histories")["codes"].many(connection, **packed(windows))
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
@@ -83,12 +83,3 @@ async def _columns(connection: Connection, name: str, widths: str, parameters: d
     return [
         np.frombuffer(column or b"", f">i{width}").astype(np.int64) for column, width in zip(found, widths, strict=True)
     ]
-
-
-def _windows(windows: Sequence[Window]) -> dict[str, Any]:
-    table = np.array(windows, dtype=np.int64).reshape(-1, 3)
-    return {
-        "entity_id": Packed("int4", table[:, 0]),
-        "start_": Packed("int8", table[:, 1]),
-        "end_": Packed("int8", table[:, 2]),
-    }

@@ -12,7 +12,7 @@ from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 from headwater.store.histories import Column
-from headwater.store.status import Window
+from headwater.store.status import Window, packed
 
 State = Literal["open", "fixed", "retracted"]
 
@@ -107,12 +107,7 @@ async def about(connection: Connection, windows: Sequence[Window]) -> list[uuid.
     """Incidents that are not retracted and condemned any instance in these windows."""
     if not windows:
         return []
-    rows = await sqlfile.load("incidents")["about"].many(
-        connection,
-        entity_id=Packed("int4", [window[0] for window in windows]),
-        start_=Packed("int8", [window[1] for window in windows]),
-        end_=Packed("int8", [window[2] for window in windows]),
-    )
+    rows = await sqlfile.load("incidents")["about"].many(connection, **packed(windows))
     return [row[0] for row in rows]
 
 

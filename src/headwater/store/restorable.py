@@ -7,23 +7,18 @@ from typing import NamedTuple
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
-from headwater.store.status import Change, Version, Window
+from headwater.store.status import Change, Version, Window, packed
 
 
 class Made(NamedTuple):
     """A version as it was reported: `storage` and `body` (what the log keeps of the report) are JSON text."""
 
     seq: int
-    entity_id: int
     start_: int
     end_: int
     produced_at: dt.datetime
     run: str
-    code: str | None
-    fingerprint: str | None
     storage: str | None
-    row_count: int | None
-    byte_count: int | None
     body: str
 
 
@@ -33,7 +28,7 @@ async def stored(connection: Connection, windows: Sequence[Window], limit: int) 
         return []
     return [
         Version(*row)
-        for row in await sqlfile.load("restorable")["stored"].many(connection, **_windows(windows), limit=limit)
+        for row in await sqlfile.load("restorable")["stored"].many(connection, **packed(windows), limit=limit)
     ]
 
 
@@ -41,7 +36,7 @@ async def verdicts(connection: Connection, windows: Sequence[Window]) -> list[Ch
     """How marks of being wrong, doubted, withheld or deleted came and went there, in order."""
     if not windows:
         return []
-    return [Change(*row) for row in await sqlfile.load("restorable")["verdicts"].many(connection, **_windows(windows))]
+    return [Change(*row) for row in await sqlfile.load("restorable")["verdicts"].many(connection, **packed(windows))]
 
 
 async def made(connection: Connection, seqs: Sequence[int]) -> list[Made]:
@@ -50,11 +45,3 @@ async def made(connection: Connection, seqs: Sequence[int]) -> list[Made]:
         return []
     rows = await sqlfile.load("restorable")["made"].many(connection, seqs=Packed("int8", list(seqs)))
     return [Made(*row) for row in rows]
-
-
-def _windows(windows: Sequence[Window]) -> dict[str, object]:
-    return {
-        "entity_id": Packed("int4", [window[0] for window in windows]),
-        "start_": Packed("int8", [window[1] for window in windows]),
-        "end_": Packed("int8", [window[2] for window in windows]),
-    }

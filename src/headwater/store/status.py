@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
@@ -98,6 +99,16 @@ Window = tuple[int, int, int]
 """(entity_id, start_, end_)"""
 
 
+def packed(windows: Sequence[Window]) -> dict[str, object]:
+    """Windows as queries take them, for `unnest`: each column under its name."""
+    table = np.array(windows, dtype=np.int64).reshape(-1, 3)
+    return {
+        "entity_id": Packed("int4", table[:, 0]),
+        "start_": Packed("int8", table[:, 1]),
+        "end_": Packed("int8", table[:, 2]),
+    }
+
+
 async def alone(connection: Connection) -> None:
     """Nobody else writes status until the transaction ends."""
     await sqlfile.load("status")["alone"].exec(connection)
@@ -147,7 +158,7 @@ async def marks(connection: Connection, windows: Sequence[Window]) -> list[Run]:
     """The marks that overlap or touch these windows, whole: they reach beyond them."""
     if not windows:
         return []
-    return [Run(*row) for row in await sqlfile.load("status")["marks"].many(connection, **_windows(windows))]
+    return [Run(*row) for row in await sqlfile.load("status")["marks"].many(connection, **packed(windows))]
 
 
 async def marks_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
@@ -206,7 +217,7 @@ async def versions(connection: Connection, windows: Sequence[Window], seq: int) 
     if not windows:
         return []
     return [
-        Version(*row) for row in await sqlfile.load("status")["versions"].many(connection, **_windows(windows), seq=seq)
+        Version(*row) for row in await sqlfile.load("status")["versions"].many(connection, **packed(windows), seq=seq)
     ]
 
 
@@ -214,7 +225,7 @@ async def deletions(connection: Connection, windows: Sequence[Window], since: in
     """(entity id, seq, start, end) of what was deleted after a seq in these windows."""
     if not windows:
         return []
-    found = await sqlfile.load("status")["deletions"].many(connection, **_windows(windows), since=since)
+    found = await sqlfile.load("status")["deletions"].many(connection, **packed(windows), since=since)
     return [(row[0], row[1], row[2], row[3]) for row in found]
 
 
@@ -280,14 +291,5 @@ async def readers(connection: Connection, windows: Sequence[Window]) -> list[Win
     if not windows:
         return []
     return [
-        (row[0], row[1], row[2])
-        for row in await sqlfile.load("status")["readers"].many(connection, **_windows(windows))
+        (row[0], row[1], row[2]) for row in await sqlfile.load("status")["readers"].many(connection, **packed(windows))
     ]
-
-
-def _windows(windows: Sequence[Window]) -> dict[str, object]:
-    return {
-        "entity_id": Packed("int4", [window[0] for window in windows]),
-        "start_": Packed("int8", [window[1] for window in windows]),
-        "end_": Packed("int8", [window[2] for window in windows]),
-    }

@@ -17,5 +17,5 @@ order by c.seq, c.added
 
 -- name: made :many
 -- Versions by the seq of their reports: as what they were reported.
-select v.seq, v.entity_id, v.start_, v.end_, v.produced_at, v.run, v.code, v.fingerprint, v.storage::text, v.row_count, v.byte_count, r.body::text
+select v.seq, v.start_, v.end_, v.produced_at, v.run, v.storage::text, r.body::text
 from instance_versions v join status_reports r on r.seq = v.seq where v.seq = any(%(seqs)b::int8[]) order by v.seq, v.start_
