@@ -10,21 +10,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import msgspec
 
 from headwater.capture.storage import delta
-from headwater.client.ask import ask
+from headwater.capture.storage.reconciler import Server, path_of, portions
 from headwater.errors import HeadwaterError, InvalidQuestion, ServerUnavailable
 from headwater.runner.executors.delta import Job
 from headwater.runner.plans import Restore
 
-_AT_ONCE = 1000
 _PATIENCE = 300.0  # seconds without an answer of the server: what was restored is reported when this is begun again
 
 
@@ -44,17 +40,14 @@ class _Results(msgspec.Struct):
     results: list[_Result]
 
 
-class _Server:
+class _Patient(Server):
     """Asked until it answers."""
-
-    def __init__(self, url: str, key: str | None) -> None:
-        self._url, self._key = url, key
 
     def say(self, path: str, body: object) -> bytes:
         end = time.monotonic() + _PATIENCE
         while True:
             try:
-                return ask(self._url, path, None, self._key, method="POST", body=msgspec.json.encode(body))
+                return super().say(path, body)
             except ServerUnavailable:
                 if time.monotonic() > end:
                     raise
@@ -79,7 +72,7 @@ class _Place(NamedTuple):
         return found if isinstance(found, int) else None
 
 
-def restore(job: Job, server: _Server) -> None:
+def restore(job: Job, server: Server) -> None:
     """All instances of a job. HeadwaterError where one cannot be restored; those before it are, and are reported."""
     for one in job.restore:
         place = _place(job, one, server)
@@ -94,7 +87,7 @@ def restore(job: Job, server: _Server) -> None:
         _report(job, place, done, server)
 
 
-def _place(job: Job, one: Restore, server: _Server) -> _Place:
+def _place(job: Job, one: Restore, server: Server) -> _Place:
     """The partitions that are the instance, in what is there now and in what it goes back to."""
     table, version = str(one.storage.get("table")), one.storage.get("delta_version")
     if not isinstance(version, int):
@@ -107,9 +100,8 @@ def _place(job: Job, one: Restore, server: _Server) -> _Place:
     }
     (instance,) = one.instances
     texts = set()
-    for some in _portions(sorted(partitions), _AT_ONCE):
-        path = f"/api/v2/entities/{quote(one.entity, safe='')}/instances/at"
-        named = msgspec.json.decode(server.say(path, {"texts": some}), type=_At).named
+    for some in portions(sorted(partitions)):
+        named = msgspec.json.decode(server.say(path_of(one.entity, "instances/at"), {"texts": some}), type=_At).named
         texts |= {text for text, name in zip(some, named, strict=True) if name == instance}
     if not texts & set(then.partitions):
         raise InvalidQuestion(
@@ -179,7 +171,7 @@ def _submit(job: Job, place: _Place) -> None:
         )
 
 
-def _report(job: Job, place: _Place, version: int, server: _Server) -> None:
+def _report(job: Job, place: _Place, version: int, server: Server) -> None:
     one = place.one
     checked = "" if place.current is not None else "; which version was there before was not known, and not checked"
     report: dict[str, Any] = {
@@ -200,18 +192,12 @@ def _report(job: Job, place: _Place, version: int, server: _Server) -> None:
         raise InvalidQuestion(f"the server refuses the report: {refused.message}", entity=one.entity)
 
 
-def _portions(some: Iterable[str], size: int) -> Iterator[list[str]]:
-    every = iter(some)
-    while portion := list(islice(every, size)):
-        yield portion
-
-
 def main(path: str) -> int:
     """The last line says how it went, as that of `headwater run --json`."""
     job = msgspec.json.decode(Path(path).read_bytes(), type=Job)
     error = None
     try:
-        restore(job, _Server(os.environ["HEADWATER_URL"], os.environ.get("HEADWATER_API_KEY")))
+        restore(job, _Patient(os.environ["HEADWATER_URL"], os.environ.get("HEADWATER_API_KEY")))
     except (HeadwaterError, OSError) as wrong:
         error = str(wrong)
     sys.stdout.write(f"{msgspec.json.encode({'run_id': job.run, 'error': error}).decode()}\n")

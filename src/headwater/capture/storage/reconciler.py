@@ -98,7 +98,7 @@ class Server(NamedTuple):
 
 def began(server: Server, entity: str) -> int:
     """The seq of what is known now: asked before storage is listed, so that what happens meanwhile is not taken for drift. NotFound for no entity."""
-    answer = ask(server.url, _path(entity, "status"), {"limit": 1}, server.api_key)
+    answer = ask(server.url, path_of(entity, "status"), {"limit": 1}, server.api_key)
     return msgspec.json.decode(answer, type=_Seq).seq
 
 
@@ -107,8 +107,8 @@ def compare(server: Server, entity: str, listing: Listing, since: int, within: S
     stored: list[str] = []
     refused: list[tuple[str, str]] = []
     texts = count = more = 0
-    for some in _portions(_distinct(listing.texts), _AT_ONCE):
-        found = msgspec.json.decode(server.say(_path(entity, "instances/at"), {"texts": some}), type=_At)
+    for some in portions(_distinct(listing.texts)):
+        found = msgspec.json.decode(server.say(path_of(entity, "instances/at"), {"texts": some}), type=_At)
         texts += len(some)
         count += found.count
         stored += found.instances
@@ -116,7 +116,7 @@ def compare(server: Server, entity: str, listing: Listing, since: int, within: S
         refused += [(each.text, each.why) for each in kept]
         more += len(found.refused) - len(kept)
     body = {"stored": stored, "within": list(within), "since": since}
-    drift = msgspec.json.decode(server.say(_path(entity, "drift"), body), type=Drift)
+    drift = msgspec.json.decode(server.say(path_of(entity, "drift"), body), type=Drift)
     return Compared(drift, texts, count, refused, more, listing.ignored)
 
 
@@ -142,7 +142,7 @@ def report(
             more["storage"] = listing.storage
         reports += _reports(drift, "produced", drift.unknown, **more)
     refused = []
-    for some in _portions(reports, 1000):
+    for some in portions(reports):
         outcome = msgspec.json.decode(server.say("/api/v2/instances", {"reports": some}), type=_Results)
         refused += [str(each.refused.get("message")) for each in outcome.results if each.refused is not None]
     return Told(drift.retention.count, drift.external.count, drift.unknown.count if adopt else 0, refused)
@@ -150,7 +150,7 @@ def report(
 
 def _reports(drift: Drift, what: str, some: Differing, **more: Any) -> Iterator[dict[str, Any]]:
     """At most 500 runs of instances in each. The key is the same when the same drift is told again; later drift has another seq."""
-    for instances in _portions(some.instances, 500):
+    for instances in portions(some.instances, 500):
         told = "\0".join([what, str(more.get("ref")), str(drift.seq), *instances]).encode()
         key = f"reconcile:{hashlib.blake2b(told, digest_size=16).hexdigest()}"
         yield {"entity": drift.entity, "what": what, "instances": instances, "key": key, **more}
@@ -161,11 +161,13 @@ def _distinct(texts: Iterable[str]) -> list[str]:
     return sorted({each[:200].encode("utf-8", "replace").decode() for each in texts})
 
 
-def _portions(some: Iterable[T], size: int) -> Iterator[list[T]]:
+def portions(some: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
+    """In their order, so many at most in each: the server takes no more texts or reports at once."""
     every = iter(some)
     while portion := list(islice(every, size)):
         yield portion
 
 
-def _path(entity: str, what: str) -> str:
+def path_of(entity: str, what: str) -> str:
+    """Where the server is asked of an entity."""
     return f"/api/v2/entities/{quote(entity, safe='')}/{what}"

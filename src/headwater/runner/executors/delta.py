@@ -4,7 +4,6 @@
 server does not hand out.
 """
 
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from headwater.client.event import run_id
 from headwater.runner.executors import Going
-from headwater.runner.executors.processes import Earlier, Processes, locked
+from headwater.runner.executors.processes import ProcessExecutor
 from headwater.runner.plans import RESTORE, Item, Restore
 
 
@@ -29,7 +27,7 @@ class Job(msgspec.Struct, frozen=True):
     columns: dict[str, str]
 
 
-class DeltaTables:
+class DeltaTables(ProcessExecutor):
     """`spark_submit`: what runs a Spark application with Delta's jars. `columns`: as of `Job`. What the processes say goes below `logs`; `environ` is
     added to their environment.
     """
@@ -45,28 +43,15 @@ class DeltaTables:
         columns: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._submit, self._logs = list(spark_submit), logs
-        self._columns, self._environ = dict(columns or {}), dict(environ or {})
-
-    def named(self, item: Item) -> str:
-        return run_id()
+        super().__init__(logs, environ)
+        self._submit, self._columns = list(spark_submit), dict(columns or {})
 
     def command(self, item: Item) -> str:
         return f"{shlex.join(self._submit)} (restore {item.about})"
 
-    def earlier(self, item: Item) -> Going | None:
-        log = self._log(item, item.before)
-        return Earlier(log, item.before) if locked(log) else None
-
     def start(self, item: Item, run: str) -> Going:
-        log = self._log(item, run)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        job = log.with_suffix(".json")
+        job = self._new_log(item, run).with_suffix(".json")
         job.write_bytes(
             msgspec.json.encode(Job(item.plan, item.number, run, item.restore, self._submit, self._columns))
         )
-        command = [sys.executable, "-m", "headwater.runner.restoring", str(job)]
-        return Processes([command], log, os.environ | self._environ, run)
-
-    def _log(self, item: Item, run: str) -> Path:
-        return self._logs / item.plan / f"{item.number}-{run}.log"
+        return self._begin(item, run, [[sys.executable, "-m", "headwater.runner.restoring", str(job)]])

@@ -10,12 +10,15 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from headwater.runner.executors import Outcome
+from headwater.client.event import run_id
+from headwater.runner.executors import Going, Outcome
+from headwater.runner.plans import Item
 
 _GRACE = 15.0  # seconds: `headwater run` gives its program ten
 _TAIL = 65536
@@ -28,7 +31,36 @@ class _Summary(msgspec.Struct):
     error: str | None = None
 
 
-class Processes:
+class ProcessExecutor:
+    """Half of an executor whose runs are processes here. What they say goes below `logs`; `environ` is added to their environment."""
+
+    def __init__(self, logs: Path, environ: Mapping[str, str] | None) -> None:
+        self._logs, self._environ = logs, dict(environ or {})
+        self._looked_at: set[Path] = set()
+
+    def named(self, item: Item) -> str:
+        return run_id()
+
+    def earlier(self, item: Item) -> Going | None:
+        log = self._log(item, item.before)
+        # A run that ended between the worker's end and now is looked at once, so that the server sees what it made before it runs again.
+        new = log not in self._looked_at and log.exists()
+        self._looked_at.add(log)
+        return _Earlier(log, item.before) if new or _locked(log) else None
+
+    def _begin(self, item: Item, run: str, commands: list[list[str]]) -> Going:
+        return _Processes(commands, self._new_log(item, run), os.environ | self._environ, run)
+
+    def _new_log(self, item: Item, run: str) -> Path:
+        log = self._log(item, run)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return log
+
+    def _log(self, item: Item, run: str) -> Path:
+        return self._logs / item.plan / f"{item.number}-{run}.log"
+
+
+class _Processes:
     """One process after the other, until one fails."""
 
     def __init__(self, commands: list[list[str]], log: Path, environ: dict[str, str], run: str) -> None:
@@ -95,14 +127,14 @@ class Processes:
                 os.killpg(self._process.pid, number)
 
 
-class Earlier:
+class _Earlier:
     """The run of a worker that is gone, seen by its lock. It cannot be stopped from here, only left alone."""
 
     def __init__(self, log: Path, run: str) -> None:
         self._log, self._run, self._left = log, run, False
 
     def poll(self) -> Outcome | None:
-        if self._left or not locked(self._log):
+        if self._left or not _locked(self._log):
             return Outcome(False, "", self._run)
         return None
 
@@ -110,7 +142,7 @@ class Earlier:
         self._left = True
 
 
-def locked(log: Path) -> bool:
+def _locked(log: Path) -> bool:
     """Whether a process lives that has it open as its output."""
     try:
         with log.open("r+b") as file:
