@@ -58,6 +58,13 @@ def test_an_event_and_all_it_speaks_of(client: Any) -> None:
     assert found["event"] == event
 
 
+def test_a_version_is_told_by_offsets_where_the_storage_says_none(client: Any) -> None:
+    offsets = {"kafkaOffsets": facet(offsets=[{"partition": 0, "offset": 42}])}
+    out = {**dataset("/out", version=facet(datasetVersion="")), "outputFacets": offsets}
+    found = get(client, f"/api/v2/receipts/{send(client, run_event('COMPLETE', 1, 'job', [], [out]))}")
+    assert [version["external_version"] for version in found["versions"]] == ["0:42"]
+
+
 def test_other_kinds_and_broken_text(client: Any) -> None:
     lineage = facet(type="DATASET", inputs=[{"type": "DATASET", "namespace": "file", "name": "/src"}])
     told = {"eventTime": "2026-01-01T00:00:00Z", "producer": "p", "dataset": dataset("/d", lineage=lineage)}

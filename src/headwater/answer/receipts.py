@@ -255,10 +255,7 @@ def _versions(event: Event, identity: Identity) -> Iterator[tuple[uuid.UUID, Dat
         job = version.job_id(event.job)
         for report in event.outputs:
             name = identity.place(report.name).name
-            told = _decoded(known.external_version, report.facets.get("version"))
-            for key in known.OFFSETS if told is None else ():
-                told = told or _decoded(known.offsets, report.here.get(key, report.facets.get(key)))
-            external = told or ""
+            external = known.version_told(report.facets, report.here)
             yield version.dataset_version_id(version.dataset_id(name), event.run_id, job, external), name, external
 
 

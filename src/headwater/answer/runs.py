@@ -1,6 +1,5 @@
 """What happened to a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
 
-import contextlib
 import datetime as dt
 import uuid
 from typing import Any
@@ -191,18 +190,6 @@ def _values(
     }
 
 
-def _told_version(read: run_log.DatasetFacets) -> str | None:
-    """The version of an input that its run says it read: what the storage calls it, or a stream's offsets."""
-    told = node.plain(read.facets.get("version")).get("datasetVersion")
-    if told is not None:
-        return str(told)
-    for key in known.OFFSETS:
-        with contextlib.suppress(msgspec.DecodeError):
-            if body := read.here.get(key) or read.facets.get(key):
-                return known.offsets(body)
-    return None
-
-
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -254,7 +241,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         here = mine.here if mine else {}
         if direction == "in":
             found = read.get(dataset)
-            told_version = _told_version(mine) if mine else None
+            told_version = known.version_told(mine.facets, mine.here) if mine else ""
             writer = (
                 RunRef(str(found.run_id), names[found.job_id].node_id)
                 if found and found.run_id and found.job_id in names

@@ -4,7 +4,9 @@ Parsed by key and never by version (OpenLineage §1.4: the same key arrives in a
 returns plain values, or raises `msgspec.ValidationError`; the caller turns that into a warning. Nothing unknown is an error.
 """
 
+import contextlib
 import datetime as dt
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -249,6 +251,22 @@ def offsets(body: bytes) -> str | None:
         told = [_PartitionOffset(key, value) for key, value in told.items()]
     rows = sorted((one.topic or "", str(one.partition).zfill(12), str(one.partition), one.offset) for one in told or ())
     return clean(",".join(f"{topic}{'/' if topic else ''}{part}:{at}" for topic, _, part, at in rows)) or None
+
+
+def version_told(facets: Mapping[str, bytes | msgspec.Raw], here: Mapping[str, bytes | msgspec.Raw]) -> str:
+    """What the storage calls the version of a dataset; else a stream's offsets, which may stand among what holds in this run only; else empty.
+
+    Never raises: another shape says nothing.
+    """
+    told: list[tuple[Callable[[bytes], str | None], bytes | msgspec.Raw | None]] = [
+        (external_version, facets.get("version")),
+        *((offsets, here.get(key, facets.get(key))) for key in OFFSETS),
+    ]
+    for decode, body in told:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            if body is not None and (found := decode(bytes(body))):
+                return found
+    return ""
 
 
 def streaming(body: bytes) -> bool:
