@@ -85,10 +85,14 @@ def apply(
 
       headwater backfill apply 0199f3c2-… --packages packages --run-command 'headwater run --master local[2]'
     """
+    from headwater.cli.process import home
     from headwater.runner.backfill import Worker
     from headwater.runner.plans import PlanOnServer
 
-    executors = _executors(packages, airflow or [], logs, run_command, url)
+    logs = logs.absolute() if logs else home() / "backfill"
+    executors = [_airflow(each) for each in airflow or []]
+    if packages is not None:
+        executors.append(_packages(packages, logs, run_command, url))
     if spark_submit is not None:
         executors.append(_delta(spark_submit, columns or [], logs, url))
     if not executors:
@@ -111,20 +115,13 @@ def apply(
     raise typer.Exit(_said(url, id, ended, json))
 
 
-def _executors(
-    packages: Path | None, airflow: list[str], logs: Path | None, command: str | None, url: str | None
-) -> list[Executor]:
-    found = [_airflow(each) for each in airflow]
-    return [*found, _packages(packages, logs, command, url)] if packages is not None else found
-
-
-def _packages(packages: Path, logs: Path | None, command: str | None, url: str | None) -> Executor:
-    from headwater.cli.process import home
+def _packages(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
+    """Its runs look up the server as every `headwater run` does, unless one was said."""
     from headwater.runner.executors.packages import COMMAND, Packages
 
     found = Packages(
         packages,
-        logs.absolute() if logs else home() / "backfill",
+        logs,
         command=shlex.split(command) if command else COMMAND,
         environ={"HEADWATER_URL": url} if url else {},
     )
@@ -133,8 +130,7 @@ def _packages(packages: Path, logs: Path | None, command: str | None, url: str |
     return found
 
 
-def _delta(command: str, columns: list[str], logs: Path | None, url: str | None) -> Executor:
-    from headwater.cli.process import home
+def _delta(command: str, columns: list[str], logs: Path, url: str | None) -> Executor:
     from headwater.runner.executors.delta import DeltaTables
 
     named = {}
@@ -146,9 +142,7 @@ def _delta(command: str, columns: list[str], logs: Path | None, url: str | None)
     environ = {"HEADWATER_URL": server.address(url)}
     if key := server.key(url):
         environ["HEADWATER_API_KEY"] = key
-    return DeltaTables(
-        shlex.split(command), logs.absolute() if logs else home() / "backfill", columns=named, environ=environ
-    )
+    return DeltaTables(shlex.split(command), logs, columns=named, environ=environ)
 
 
 def _airflow(text: str) -> Executor:

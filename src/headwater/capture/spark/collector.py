@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, commands, emission, plan, statistics
+from headwater.capture.spark import analysis, commands, crossing, emission, plan, statistics
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.crossing import Quiet
 from headwater.capture.spark.datasets import Catalog, Leaves
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.statistics import Metrics
@@ -71,7 +70,7 @@ class Collector:
     """The executions of one SparkContext."""
 
     def __init__(
-        self, jvm: Any, quiet: Quiet, application: Application, config: Config, details: dict[str, Any]
+        self, jvm: Any, quiet: crossing.Quiet, application: Application, config: Config, details: dict[str, Any]
     ) -> None:
         self.jvm = jvm
         # Looked up once: py4j asks the JVM about each step of a dotted name.
@@ -126,7 +125,7 @@ class Collector:
 
     def _opened(self, number: int, happening: Any) -> Execution:
         execution = Execution(number, str(happening.description()), int(happening.time()))
-        root_id = int(_text(happening.rootExecutionId()) or number)
+        root_id = int(crossing.text(happening.rootExecutionId()) or number)
         if "\nrunId = " in execution.description:
             execution.stream = root_id
         if root_id != number:
@@ -153,8 +152,8 @@ class Collector:
         if execution.owner >= 0:
             self._absorb(self.live.get(execution.owner), jqe)
             return
-        failure = _text(happening.errorMessage())
-        named = _text(happening.executionName())
+        failure = crossing.text(happening.errorMessage())
+        named = crossing.text(happening.executionName())
         if not execution.examined:
             reads = named in _READS or (not named and execution.description.startswith(("toLocalIterator", "foreach")))
             janalyzed = jqe.analyzed()
@@ -286,15 +285,9 @@ class Collector:
             log.warning("headwater capture: %s (said once)", text)
 
 
-def _text(option: Any) -> str:
-    """An Option of something as text, or empty. One question, not two: its text is `Some(…)` or `None`."""
-    text = str(option.toString()) if option is not None else "None"
-    return text[5:-1] if text.startswith("Some(") else ""
-
-
 def _sql(jplan: Any) -> str:
     """The statement a plan was parsed from; Spark keeps it in the plan's origin."""
-    return _text(jplan.origin().sqlText())[:100_000]
+    return crossing.text(jplan.origin().sqlText())[:100_000]
 
 
 def _stack(jvm: Any, happening: Any) -> str:

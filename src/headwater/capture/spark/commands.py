@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import kafka, schema
+from headwater.capture.spark import crossing, kafka, schema
 from headwater.capture.spark.datasets import Catalog, Dataset, jdbc, topics, v2_table, where_pair
 from headwater.capture.spark.plan import Node
 from headwater.model import names
@@ -139,8 +139,7 @@ def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     identifier = ".".join([*(str(part) for part in name.identifier().namespace()), str(name.identifier().name())])
     where = ""
     with contextlib.suppress(Exception):
-        option = jcommand.tableSpec().location()
-        where = str(option.get()) if option.isDefined() else ""
+        where = crossing.text(jcommand.tableSpec().location())
     owner = str(name.catalog().name())
     symlink = (catalog.namespace, identifier if owner == "spark_catalog" else f"{owner}.{identifier}")
     target = _located(where, "", symlink) if where else Dataset(*symlink, [], symlink=None)

@@ -10,6 +10,12 @@ from typing import Any
 _MOST_WAITING = 200
 
 
+def text(option: Any) -> str:
+    """An Option of something as text, or empty. One question, not two: its text is `Some(…)` or `None`."""
+    said = str(option.toString()) if option is not None else "None"
+    return said[5:-1] if said.startswith("Some(") else ""
+
+
 class Quiet:
     """A py4j client that passes everything on, but remembers what may be let go instead of saying so at once."""
 

@@ -1,4 +1,4 @@
-"""What was found, said in OpenLineage. The only module of the collector that knows the client.
+"""What was found, said in OpenLineage: datasets and facets, of which `telling.py` and `application.py` make events.
 
 Contract: docs/explanation/capture-events.md. Refuses to look at Spark: it is given values.
 """

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import emission
+from headwater.capture.spark import crossing, emission
 from headwater.capture.spark.statistics import Metrics, Statistics
 from headwater.capture.spark.telling import Query, Teller
 from headwater.model import names
@@ -91,7 +91,7 @@ class Streams:
         else:
             stream = self._streams.pop(str(happening.runId()), None)
             if stream is not None:
-                failure = _option(happening.exception())
+                failure = crossing.text(happening.exception())
                 facets = emission.error(failure, failure) if failure else None
                 for written in stream.written.values():
                     self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
@@ -175,7 +175,3 @@ def _partitions(offset: Any, topic: str | None = None) -> list[emission.Offset]:
 def _now() -> int:
     """Spark does not say when a query ended."""
     return int(time.time() * 1000)
-
-
-def _option(option: Any) -> str:
-    return str(option.get()) if option is not None and option.isDefined() else ""
