@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from tests.api.backfilled import Place, week, yaml
 
-from api.test_backfill_cli import WEEK, Place
 from headwater.capture.airflow.rest import Airflow
 from headwater.errors import ServerUnavailable
 from headwater.runner.backfill import Told, Worker
@@ -21,25 +21,14 @@ from headwater.runner.executors.airflow import AirflowTasks
 from headwater.runner.plan_item import Turn, carry_out
 from headwater.runner.plans import PlanOnServer
 
-YAML = """
-entity: weather
-period: {every: hour, from: 2024-01-01}
-produced_by: [airflow://prod/weather/make]
----
-entity: reads
-period: {every: day, from: 2024-01-01}
-produced_by: [airflow://prod/reads/make]
-depends_on: {weather: same}
----
-entity: report
-period: {every: week, from: 2024-01-01}
-produced_by: [airflow://prod/report/make]
-depends_on: {reads: all_week}
----
+YAML = (
+    yaml("airflow://prod/{}/make")
+    + """---
 entity: words
 kind: static
 produced_by: [airflow://prod/words/make]
 """
+)
 ONCE = {"weather 2024-03-06T23": 1, "reads 2024-03-06": 1, "report 2024-03-04": 1}
 
 
@@ -151,12 +140,7 @@ def scheduler(place_: Place) -> Iterator[tuple[Scheduler, str]]:
 
 @pytest.fixture
 def place_(server_url: str, tmp_path: Path) -> Place:
-    place = Place(server_url, tmp_path)
-    place.declare(YAML)
-    place.say("weather", WEEK, code="v1")
-    place.say("reads", WEEK)
-    place.say("report", "2024-W10")
-    return place
+    return week(server_url, tmp_path, YAML)
 
 
 def worker(place: Place, airflow: str, plan: str, told: Callable[[Told], None] = lambda _: None) -> Worker:
@@ -186,6 +170,17 @@ def test_cleared_where_there_is_a_run_else_started(place_: Place, scheduler: tup
 
 class Killed(BaseException):
     """A worker's end, at once: nothing of it is left but what others know."""
+
+
+def dies_once_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a run is killed before it hears of it."""
+    triggers = Airflow.trigger
+
+    def dies(*words: Any, **more: Any) -> Any:
+        triggers(*words, **more)
+        raise Killed
+
+    monkeypatch.setattr(Airflow, "trigger", dies)
 
 
 @pytest.mark.parametrize("step", ["take", "renew", "end", "give_back", "trigger", "clear"])
@@ -258,13 +253,7 @@ def test_a_run_of_no_period_is_found_by_its_name(
 ) -> None:
     airflow, url = scheduler
     plan = place_.plan(wrong=[{"entity": "words", "instances": ["static"]}], only=True)
-    triggers = Airflow.trigger
-
-    def dies(*words: Any, **more: Any) -> Any:
-        triggers(*words, **more)
-        raise Killed
-
-    monkeypatch.setattr(Airflow, "trigger", dies)
+    dies_once_it_has_begun(monkeypatch)
     with pytest.raises(Killed):
         worker(place_, url, plan).work()
     assert worker(place_, url, plan).work() == "done"
@@ -379,13 +368,7 @@ def test_an_item_whose_task_was_killed(
 ) -> None:
     airflow, url = scheduler
     plan = place_.plan(wrong=[{"entity": "words", "instances": ["static"]}], only=True)
-    triggers = Airflow.trigger
-
-    def dies(*words: Any, **more: Any) -> Any:
-        triggers(*words, **more)
-        raise Killed
-
-    monkeypatch.setattr(Airflow, "trigger", dies)
+    dies_once_it_has_begun(monkeypatch)
     with pytest.raises(Killed):
         turn(place_, url, plan, 0)
     assert turn(place_, url, plan, 0).came == "later"  # the one that is gone has it for a minute

@@ -5,36 +5,17 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.api.backfilled import Place, by_hand, week, yaml
 
-from api.test_backfill_cli import WEEK, Place
 from headwater.cli import backfill_export
 from headwater.errors import InvalidPlan, InvalidQuestion, NotFound
 
-YAML = """
-entity: weather
-period: {every: hour, from: 2024-01-01}
-produced_by: [airflow://prod/weather/make]
----
-entity: reads
-period: {every: day, from: 2024-01-01}
-produced_by: [airflow://prod/reads/make]
-depends_on: {weather: same}
-"""
-BY_HAND = """
----
-entity: notes
-period: {every: week, from: 2024-01-01}
-depends_on: {reads: all_week}
-"""
+YAML = yaml("airflow://prod/{}/make", "weather", "reads")
 
 
 @pytest.fixture
 def place(server_url: str, tmp_path: Path) -> Place:
-    place = Place(server_url, tmp_path)
-    place.declare(YAML)
-    place.say("weather", WEEK, code="v1")
-    place.say("reads", WEEK)
-    return place
+    return week(server_url, tmp_path, YAML)
 
 
 def test_written_shown_and_the_same_again(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +63,7 @@ def test_what_is_refused(place: Place, tmp_path: Path, monkeypatch: pytest.Monke
     place.headwater("backfill", "cancel", plan)
     with pytest.raises(InvalidPlan, match="the plan is cancelled"):
         place.headwater("backfill", "export", plan)
-    place.declare(YAML + BY_HAND)
+    place.declare(YAML + by_hand("reads"))
     place.say("notes", "2024-W10")
     plan = place.plan(wrong=[{"entity": "weather", "instances": ["2024-03-07T00"]}])
     with pytest.raises(InvalidPlan) as refused:

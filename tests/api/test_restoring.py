@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api.backfilled import TESTS, Place
 
-from api.test_backfill_cli import TESTS, Place
 from headwater.errors import InvalidQuestion
 from headwater.runner.backfill import Told, Worker
 from headwater.runner.executors.delta import DeltaTables
