@@ -53,7 +53,6 @@ def impact(
     exist: Sets,
     existing: Mapping[str, Ordinals],
     due: Sets | None = None,
-    facts: Facts | None = None,
     unrepairable: Mapping[str, Sets] | None = None,
     restorable: Sets | None = None,
     snapshots: Mapping[str, Literal["latest", "all"] | int] | None = None,
@@ -63,7 +62,7 @@ def impact(
     mode: `tainted`: what they made is wrong, and all that exists and used it. `failed`: what they should have made is not there or not right; then
     also what depends on it and is `due`, whether it exists or not: runs that waited for it have not run yet.
     exist: instances that there are; existing: runs that there are, by producer. due: instances that there are or should be by now; those that
-    exist where it is not said. facts: what is known of what was used; its `exist` is not heeded. The rest as in `plan`.
+    exist where it is not said. The rest as in `plan`.
 
     InvalidPlan where the producer makes nothing that is known, or where runs of a producer without a calendar would be of several.
     """
@@ -84,7 +83,7 @@ def impact(
         some = made(graph.entities[name], each).instances(runs, asked.get(name, NONE))
         if some:
             roots[name] = some
-    reached = tainted(graph, roots, (facts or Facts())._replace(exist=lambda name: asked.get(name, NONE)))
+    reached = tainted(graph, roots, Facts(exist=lambda name: asked.get(name, NONE)))
     found = plan(
         graph,
         {name: hit.instances for name, hit in reached.hits.items()},

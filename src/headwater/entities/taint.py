@@ -1,7 +1,7 @@
 """Which instances are wrong because some are, across all entities; and the mirror: which may have made them so.
 
-`tainted` follows what is *declared*: an instance is wrong if it exists and any instance that it needs is wrong. Where it is known what an instance
-*used*, that decides instead. The same walk answers what cannot be made while something is missing: then the roots are what is missing.
+`tainted` follows what is *declared*: an instance is wrong if it exists and any instance that it needs is wrong. What versions had *read*, `spread.py`
+follows. The same walk answers what cannot be made while something is missing: then the roots are what is missing.
 
 A set costs what its runs cost, so the walk costs runs × log n for each link, and links that mean the same to the same set are followed once.
 Data periods of a cumulative entity are instances here; which of their revisions are wrong, `Cumulative.tainted` tells.
@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from headwater.entities.graph import Graph, Link
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.walk import NOTHING, Facts, Used, Walk
+from headwater.entities.walk import NOTHING, Facts, Walk
 from headwater.errors import InvalidEntities
 
-__all__ = ["Facts", "Hit", "Reached", "Step", "Used", "suspects", "tainted"]
+__all__ = ["Facts", "Hit", "Reached", "Step", "suspects", "tainted"]
 
 
 class Step(NamedTuple):
@@ -29,20 +29,13 @@ class Step(NamedTuple):
 class Hit(NamedTuple):
     """What of one entity is reached.
 
-    exact: those for which a way is known over nothing but what was recorded; roots are exact.
     depth: the fewest links from any root, 0 of a root. Of a chain within the entity nothing is counted.
     witness: the last of these links; None of a root. Of several the first declared of the nearest.
     """
 
     instances: Ordinals
-    exact: Ordinals
     depth: int
     witness: Link | None
-
-    @property
-    def basis(self) -> str:
-        """`exact` where all instances are, otherwise `declared`: they could have used what is wrong."""
-        return "exact" if self.instances == self.exact else "declared"
 
 
 class Reached:
@@ -52,11 +45,8 @@ class Reached:
         self._walk = walk
         self._roots = roots
         reached = walk.closure(roots)
-        exact = roots
-        if walk.facts.used is not None:
-            exact = Walk(walk.graph, walk.facts, forward=walk.forward, exact=True).closure(roots)
         nearest = self._nearest()
-        self.hits = {name: Hit(found, exact.get(name, NONE), *nearest[name]) for name, found in reached.items()}
+        self.hits = {name: Hit(found, *nearest[name]) for name, found in reached.items()}
 
     def why(self, entity: str, ordinal: int) -> list[Step]:
         """A shortest path from an instance to a root, over as few links as there are; a snapshot carried on is one link, however far.
@@ -78,7 +68,9 @@ class Reached:
                         level[before] = level.get(before, NONE) | found
             level = {name: new for name, some in level.items() if (new := some - seen.get(name, NONE))}
             if not level:
-                raise ValueError(f"nothing leads to {entity} {ordinal}: `by` and `of` of a link are no inverses")
+                raise ValueError(
+                    f"nothing leads to {entity} {ordinal}: what a link needs and what it affects are no inverses"
+                )
             seen |= {name: seen.get(name, NONE) | some for name, some in level.items()}
             levels.append(level)
         path = [Step(met[0], (levels[-1][met[0]] & self._roots[met[0]]).first, None)]
@@ -94,7 +86,9 @@ class Reached:
             found = walk.step(link, here, level[after], forward=walk.forward) if after in level else NONE
             if found:
                 return Step(after, found.first, link)
-        raise ValueError(f"{at.entity} {at.ordinal} leads nowhere: `by` and `of` of a link are no inverses")
+        raise ValueError(
+            f"{at.entity} {at.ordinal} leads nowhere: what a link needs and what it affects are no inverses"
+        )
 
     def _nearest(self) -> dict[str, tuple[int, Link | None]]:
         """Depth and witness, breadth first over the links that passed anything on."""

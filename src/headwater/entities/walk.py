@@ -18,48 +18,30 @@ from headwater.entities.ordinals import NONE, Ordinals
 Map = Callable[[Ordinals], Ordinals]
 
 
-class Used(NamedTuple):
-    """What was recorded of a link. `recorded`: the downstream instances of whose present version all that it used of this upstream is known.
-
-    `by`: the downstream instances that used any of these; `of`: the upstream ones that any of these used. Each is the other's inverse, and of a
-    union the union. What they say of instances that are not `recorded` is not heeded.
-    """
-
-    recorded: Ordinals
-    by: Map
-    of: Map
-
-
 class Facts(NamedTuple):
     """What is known beyond the declarations. None: nothing.
 
     exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0.
     cuts: the downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the day before.
-    used: what was recorded of a link, in place of what is declared.
-    current: of a link with a static side, as far as nothing was recorded: (by, of) as of `Used`, of who was made while these versions were the
-    current ones. Otherwise any version may have been used by all.
     """
 
     exist: Callable[[str], Ordinals] | None = None
     cuts: Callable[[Link], Ordinals] | None = None
-    used: Callable[[Link], Used | None] | None = None
-    current: Callable[[Link], tuple[Map, Map] | None] | None = None
 
 
 NOTHING = Facts()
 
 
 class Walk:
-    """`forward`: with the stream, to who needs; otherwise to what is needed. `exact`: over nothing but what was recorded.
+    """`forward`: with the stream, to who needs; otherwise to what is needed.
 
     Sets that are equal are made one object, so that a link that means the same as another need not be followed from the same set again.
     """
 
-    def __init__(self, graph: Graph, facts: Facts, *, forward: bool, exact: bool = False) -> None:
+    def __init__(self, graph: Graph, facts: Facts, *, forward: bool) -> None:
         self.graph = graph
         self.facts = facts
         self.forward = forward
-        self.exact = exact
         self.passed: set[int] = set()  # ids of links over which anything came; the graph keeps them
         self._exist: dict[str, Ordinals] = {}
         self._same: dict[Ordinals, Ordinals] = {}
@@ -141,10 +123,7 @@ class Walk:
 
     def _chain(self, link: Link, roots: Ordinals) -> Map | None:
         """What an entity comes to over a link to itself, at once. None where only step by step will do."""
-        cuts, used = self._known(link)
-        exist = self.exist(link.downstream)
-        if used is not None or self.exact:
-            return None
+        cuts, exist = self._cuts(link), self.exist(link.downstream)
         if link.carried:
             if self.forward:
                 return lambda seeds: carried(seeds, exist, cuts) | seeds
@@ -167,8 +146,8 @@ class Walk:
         """What exists and is come to over one link from `some`. What was looked up before is known by the objects, which `_one` keeps alive."""
         target = self.exist(link.downstream if self.forward else link.upstream)
         edge = link.edge
-        cuts = self.facts.cuts(link) if self.facts.cuts is not None else NONE
-        if edge is None or self.exact or self.facts.used is not None or (cuts and not self.forward):
+        cuts = self._cuts(link)
+        if edge is None or (cuts and not self.forward):
             found = self._one(self.step(link, some, target, forward=self.forward))
         else:
             # Forward, all that mean the same share an image, and each cuts it to what exists of it.
@@ -213,39 +192,28 @@ class Walk:
 
     def step(self, link: Link, some: Ordinals, among: Ordinals, *, forward: bool) -> Ordinals:
         """Over one link: which of `among` need any of `some`; or, against the stream, which of them any of `some` needs."""
-        cuts, used = self._known(link)
-        recorded = NONE if used is None else used.recorded
+        cuts = self._cuts(link)
         if forward:
-            found = NONE if self.exact or not some else self._affected(link, some, among, cuts | recorded) - recorded
-            if used is not None and recorded:
-                found |= used.by(some) & recorded & among
-            return found - cuts
+            return self._affected(link, some, among, cuts) - cuts if some else NONE
         some -= cuts
-        rest = some - recorded
-        found = NONE if self.exact or not rest else self._needed(link, rest, among, cuts | recorded)
-        if used is not None and recorded:
-            found |= used.of(some & recorded) & among
-        return found
+        return self._needed(link, some, among, cuts) if some else NONE
 
     def _affected(self, link: Link, some: Ordinals, among: Ordinals, cuts: Ordinals) -> Ordinals:
         if link.edge is not None:
             return link.edge.affected(some, among)
         if link.carried:
             return carried(some, self.exist(link.downstream), cuts) & among
-        current = self.facts.current(link) if self.facts.current is not None else None
-        return among if current is None else current[0](some) & among
+        return among
 
     def _needed(self, link: Link, some: Ordinals, among: Ordinals, cuts: Ordinals) -> Ordinals:
         if link.edge is not None:
             return link.edge.need(some) & among
         if link.carried:
             return chains.carried_from(some, self.exist(link.downstream), cuts) & among
-        current = self.facts.current(link) if self.facts.current is not None else None
-        return among if current is None else current[1](some) & among
+        return among
 
-    def _known(self, link: Link) -> tuple[Ordinals, Used | None]:
-        cuts = self.facts.cuts(link) if self.facts.cuts is not None else NONE
-        return cuts, self.facts.used(link) if self.facts.used is not None else None
+    def _cuts(self, link: Link) -> Ordinals:
+        return self.facts.cuts(link) if self.facts.cuts is not None else NONE
 
     def _one(self, some: Ordinals) -> Ordinals:
         """The one object of all sets that are equal to this."""

@@ -10,7 +10,7 @@ from headwater.entities.graph import Dependency, Entity, Graph, Link
 from headwater.entities.instances import Instances
 from headwater.entities.kinds import Snapshot, Static, TimeSeries
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.walk import Facts, Used
+from headwater.entities.walk import Facts
 from headwater.errors import InvalidEntities
 
 Instance = tuple[str, int]
@@ -44,24 +44,12 @@ class World(NamedTuple):
     graph: Graph
     exist: dict[str, Ordinals]
     cuts: dict[int, Ordinals]  # by a link's id
-    used: dict[int, tuple[Ordinals, Pairs]]
     pairs: list[tuple[Link, Pairs]]  # (downstream, upstream), all that pass anything on
 
     def facts(self) -> Facts:
         return Facts(
             exist=self.exist.__getitem__,
             cuts=(lambda link: self.cuts.get(id(link), NONE)) if self.cuts else None,
-            used=(lambda link: self._used(link)) if self.used else None,
-        )
-
-    def _used(self, link: Link) -> Used | None:
-        if id(link) not in self.used:
-            return None
-        recorded, pairs = self.used[id(link)]
-        return Used(
-            recorded,
-            lambda some: Ordinals.of([k for k, u in pairs if u in some]),
-            lambda some: Ordinals.of([u for k, u in pairs if k in some]),
         )
 
 
@@ -125,24 +113,17 @@ def world(chance: random.Random) -> World | None:
         share = chance.choice([0.0, 0.0, 0.1, 0.4])
         exist[name] = Ordinals.of([k for k in every[name] if chance.random() >= share])
     links = [link for name in graph.entities for link in graph.upstream(name)]
-    declared = {id(link): _declared(link, exist, every) for link in links}
-    cuts, used = {}, {}
-    some_cuts, some_used = chance.random() < 0.4, chance.random() < 0.3
+    cuts = {}
+    some_cuts = chance.random() < 0.4
     for link in links:
         mine = exist[link.downstream].members().tolist()
         if some_cuts and chance.random() < 0.5:
             cuts[id(link)] = Ordinals.of([k for k in mine if chance.random() < 0.15])
-        if some_used and chance.random() < 0.5:
-            recorded = Ordinals.of([k for k in mine if chance.random() < 0.7])
-            took = {pair for pair in declared[id(link)] if chance.random() < 0.4}
-            used[id(link)] = (recorded, took)
     pairs = []
     for link in links:
-        known, took = used.get(id(link), (NONE, set()))
         cut = cuts.get(id(link), NONE)
-        held = {(k, u) for k, u in declared[id(link)] if k not in known} | {(k, u) for k, u in took if k in known}
-        pairs.append((link, {(k, u) for k, u in held if k not in cut}))
-    return World(graph, exist, cuts, used, pairs)
+        pairs.append((link, {(k, u) for k, u in _declared(link, exist, every) if k not in cut}))
+    return World(graph, exist, cuts, pairs)
 
 
 def _declared(link: Link, exist: dict[str, Ordinals], every: dict[str, list[int]]) -> Pairs:
@@ -158,14 +139,11 @@ def _declared(link: Link, exist: dict[str, Ordinals], every: dict[str, list[int]
     return found
 
 
-def reached(world: World, roots: set[Instance], forward: bool, exact: bool = False) -> dict[Instance, int]:
+def reached(world: World, roots: set[Instance], forward: bool) -> dict[Instance, int]:
     """Breadth first from the roots, each with the number of pairs that it took."""
     out: dict[Instance, list[Instance]] = {}
     for link, pairs in world.pairs:
-        known = world.used.get(id(link), (NONE, set()))[0]
         for k, u in pairs:
-            if exact and k not in known:
-                continue
             down, up = (link.downstream, k), (link.upstream, u)
             start, end = (up, down) if forward else (down, up)
             out.setdefault(start, []).append(end)

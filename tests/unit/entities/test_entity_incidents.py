@@ -179,6 +179,15 @@ def test_who_used_only_what_was_there_before_is_not_wrong() -> None:
     assert not of(known, "a", "repaired"), "what was before was not condemned"
 
 
+def test_what_was_read_decides_where_it_is_recorded() -> None:
+    graph = Graph([series("a"), series("b", a="last_available"), series("c", b="same")])
+    versions = [("a", 1, 0, 10), ("b", 2, 2, 3), ("b", 3, 3, 4)]
+    histories = recorded(there(graph), versions, [(2, "a", 0, 1, 1), (3, "a", 2, 3, 1)], graph)
+    found = Spread(histories, {"a": days(0)}, {})
+    assert found.current["b"] == found.current["c"] == graph.every("b") - days(3)
+    assert found.exact == {"a": days(0), "b": days(2)}
+
+
 @pytest.mark.parametrize(
     ("code", "began", "fixed", "right", "wrong"),
     [

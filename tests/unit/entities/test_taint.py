@@ -9,11 +9,11 @@ from drawn_graphs import Instance, World, circular, reached, world
 
 from headwater.entities import keys
 from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph, Link
+from headwater.entities.graph import Dependency, Entity, Graph
 from headwater.entities.instances import Instances
 from headwater.entities.kinds import Static, TimeSeries
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.taint import Facts, Reached, Used, suspects, tainted
+from headwater.entities.taint import Facts, Reached, suspects, tainted
 from headwater.errors import InvalidEntities
 
 
@@ -58,13 +58,10 @@ def check(seed: int) -> int:
         answer = asked(drawn.graph, wrong, drawn.facts())
         expected = reached(drawn, instances(wrong.items()), forward)
         assert hits(answer) == set(expected), (seed, forward)
-        sure = reached(drawn, instances(wrong.items()), forward, exact=True)
-        assert instances((name, hit.exact) for name, hit in answer.hits.items()) == set(sure), (seed, forward)
         depth = nearest(drawn, wrong, expected, forward)
         assert {name: hit.depth for name, hit in answer.hits.items()} == depth, (seed, forward)
         for name, hit in answer.hits.items():
             assert (hit.witness is None) == (name in wrong)
-            assert (hit.basis == "exact") == all(at in sure for at in expected if at[0] == name)
             if hit.witness is not None:
                 before = hit.witness.upstream if forward else hit.witness.downstream
                 assert depth[before] == hit.depth - 1, (seed, name)
@@ -169,7 +166,6 @@ def test_ten_hours_are_a_day_or_two_and_a_month_or_two(hours: str, days: list[st
     found = tainted(graph, {"h": at(graph, "h", hours)}).hits
     assert found["d"].instances == at(graph, "d", *days)
     assert found["m"].instances == at(graph, "m", *months)
-    assert [found[name].basis for name in "hdm"] == ["exact", "declared", "declared"]
     assert str(found["m"].witness) == "m ← d (same)"
 
 
@@ -223,35 +219,13 @@ def test_two_entities_that_need_each_other() -> None:
     ]
 
 
-def test_what_was_used_decides_where_it_is_known() -> None:
-    graph = Graph([series("a", "day"), series("b", "day", a="last_available"), series("c", "day", b="same")])
-    bad = at(graph, "a", "2025-12-01")
-    recorded, took = at(graph, "b", "2025-12-01..2025-12-30"), at(graph, "b", "2025-12-02")
-
-    def used(link: Link) -> Used | None:
-        if link.downstream != "b":
-            return None
-        return Used(recorded, lambda some: took if some & bad else NONE, lambda some: bad if some & took else NONE)
-
-    found = tainted(graph, {"a": bad}, Facts(used=used)).hits
-    assert found["b"].instances == at(graph, "b", "2025-12-02", "2025-12-31")
-    assert found["b"].exact == took
-    assert found["b"].basis == "declared"
-    assert found["c"].instances == found["b"].instances
-    assert not found["c"].exact
-
-
-def test_a_static_version_is_wrong_for_who_was_made_while_it_was_current() -> None:
+def test_of_something_static_all_may_have_used_any_version() -> None:
     graph = Graph([Entity("countries", Static()), series("a", "day", countries="static")])
-    spring = at(graph, "a", "2024-03-01..2024-05-31")
     wrong = {"countries": Ordinals.between(1, 2)}
     assert tainted(graph, wrong).hits["a"].instances == graph.every("a")
-    facts = Facts(
-        exist=lambda name: Ordinals.between(0, 3) if name == "countries" else graph.every(name),
-        current=lambda _: (lambda some: spring if 1 in some else NONE, lambda _: Ordinals.between(1, 2)),
-    )
-    assert tainted(graph, wrong, facts).hits["a"].instances == spring
-    assert suspects(graph, {"a": spring}, facts).hits["countries"].instances == wrong["countries"]
+    facts = Facts(exist=lambda name: Ordinals.between(0, 3) if name == "countries" else graph.every(name))
+    spring = at(graph, "a", "2024-03-01..2024-05-31")
+    assert suspects(graph, {"a": spring}, facts).hits["countries"].instances == Ordinals.between(0, 3)
 
 
 def test_a_root_that_nobody_knows_is_refused() -> None:
@@ -337,5 +311,5 @@ def test_what_is_before_the_first_instance_is_wrong_only_for_who_requires_it() -
 
 
 def test_sets_that_are_gone_are_not_taken_for_others() -> None:
-    """What is known of a set is looked up by its identity, so it has to be kept: once it was not, and this graph showed it."""
-    assert check(200_522) > 0
+    """What is known of a set is looked up by its identity, so it has to be kept: once it was not, and graphs such as these showed it."""
+    assert min(check(seed) for seed in (200_110, 200_190, 200_468)) > 0
