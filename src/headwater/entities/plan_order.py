@@ -50,7 +50,7 @@ def stages(
         how = {name: made(graph.entities[name], producers.get(name)) for name in names}
         inner = [link for name in names for link in graph.upstream(name) if link.upstream in names]
         _refuse(inner, how, newest_first)
-        runs = {_run(graph, name, how[name], producers.get(name)) for name in names}
+        runs = {_run(name, how[name], producers.get(name)) for name in names}
         together = len(runs) == 1 and (len(names) == 1 or all(_onward(graph, link) for link in inner))
         blocks = [_block(producers.get(name), alone=not together) for name in (names[:1] if together else names)]
         for place, name in enumerate(names):
@@ -72,7 +72,7 @@ def _block(producer: Producer | None, *, alone: bool) -> Block:
     return Block("rerun", producer, 1 if alone else producer.max_periods)
 
 
-def _run(graph: Graph, name: str, how: Made, producer: Producer | None) -> tuple[object, ...]:
+def _run(name: str, how: Made, producer: Producer | None) -> tuple[object, ...]:
     """Equal for entities that the same run may make."""
     if producer is None or how.calendar is None:
         return (name,)

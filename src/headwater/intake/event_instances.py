@@ -7,7 +7,7 @@ them; what Airflow says its run is for; the nominal time. When an event happened
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +16,7 @@ from headwater.entities.instances import Instances
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.written_times import Stretch, stretch, written
 from headwater.errors import InvalidCalendar, InvalidPeriod
-from headwater.intake.understood import is_deleted
+from headwater.intake.understood import if_understood, is_deleted
 from headwater.model import facets as known
 from headwater.model.event import Facets
 from headwater.model.identity import Identity
@@ -82,7 +82,7 @@ def period_of(body: bytes) -> Period:
 def parts(name: DatasetName, here: Facets, identity: Identity) -> list[dict[str, str]]:
     """The parts of a dataset that an input or output is about: dimensions and their values, folded out of its name or told by a `subset` facet."""
     found = [dict(identity.place(name).part)]
-    for one in _decoded(known.subset, here.get("subset")) or []:
+    for one in if_understood(known.subset, here.get("subset")) or []:
         if location := one.get("location"):
             place = (
                 from_location(location, partitions=True) if "://" in location else normalised(name.namespace, location)
@@ -154,7 +154,7 @@ def _written(has: Instances, told: Sequence[Stretch]) -> tuple[Found | None, Ord
 
 def _airflow_run(has: Instances, facets: Facets) -> Found | None:
     """What Airflow's run is for: its partition, else its data interval, else its logical date, unless that is when somebody pressed a button."""
-    told = _decoded(_airflow.decode, facets.get("airflow", facets.get("airflowDagRun")))
+    told = if_understood(_airflow.decode, facets.get("airflow", facets.get("airflowDagRun")))
     run: _DagRun | None = told.dag_run if told is not None else None
     if run is None:
         return None
@@ -175,7 +175,7 @@ def _airflow_run(has: Instances, facets: Facets) -> Found | None:
 def _nominal(has: Instances, facets: Facets) -> Found | None:
     if "airflow" in facets or "airflowDagRun" in facets:
         return None  # Airflow's is its data interval once more, also where that is when somebody pressed a button
-    start, end = _decoded(known.nominal_time, facets.get("nominalTime")) or (None, None)
+    start, end = if_understood(known.nominal_time, facets.get("nominalTime")) or (None, None)
     return None if start is None else _interval(has, start, end)
 
 
@@ -208,13 +208,3 @@ def _time(text: str | None) -> dt.datetime | None:
 
 def _utc(time: dt.datetime) -> dt.datetime:
     return time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC)
-
-
-def _decoded(decode: Any, body: msgspec.Raw | None) -> Any:
-    """What a standard facet says; None where there is none, or it has another shape, of which the projection warns."""
-    if body is None or is_deleted(bytes(body)):
-        return None
-    try:
-        return decode(bytes(body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None

@@ -314,7 +314,7 @@ def _shown(
                 group.action,
                 group.producer,
                 list(group.entities),
-                runs(held, found, group.first, group.runs),
+                ranges.periods(found.item(group.first).calendar, group.runs),
                 group.level,
             )
             for group in groups[:_SHOWN]
@@ -335,11 +335,6 @@ def _shown(
             cost.approximate,
         ),
     )
-
-
-def runs(held: Held, found: Plan, first: int, some: Ordinals) -> list[str]:
-    """Runs of an item's producer, as its calendar writes them."""
-    return ranges.periods(found.item(first).calendar, some)
 
 
 def _wrong(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:

@@ -20,7 +20,7 @@ from headwater.intake.correlated import ITEM
 from headwater.intake.event_instances import NO_PERIOD, PERIOD, Found, Period, instances, parts, period_of
 from headwater.intake.run_told import RunTold
 from headwater.intake.status_report import Reported, What, WhatWasRead
-from headwater.intake.understood import is_deleted
+from headwater.intake.understood import if_understood
 from headwater.model import facets as known
 from headwater.model import version
 from headwater.model.event import DatasetReport, Facets
@@ -77,7 +77,7 @@ class Places:
 
     def stored(self, report: DatasetReport) -> list[str]:
         """The entities that a dataset holds, by any name that the event has for it."""
-        links = _said(known.symlinks, report.facets.get("symlinks")) or ()
+        links = if_understood(known.symlinks, report.facets.get("symlinks")) or ()
         names = (report.name, *(link.name for link in links))
         return list(
             dict.fromkeys(each for name in names for each in self._stored.get(self.identity.place(name).name, ()))
@@ -150,12 +150,12 @@ def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str,
     """The entities a run makes, each with the outputs that hold it; a run that dropped a table has not made it."""
     found: dict[str, list[DatasetReport]] = {}
     for report in told.outputs.values():
-        if _said(known.lifecycle, report.facets.get("lifecycleStateChange")) not in _NOT_MADE:
+        if if_understood(known.lifecycle, report.facets.get("lifecycleStateChange")) not in _NOT_MADE:
             for entity in places.stored(report):
                 found.setdefault(entity, []).append(report)
     for entity in places.made(told.job):
         found.setdefault(entity, [])
-    named = _said(period_of, runs[0].get(PERIOD))
+    named = if_understood(period_of, runs[0].get(PERIOD))
     if named is not None and named.entity in places.held.declared:
         found.setdefault(named.entity, [])
     return found
@@ -163,7 +163,7 @@ def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str,
 
 def _period(entity: str, runs: Sequence[Facets]) -> Period | None:
     """What our facet says of an entity: that of the run, or else of the runs above."""
-    told = (_said(period_of, facets.get(PERIOD)) for facets in runs)
+    told = (if_understood(period_of, facets.get(PERIOD)) for facets in runs)
     return next((one for one in told if one is not None and one.entity in {None, entity}), None)
 
 
@@ -201,8 +201,8 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
     found: dict[str, Any] = {"code": _code(told)}
     if len(outputs) == 1:
         (output,) = outputs
-        told_version = _said(known.external_version, output.facets.get("version")) or ""
-        item = _said(_item.decode, output.here.get(ITEM))
+        told_version = if_understood(known.external_version, output.facets.get("version")) or ""
+        item = if_understood(_item.decode, output.here.get(ITEM))
         found["fingerprint"] = (item.fingerprint if item is not None else None) or (
             told_version if told_version.startswith(_FINGERPRINT) else None
         )
@@ -212,7 +212,7 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
                 "name": output.name.name,
                 "version": told_version,
             }
-        counts = _said(known.statistics, output.here.get("outputStatistics")) or (None, None, None)
+        counts = if_understood(known.statistics, output.here.get("outputStatistics")) or (None, None, None)
         found["rows"], found["bytes"] = counts[:2]
     return found
 
@@ -220,7 +220,7 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
 def _code(told: RunTold) -> str | None:
     """The commit that ran: as the job's facet tells it, else as ours does."""
     for body in (told.job_facets.get("sourceCodeLocation"), told.facets.get("headwater_code")):
-        location = _said(_version.decode, body)
+        location = if_understood(_version.decode, body)
         if location is not None and location.version:
             return known.clean(location.version)
     return None
@@ -238,17 +238,7 @@ _item = msgspec.json.Decoder(_Item)
 _version = msgspec.json.Decoder(_Version)
 
 
-def _said(decode: Any, body: msgspec.Raw | None) -> Any:
-    """None where the facet is not there, or has another shape, of which the projection warns."""
-    if body is None or is_deleted(bytes(body)):
-        return None
-    try:
-        return decode(bytes(body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def above(told: RunTold) -> list[uuid.UUID]:
     """The runs of its parent and of its root, as it names them."""
-    found = _said(known.parent, told.facets.get("parent")) or ()
+    found = if_understood(known.parent, told.facets.get("parent")) or ()
     return list(dict.fromkeys(version.run_id(each.run_id)[0] for each in found if each is not None))

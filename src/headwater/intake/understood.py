@@ -157,6 +157,16 @@ class _Tombstone(msgspec.Struct):
 _tombstone = msgspec.json.Decoder(_Tombstone)
 
 
+def if_understood(decode: Callable[[bytes], Any], body: msgspec.Raw | None) -> Any:
+    """What a facet says; None where it is not there, is deleted, or has another shape, of which the projection warns."""
+    if body is None or is_deleted(bytes(body)):
+        return None
+    try:
+        return decode(bytes(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def is_deleted(body: bytes) -> bool:
     """`_deleted: true` removes the facet (jobs and datasets; OpenLineage §1.1)."""
     if b"_deleted" not in body:

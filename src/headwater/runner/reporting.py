@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.client.ask import ask
+from headwater.client.reports import PATH, refusals
 from headwater.errors import HeadwaterError
 from headwater.runner import content
 from headwater.runner.code_version import CodeVersion
@@ -19,18 +20,6 @@ from headwater.runner.readiness import Server
 log = logging.getLogger("headwater")
 
 _SECONDS = 30.0
-
-
-class _Refused(msgspec.Struct):
-    message: str
-
-
-class _Result(msgspec.Struct):
-    refused: _Refused | None = None
-
-
-class _Taken(msgspec.Struct):
-    results: list[_Result]
 
 
 class Reporting:
@@ -93,7 +82,7 @@ class Reporting:
         try:
             reply = ask(
                 self._server.url,
-                "/api/v2/instances",
+                PATH,
                 api_key=self._server.api_key,
                 timeout=_SECONDS,
                 method="POST",
@@ -102,9 +91,9 @@ class Reporting:
         except HeadwaterError as error:
             log.warning("what this run makes is not reported; its events tell it: %s", error)
             return False
-        for report, result in zip(reports, msgspec.json.decode(reply, type=_Taken).results, strict=True):
-            if result.refused is not None:
-                log.warning("%s %s: %s", report["entity"], report["what"], result.refused.message)
+        for report, why in zip(reports, refusals(reply), strict=True):
+            if why is not None:
+                log.warning("%s %s: %s", report["entity"], report["what"], why)
         return True
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from headwater.capture.storage import delta
 from headwater.capture.storage.reconciler import Server, path_of, portions
+from headwater.client.reports import PATH, refusals
 from headwater.errors import HeadwaterError, InvalidQuestion, ServerUnavailable
 from headwater.runner.executors.delta import Job
 from headwater.runner.plans import Restore
@@ -26,18 +27,6 @@ _PATIENCE = 300.0  # seconds without an answer of the server: what was restored 
 
 class _At(msgspec.Struct):
     named: list[str | None]
-
-
-class _Refused(msgspec.Struct):
-    message: str
-
-
-class _Result(msgspec.Struct):
-    refused: _Refused | None = None
-
-
-class _Results(msgspec.Struct):
-    results: list[_Result]
 
 
 class _Patient(Server):
@@ -187,9 +176,9 @@ def _report(job: Job, place: _Place, version: int, server: Server) -> None:
             for name in ("seq", "reads", "code", "fingerprint", "states", "rows", "bytes", "right")
         },
     }
-    answer = msgspec.json.decode(server.say("/api/v2/instances", {"reports": [report]}), type=_Results)
-    if (refused := answer.results[0].refused) is not None:
-        raise InvalidQuestion(f"the server refuses the report: {refused.message}", entity=one.entity)
+    (refused,) = refusals(server.say(PATH, {"reports": [report]}))
+    if refused is not None:
+        raise InvalidQuestion(f"the server refuses the report: {refused}", entity=one.entity)
 
 
 def main(path: str) -> int:

@@ -16,26 +16,14 @@ import msgspec
 
 from headwater.capture.airflow.config import Config
 from headwater.client.ask import ask
+from headwater.client.reports import PATH, refusals
 from headwater.errors import HeadwaterError
 
 log = logging.getLogger("headwater")
 
-_PATH = "/api/v2/instances"
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _AT_ONCE = 1000
 _OLD_AT_ONCE = 100  # files of others that one task sends: it has a slot that somebody waits for
-
-
-class _Refusal(msgspec.Struct):
-    message: str
-
-
-class _Result(msgspec.Struct):
-    refused: _Refusal | None = None
-
-
-class _Results(msgspec.Struct):
-    results: list[_Result]
 
 
 def deliver(
@@ -80,8 +68,7 @@ def _sent(
     body = msgspec.json.encode({"reports": reports})
     for attempt in range(len(pauses) + 1):
         try:
-            told = ask(config.url, _PATH, api_key=config.api_key, timeout=10.0, method="POST", body=body)
-            answer = msgspec.json.decode(told, type=_Results)
+            refused = refusals(ask(config.url, PATH, api_key=config.api_key, timeout=10.0, method="POST", body=body))
         except HeadwaterError as error:
             if error.permanent:
                 log.error("headwater refused %d reports: %s", len(reports), error.message)
@@ -90,11 +77,9 @@ def _sent(
         except msgspec.DecodeError as error:
             log.warning("headwater was not told: %s answers something else: %s", config.url, error)
         else:
-            for report, result in zip(reports, answer.results, strict=False):
-                if result.refused is not None:
-                    log.error(
-                        "headwater refused %s of %s: %s", report["what"], report["entity"], result.refused.message
-                    )
+            for report, why in zip(reports, refused, strict=False):
+                if why is not None:
+                    log.error("headwater refused %s of %s: %s", report["what"], report["entity"], why)
             return True
         if attempt < len(pauses):
             sleep(pauses[attempt])

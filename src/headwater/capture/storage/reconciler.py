@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.capture.storage.listing import Listing
 from headwater.client.ask import ask
+from headwater.client.reports import PATH, refusals
 from headwater.errors import InvalidQuestion
 
 T = TypeVar("T")
@@ -78,14 +79,6 @@ class _Seq(msgspec.Struct):
     seq: int
 
 
-class _Outcome(msgspec.Struct):
-    refused: dict[str, Any] | None = None
-
-
-class _Results(msgspec.Struct):
-    results: list[_Outcome]
-
-
 class Server(NamedTuple):
     """Where to ask, and as whom."""
 
@@ -143,8 +136,7 @@ def report(
         reports += _reports(drift, "produced", drift.unknown, **more)
     refused = []
     for some in portions(reports):
-        outcome = msgspec.json.decode(server.say("/api/v2/instances", {"reports": some}), type=_Results)
-        refused += [str(each.refused.get("message")) for each in outcome.results if each.refused is not None]
+        refused += [why for why in refusals(server.say(PATH, {"reports": some})) if why is not None]
     return Told(drift.retention.count, drift.external.count, drift.unknown.count if adopt else 0, refused)
 
 
