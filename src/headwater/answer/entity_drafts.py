@@ -25,11 +25,10 @@ from headwater.entities.inference.entity_names import named
 from headwater.entities.inference.fitting import fitted
 from headwater.entities.instances import Instances
 from headwater.errors import InvalidQuestion
-from headwater.model import version
 from headwater.model.described import FACETS, Said, described
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName
-from headwater.store import annotations, edges, facets, names, nodes, server_state
+from headwater.store import annotations, edges, facets, nodes, server_state, stored_in
 from headwater.store import entity_drafts as store
 from headwater.store.annotations import Annotation
 from headwater.store.database import Connection, Database
@@ -114,7 +113,8 @@ async def drafts(
         among = None if node is None else await _around(connection, node, depth)
         held = await declared(connection)
         identity = Identity((await server_state.read(connection)).rules)
-        stored = await _stored(connection, held, identity)
+        places = ((one.name, DatasetName(*place)) for one in held.declared.values() for place in one.stored_in)
+        stored = await stored_in.homes(connection, identity, places)
         found, total = await store.candidates(
             connection, namespace=namespace, among=among, without=list(stored), limit=limit
         )
@@ -151,20 +151,6 @@ async def _around(connection: Connection, node: str, depth: int) -> set[uuid.UUI
                 break
             seen |= met
         found |= seen
-    return found
-
-
-async def _stored(connection: Connection, held: Held, identity: Identity) -> dict[uuid.UUID, list[str]]:
-    """The entities that a dataset holds, by the name that stands for it."""
-    placed: dict[uuid.UUID, list[str]] = {}
-    for one in held.declared.values():
-        for place in one.stored_in:
-            id_ = version.dataset_id(identity.place(DatasetName(*place)).name)
-            placed.setdefault(id_, []).append(one.name)
-    other = await names.canonical(connection, list(placed))
-    found: dict[uuid.UUID, list[str]] = {}
-    for id_, entities in placed.items():
-        found[other.get(id_, id_)] = sorted({*found.get(other.get(id_, id_), ()), *entities})
     return found
 
 

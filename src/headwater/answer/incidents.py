@@ -42,21 +42,33 @@ class ShownIncidents(msgspec.Struct, frozen=True):
 
 
 class OfEntity(msgspec.Struct, frozen=True):
-    """What an incident says of one entity: wrong itself, wrong by what it used, made again since, left as it is."""
+    """What an incident says of one entity: wrong itself, wrong by what it used, made again since, left as it is.
+
+    `columns`: those that may be wrong, in lower case; null where it may be all of them.
+    """
 
     entity: str
     tainted: list[str]
     inherited: list[str]
     repaired: list[str]
     wont_fix: list[str]
+    columns: list[str] | None = None
+
+
+class Unaffected(msgspec.Struct, frozen=True):
+    """`entity` uses `upstream`, but nothing that is wrong of it."""
+
+    entity: str
+    upstream: str
 
 
 class OneIncident(msgspec.Struct, frozen=True):
-    """`roots`: what it was opened about, whatever has become of it."""
+    """`roots`: what it was opened about, whatever has become of it. `unaffected`: of an incident about some columns, who uses none of them."""
 
     incident: ShownIncident
     roots: dict[str, list[str]]
     entities: list[OfEntity]
+    unaffected: list[Unaffected]
 
 
 async def incidents(
@@ -81,6 +93,8 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
             )
         held = await declared(connection)
         rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))
+        columns = {one.entity_id: one.columns for one in await store.columns(connection, id_)}
+        pairs = [(held.names.get(down), held.names.get(up)) for _, up, down in await store.spared(connection, [id_])]
         roots: dict[str, Ordinals] = {}
         for root in await store.roots(connection, [id_]):
             name = held.names.get(root.entity_id)
@@ -91,7 +105,14 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
     return OneIncident(
         _shown(found, rows),
         {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
-        [_of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}) for name in order],
+        [
+            msgspec.structs.replace(
+                _of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}),
+                columns=columns.get(held.ids[name]),
+            )
+            for name in order
+        ],
+        [Unaffected(name, upstream) for name, upstream in sorted((a, b) for a, b in pairs if a and b)],
     )
 
 

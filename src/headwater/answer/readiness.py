@@ -2,6 +2,7 @@
 
 import datetime as dt
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -16,10 +17,12 @@ from headwater.entities.missing import Missing
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.readiness import Prospect, readiness, windows
 from headwater.errors import InvalidQuestion
+from headwater.store import incidents
 from headwater.store import status as store
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 
 _MOST = 10_000
+_WRONG = ("tainted", "inherited")
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,14 +153,40 @@ async def _look(
                 if need:
                     window = (held.ids[name], need.first, need.end)
                     known[name] = replayed(await store.changes(connection, window, seq))
+        spared = await _spared(connection, held, known)
     moment = int(now.timestamp())
     due = {name: seconds for name in needs if (seconds := held.declared[name].due) is not None}
     instances = [
-        _shown(held, one, ordinal, known, moment, due) for one, some in wanted for ordinal in some.members().tolist()
+        _shown(held, one, ordinal, used, moment, due)
+        for one, some in wanted
+        for used in [_used(known, spared, one.entity)]
+        for ordinal in some.members().tolist()
     ]
     numbers = frozenset(held.ids[name] for name in needs)
     found = Ready(seq, all(one.ready for one in instances), instances)
     return msgspec.structs.replace(found, intervals=_intervals(held, found)) if intervals else found, numbers
+
+
+async def _spared(connection: Connection, held: Held, known: Mapping[str, Marks]) -> dict[tuple[str, str], set[str]]:
+    """By (upstream, downstream) the incidents about columns of the one that the other does not use."""
+    wrong = {mark.ref for marks in known.values() for mark in marks if mark.kind in _WRONG}
+    found: dict[tuple[str, str], set[str]] = {}
+    for incident, upstream, downstream in await incidents.spared(connection, [uuid.UUID(ref) for ref in wrong]):
+        if upstream in held.names and downstream in held.names:
+            found.setdefault((held.names[upstream], held.names[downstream]), set()).add(str(incident))
+    return found
+
+
+def _used(known: Mapping[str, Marks], spared: Mapping[tuple[str, str], set[str]], entity: str) -> Mapping[str, Marks]:
+    """What is known of what an entity uses, but for what is wrong of columns that it does not use."""
+    if not spared:
+        return known
+    found = dict(known)
+    for (upstream, downstream), some in spared.items():
+        if downstream == entity and (marks := known.get(upstream)) is not None:
+            gone = {mark: each for mark, each in marks.items() if mark.kind in _WRONG and mark.ref in some}
+            found[upstream] = marks.without(gone)
+    return found
 
 
 def _instances(held: Held, one: Asked) -> Ordinals:

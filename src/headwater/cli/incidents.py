@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -70,21 +71,27 @@ def taint(
     entity: Entity,
     instances: Instances,
     reason: Annotated[str, typer.Option(help="Why they are wrong.")],
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column is wrong; may be given again.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be wrong.")] = False,
     as_: As = None,
     limit: Limit = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say that instances are wrong: opens an incident, and everything that used them is wrong too.
+    """Say that instances are wrong: opens an incident, and everything that used them is wrong too. Of some columns: everything that used those.
 
     Examples:
 
       headwater taint reads 2024-03-06 --reason "half of the rows are missing" --dry-run
 
       headwater taint reads 2024-03-06 --reason "half of the rows are missing"
+
+      headwater taint weather 2024-03-06 --reason "a sensor was stuck" --column temp --column dewp
     """
-    body = {"wrong": [{"entity": entity, "instances": instances}], "reason": reason, "dry_run": dry_run}
+    wrong = {"entity": entity, "instances": instances, "columns": column or []}
+    body = {"wrong": [wrong], "reason": reason, "dry_run": dry_run}
     answer = server.send(url, "POST", "/api/v2/incidents", body, **author(as_))
     if json:
         output.raw(answer)
@@ -98,9 +105,17 @@ def taint(
         runs = counted(found["stretches"], "run")
         output.line(f"{told} would be wrong; nothing was written; it would be {runs} of marks", "bold")
     output.table(
-        ("entity", "instances", "count", "basis", "depth", "through"),
+        ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if column else ())),
         [
-            (hit["entity"], short(hit["instances"]), f"{hit['count']:,}", hit["basis"], hit["depth"], hit["because"])
+            (
+                hit["entity"],
+                short(hit["instances"]),
+                f"{hit['count']:,}",
+                hit["basis"],
+                hit["depth"],
+                hit["because"],
+                *((_columns(hit),) if column else ()),
+            )
             for hit in hits[:limit]
         ],
         styles={3: {"declared": "yellow"}},
@@ -198,11 +213,27 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
             output.line(f"  {name:<11}{output.printable(value)}")
     if found["entities"]:
         output.line()
+        some = found["unaffected"] or any(each["columns"] for each in found["entities"])
         output.table(
-            ("entity", "wrong itself", "wrong by what it used", "made again since", "left as it is"),
-            [(each["entity"], *(short(each[kind]) for kind in _KINDS)) for each in found["entities"][:limit]],
+            (
+                "entity",
+                "wrong itself",
+                "wrong by what it used",
+                "made again since",
+                "left as it is",
+                *(("columns",) if some else ()),
+            ),
+            [
+                (each["entity"], *(short(each[kind]) for kind in _KINDS), *((_columns(each),) if some else ()))
+                for each in found["entities"][:limit]
+            ],
         )
         _left_out(len(found["entities"]), limit, "entity")
+    for each in found["unaffected"][:limit]:
+        output.line(
+            output.printable(f"{each['entity']} uses {each['upstream']}, but nothing that is wrong of it"), "dim"
+        )
+    _left_out(len(found["unaffected"]), limit, "pair")
 
 
 @incident.command("fix")
@@ -273,6 +304,10 @@ def _path(id_: str, *words: str) -> str:
         return server.path("incidents", str(uuid.UUID(id_)), *words)
     except ValueError:
         raise InvalidQuestion(f"{id_!r} is no incident's id; `headwater incident list` shows them", given=id_) from None
+
+
+def _columns(one: Mapping[str, Any]) -> str:
+    return "all" if one["columns"] is None else ", ".join(one["columns"])
 
 
 def _left_out(number: int, limit: int, what: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from headwater.columns.dialect import rules
-from headwater.columns.result import Flow, Input, Statement, TableName
+from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.model.names import DatasetName, from_location, normalised
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
@@ -98,7 +98,7 @@ def facets(
             outputs.setdefault(name(flow.target), {})
     for target, flows in merged.items():
         if any(flow.columns or flow.rows for flow in flows):
-            outputs[target]["columnLineage"] = _column_lineage(flows, name)
+            outputs[target]["columnLineage"] = _column_lineage(flows, name, _unknown(statement))
         if any(flow.action == "OVERWRITE" for flow in flows):
             outputs[target]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}
     for change in statement.changes:
@@ -113,8 +113,24 @@ def facets(
     return Facets(inputs, outputs, {"sql": told} if query else {})
 
 
-def _column_lineage(flows: list[Flow], name: Any) -> dict[str, Any]:
-    """One facet of all that goes into one target: inputs of the same column are one, with the kinds of all."""
+def _unknown(statement: Statement) -> set[str]:
+    """Columns of which it is not sure that what is told is all that feeds them."""
+    if statement.level is not Level.FULL:
+        return {output.name for flow in statement.flows for output in flow.columns}
+    placed = {place[:2] for one in statement.unresolved for place in one.outputs}
+    return {
+        output.name
+        for nth, flow in enumerate(statement.flows)
+        for place, output in enumerate(flow.columns)
+        if (nth, place) in placed or any(one.field == "*" or not one.table for one in output.inputs)
+    }
+
+
+def _column_lineage(flows: list[Flow], name: Any, unknown: set[str]) -> dict[str, Any]:
+    """One facet of all that goes into one target: inputs of the same column are one, with the kinds of all.
+
+    A field without inputs says that nothing feeds it, so one of the `unknown` is left out then.
+    """
     fields: dict[str, list[Input]] = {}
     rows: list[Input] = []
     for flow in flows:
@@ -122,8 +138,9 @@ def _column_lineage(flows: list[Flow], name: Any) -> dict[str, Any]:
             if output.name and output.name != "*":
                 fields.setdefault(output.name, []).extend(output.inputs)
         rows += flow.rows
+    told = {field: _input_fields(inputs, name) for field, inputs in fields.items()}
     body: dict[str, Any] = {
-        "fields": {field: {"inputFields": _input_fields(inputs, name)} for field, inputs in fields.items()}
+        "fields": {field: {"inputFields": made} for field, made in told.items() if made or field not in unknown}
     }
     whole = _input_fields(rows, name)
     return body | {"dataset": whole} if whole else body

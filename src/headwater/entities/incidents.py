@@ -11,14 +11,14 @@ replaced or deleted. Where that is less than the versions themselves would tell,
 Nothing here decides what is allowed (`status.py`) or reads what was recorded: the caller has the versions, and passes what they say.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from headwater.entities.graph import Graph
 from headwater.entities.histories import Histories
 from headwater.entities.marks import Kind, Mark, Marks
 from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.spread import Spread
+from headwater.entities.spread import Pairs, Spread
 from headwater.entities.taint import closure, tainted
 from headwater.entities.walk import Facts
 
@@ -58,6 +58,7 @@ class Version(NamedTuple):
     nothing is recorded, also what would have been read otherwise: of something static what was the newest until then, of the snapshots of the entity
     itself those that were made since for the first time.
     same: those with the same content as the version that they replace; of a version that is judged twice all of them.
+    spared: by incident the upstreams of which it did not use what is wrong.
     right: those of which somebody says that they are not wrong themselves.
     """
 
@@ -69,6 +70,7 @@ class Version(NamedTuple):
     replaced: Mapping[str, Ordinals] = {}
     same: Ordinals = NONE
     right: Ordinals = NONE
+    spared: Mapping[str, Set[str]] = {}
 
 
 class Verdict(NamedTuple):
@@ -142,12 +144,14 @@ def same_content(
     known: Known,
     histories: Histories | None = None,
     cleared: Mapping[str, Ordinals] | None = None,
+    unaffected: Pairs = frozenset(),
 ) -> dict[str, Marks]:
     """Who stays wrong because of an incident after something turned out to be right: who may be come to from what is still `tainted`, or was
     replaced and is `repaired`, over nothing but what is wrong. Nothing becomes wrong by it.
 
     `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing. `cleared`: what turned out to be
-    right; nobody else becomes right but who is declared to be led to from there, for nobody knows what else the others read.
+    right; nobody else becomes right but who is declared to be led to from there, for nobody knows what else the others read. `unaffected`: of an
+    incident about some columns, as `Spread` has it.
     """
     wrong = {name: _wrong(marks, incident) for name, marks in known.items()}
     tainted_ = {name: some for name, marks in known.items() if (some := marks.get(Mark("tainted", incident), NONE))}
@@ -162,7 +166,7 @@ def same_content(
         for name, some in wrong.items():
             if others := some - after.get(name, NONE):
                 tainted_[name] = tainted_.get(name, NONE) | others
-    still = Spread((histories or Histories.unknown(graph, may))._replace(there=may), tainted_, past).current
+    still = Spread((histories or Histories.unknown(graph, may))._replace(there=may), tainted_, past, unaffected).current
     changed: dict[str, Marks] = {}
     for name, some in wrong.items():
         if right := some - still.get(name, NONE):
@@ -171,7 +175,12 @@ def same_content(
 
 
 def confirmed(
-    graph: Graph, incident: str, right: Mapping[str, Ordinals], known: Known, histories: Histories | None = None
+    graph: Graph,
+    incident: str,
+    right: Mapping[str, Ordinals],
+    known: Known,
+    histories: Histories | None = None,
+    unaffected: Pairs = frozenset(),
 ) -> dict[str, Marks]:
     """Somebody says that the current versions of these are not wrong: the incident's marks go from them, and from those who are wrong only because
     of them. As of `same_content`; what versions before them were is not said.
@@ -181,19 +190,24 @@ def confirmed(
         for name, some in right.items()
         if name in known
     }
-    return _changed(known, {**said, **same_content(graph, incident, {**known, **said}, histories)})
+    return _changed(known, {**said, **same_content(graph, incident, {**known, **said}, histories, None, unaffected)})
 
 
 def _inherited(graph: Graph, version: Version, known: Known, incident: str, itself: Ordinals) -> Ordinals:
     """The instances of a new version that used what is wrong because of an incident."""
     found = NONE
+    spared = version.spared.get(incident, frozenset())
     for upstream, read in version.read.items():
+        if upstream in spared:
+            continue
         marks = _of(known, upstream)
         replaced = version.replaced.get(upstream, NONE)
         wrong = (_wrong(marks, incident) - replaced) | (marks.get(Mark("repaired", incident), NONE) & replaced)
         found |= _readers(graph, version, upstream, read & wrong)
     own = False
     for link in graph.upstream(version.entity):
+        if link.upstream in spared:
+            continue
         if link.upstream == version.entity:
             own = True
         elif link.upstream not in version.read:

@@ -4,7 +4,7 @@ Current versions are followed together, over links, which costs little (`walk.py
 those, are followed row by row. Either leads to the other, so both go round until nothing is new; mostly that is once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import numpy as np
 
@@ -15,25 +15,28 @@ from headwater.entities.walk import Facts, Walk
 from headwater.errors import InvalidEntities
 
 Sets = Mapping[str, Ordinals]
+Pairs = Set[tuple[str, str]]
+"""(upstream, downstream)."""
 
 
 class Spread:
     """From these versions, current ones and past ones, on. `current`, `past`: by entity, with those it began from; nothing of which is none.
 
     `exact`: of the current ones those for which a way is known over nothing but what was recorded. InvalidEntities where one is no entity.
+    unaffected: who is not wrong though they used what is, for what is wrong of it is not what they used.
     """
 
-    def __init__(self, known: Histories, current: Sets, past: Sets) -> None:
+    def __init__(self, known: Histories, current: Sets, past: Sets, unaffected: Pairs = frozenset()) -> None:
         self._known = known
         if unknown := sorted({*current, *past} - known.graph.entities.keys()):
             raise InvalidEntities(f"there is no entity {', '.join(map(repr, unknown))}", problems=unknown)
         self._roots = [name for name in known.graph.entities if current.get(name) or past.get(name)]
-        every = _Round(known, current, past, recorded=False)
+        every = _Round(known, current, past, unaffected, recorded=False)
         self.current, self.past = every.current, every.past
         self._walk, self._read = every.walk, every.read
         self.exact = self.current
         if _meet(self.current, known.unrecorded) or _meet(self.past, known.past) or _meet(self.past, known.several):
-            self.exact = _Round(known, current, past, recorded=True).current
+            self.exact = _Round(known, current, past, unaffected, recorded=True).current
 
     def nearest(self) -> dict[str, tuple[int, str]]:
         """Of each entity the fewest links from where it began, and the last of them as text; of several the first declared of the nearest."""
@@ -55,8 +58,9 @@ class Spread:
 class _Round:
     """`recorded`: over nothing but what was recorded."""
 
-    def __init__(self, known: Histories, current: Sets, past: Sets, *, recorded: bool) -> None:
+    def __init__(self, known: Histories, current: Sets, past: Sets, unaffected: Pairs, *, recorded: bool) -> None:
         self._known = known
+        self._unaffected = unaffected
         self._recorded = recorded
         self.current: dict[str, Ordinals] = {}
         self.past: dict[str, Ordinals] = {}
@@ -97,12 +101,16 @@ class _Round:
         for past, sets in fresh.items():
             for name, some in sets.items():
                 for other, of_past, those in self._onward(name, some, past):
+                    if (name, other) in self._unaffected:
+                        continue
                     if those := those & self._known.there.get(other, NONE):
                         found[of_past][other] = found[of_past].get(other, NONE) | those
                         self.read.setdefault(name, set()).add(other)
         return found
 
     def _cuts(self, link: Link) -> Ordinals:
+        if (link.upstream, link.downstream) in self._unaffected:
+            return self._known.graph.every(link.downstream)
         cuts = self._known.cuts.get(id(link), NONE)
         return cuts | self._known.unrecorded.get(link.downstream, NONE) if self._recorded else cuts
 

@@ -10,10 +10,12 @@ from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName
 
 _NO_WORDS = Transformation("", "", False, None)
+_NOBODY = str(uuid.UUID(int=0))
 
 
 class ColumnSet(msgspec.Struct, frozen=True):
-    """`edges` is JSON: [[target field, source id, source field, type, subtype, masking, description or null], …], in order.
+    """`edges` is JSON: [[target field, source id, source field, type, subtype, masking, description or null], …], in order. Of a field that is told
+    to be fed by nothing the source is all zeros.
 
     `sources`: every dataset and job named, for they have to be known too.
     """
@@ -28,6 +30,8 @@ def column_set(inputs: dict[str, list[ColumnInput]], identity: Identity) -> Colu
     ids: dict[DatasetName | JobName, str] = {}
     rows: set[tuple[str, str, str, str, str, bool, str]] = set()
     for field, sources in _whole_dataset_once(inputs).items():
+        if field and not inputs[field]:
+            rows.add((field, _NOBODY, "", "", "", False, ""))
         for item in sources:
             source = item.source
             if isinstance(source, DatasetName):

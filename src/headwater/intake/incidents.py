@@ -14,6 +14,7 @@ import numpy as np
 
 from headwater.client.event import run_id
 from headwater.entities import ranges
+from headwater.entities.columns import ALL, Columns, both, named
 from headwater.entities.declaration.held import Held
 from headwater.entities.incidents import confirmed, opened
 from headwater.entities.marks import Marks
@@ -23,6 +24,7 @@ from headwater.entities.spread import Spread
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake import histories
 from headwater.intake.declared import declared
+from headwater.intake.incident_columns import Restricted, restricted, spared, written
 from headwater.intake.judgement import WRONG
 from headwater.intake.ledger import Ledger
 from headwater.store import histories as histories_store
@@ -46,10 +48,17 @@ class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instances: list[str]
 
 
+class Spoilt(Wrong, frozen=True, forbid_unknown_fields=True):
+    """`columns`: only these of them are wrong; all where none is named. Of an entity that is named more than once all that are."""
+
+    columns: list[str] = []
+
+
 class Hit(msgspec.Struct, frozen=True):
     """What is wrong of one entity. `basis`: exact where all of it is known to have used what is wrong, otherwise declared: it could have.
 
-    `more`: stretches of instances that are left out. `depth`: the fewest links from what was named; `because`: the last of them.
+    `more`: stretches of instances that are left out. `depth`: the fewest links from what was named; `because`: the last of them. `columns`: those
+    that may be wrong, in lower case; null where it may be all of them.
     """
 
     entity: str
@@ -59,6 +68,7 @@ class Hit(msgspec.Struct, frozen=True):
     basis: str
     depth: int
     because: str
+    columns: list[str] | None = None
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -96,7 +106,7 @@ class Settled(msgspec.Struct, frozen=True):
 async def open_(
     database: Database, wrong: Sequence[Wrong], reason: str, actor: str, *, dry_run: bool = False
 ) -> Opened:
-    """These instances, as they are now, are wrong, and so is what used them.
+    """These instances, as they are now, are wrong, and so is what used them; of some columns only what used those.
 
     NotFound and InvalidPeriod for what is not there, InvalidStatus where none of it exists, or it is too much to be written. `dry_run`: only what
     would be.
@@ -113,16 +123,23 @@ async def open_(
                 "none of these instances exist, so that nothing can be wrong of them; say what was produced"
             )
         id_ = uuid.UUID(run_id())
+        coded = await _coded(connection, held, roots)
+        columns = None
+        if some_columns := _columns(wrong):
+            columns = await restricted(connection, held, some_columns, _since(roots, coded))
         # Of thousands of entities each takes a while, in which others are answered.
-        reached = await asyncio.to_thread(Spread, known, roots, {})
+        unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
+        reached = await asyncio.to_thread(Spread, known, roots, {}, unaffected)
         found = await asyncio.to_thread(opened, str(id_), roots, gone, reached)
-        hits = await asyncio.to_thread(lambda: list(_hits(held, gone, reached)))
+        hits = await asyncio.to_thread(lambda: list(_hits(held, gone, reached, columns)))
         stretches = sum(some.runs for marks in found.values() for some in marks.values())
         if not dry_run:
             if stretches > MOST_STRETCHES:
                 raise InvalidStatus(_too_many(stretches), stretches=stretches, most=MOST_STRETCHES)
             await store.open_(connection, id_, ledger.seq + 1, ledger.now, actor, reason)
-            await store.condemn(connection, await _by_code(connection, held, id_, roots))
+            await store.condemn(connection, _by_code(held, id_, roots, coded))
+            if columns is not None:
+                await written(connection, held, id_, columns)
             rows = await asyncio.to_thread(_report, ledger, held, found, str(id_), actor, reason)
             await ledger.flush()
             await store.mark(connection, str(id_), rows)
@@ -176,7 +193,8 @@ async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], ac
         known = await _known(connection, ledger, held, incident.id)
         wrong = {name: marks.of("tainted", "inherited", "repaired") for name, marks in known.items()}
         recorded = await histories.among(connection, held, wrong)
-        found = confirmed(held.graph, str(incident.id), _named(held, right), known, recorded)
+        unaffected = (await spared(connection, held, [incident.id])).get(str(incident.id), frozenset[tuple[str, str]]())
+        found = confirmed(held.graph, str(incident.id), _named(held, right), known, recorded, unaffected)
         changed = _write(ledger, held, found, "confirmed", str(incident.id), actor, note)
         await ledger.flush()
         return Settled(incident.id, incident.state, ledger.seq, _shown(held, changed))
@@ -256,7 +274,16 @@ def _by_entity(marked: store.Marks) -> dict[int, Ordinals]:
     }
 
 
-def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread) -> Iterator[Hit]:
+def _columns(wrong: Sequence[Wrong]) -> dict[str, Columns]:
+    """By entity those that are wrong; nothing where whole instances are, of all that are named."""
+    found: dict[str, Columns] = {}
+    for one in wrong:
+        some = named(one.columns) if isinstance(one, Spoilt) and one.columns else ALL
+        found[one.entity] = both(found.get(one.entity, frozenset()), some)
+    return {} if all(some == ALL for some in found.values()) else found
+
+
+def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread, columns: Restricted | None) -> Iterator[Hit]:
     nearest = reached.nearest()
     # Of thousands of entities most have the same calendar, and are wrong at the same time.
     texts: dict[tuple[int, Ordinals], tuple[list[str], int]] = {}
@@ -266,23 +293,44 @@ def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread) -> Iterator
             instances = held.instances(name)
             key = id(instances and instances.calendar), some
             shown = texts.get(key) or texts.setdefault(key, _some(held, name, some))
-            yield Hit(name, *shown, some.count, "exact" if exact else "declared", *nearest[name])
+            its = columns.columns.get(name, ALL) if columns else ALL
+            shown_columns = None if its == ALL else sorted(its)
+            yield Hit(name, *shown, some.count, "exact" if exact else "declared", *nearest[name], shown_columns)
 
 
-async def _by_code(
-    connection: Connection, held: Held, id_: uuid.UUID, roots: Mapping[str, Ordinals]
+async def _coded(
+    connection: Connection, held: Held, roots: Mapping[str, Ordinals]
+) -> dict[str, list[histories_store.Coded]]:
+    """The versions of these instances, and of some between, by entity."""
+    hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
+    found: dict[str, list[histories_store.Coded]] = {}
+    for one in await histories_store.codes(connection, hulls):
+        found.setdefault(held.names[one.entity_id], []).append(one)
+    return found
+
+
+def _since(roots: Mapping[str, Ordinals], coded: Mapping[str, Sequence[histories_store.Coded]]) -> dt.datetime | None:
+    """When the first of these was made; None where that is not known of all."""
+    for name, some in roots.items():
+        bounds = np.array([(one.start_, one.end_) for one in coded.get(name, ())], dtype=np.int64).reshape(-1, 2)
+        if some - Ordinals.joined(bounds[:, 0], bounds[:, 1]):
+            return None
+    return min(one.produced_at for some in coded.values() for one in some)
+
+
+def _by_code(
+    held: Held,
+    id_: uuid.UUID,
+    roots: Mapping[str, Ordinals],
+    coded: Mapping[str, Sequence[histories_store.Coded]],
 ) -> list[store.Root]:
     """Instances by the code of their last version; of none of which anything is known, `""`."""
-    hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
-    made: dict[int, list[tuple[int, int, str]]] = {}
-    for entity_id, start, end, code in await histories_store.codes(connection, hulls):
-        made.setdefault(entity_id, []).append((start, end, code))
     found: list[store.Root] = []
     for name, some in roots.items():
         number = held.number(name)
-        rows = made.get(number, [])
-        codes = [code for _, _, code in rows]
-        bounds = np.array([(start, end) for start, end, _ in rows], dtype=np.int64).reshape(-1, 2)
+        rows = coded.get(name, [])
+        codes = [one.code for one in rows]
+        bounds = np.array([(one.start_, one.end_) for one in rows], dtype=np.int64).reshape(-1, 2)
         order = np.arange(len(rows))
         last = cut(bounds[:, 0], bounds[:, 1], order, order, np.full(len(rows), -1))
         by = dict.fromkeys(sorted(set(codes)), NONE)

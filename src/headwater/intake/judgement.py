@@ -5,13 +5,14 @@ Nothing is looked up while no incident holds: most of the time.
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from headwater.entities.declaration.held import Held
 from headwater.entities.incidents import Incident, Version, judged, same_content
 from headwater.entities.marks import Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.intake.held_marks import HeldMarks, united, windows
+from headwater.intake.incident_columns import affected_now, spared
 from headwater.intake.status_report import Understood
 from headwater.store import incidents as incident_store
 from headwater.store import status as store
@@ -32,6 +33,8 @@ class Judge:
         self.versions: list[tuple[int, Ordinals, int, str | None]] = []
         # (entity id, instances, seq) of what was deleted, since anything here was read.
         self.deleted: list[tuple[int, Ordinals, int]] = []
+        # By incident the (upstream, downstream) between which no wrong column is carried.
+        self.spared: dict[str, frozenset[tuple[str, str]]] = {}
 
     @classmethod
     async def load(
@@ -52,6 +55,8 @@ class Judge:
         for version in await store.versions(connection, everything, seq):
             stretch = Ordinals.between(version.start_, version.end_)
             judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
+        refs = {mark.ref for id_ in marks.ids() for mark in marks.of(id_) if mark.kind in WRONG}
+        judge.spared = await spared(connection, held, [uuid.UUID(ref) for ref in refs])
         since = [one.said.seq for one in made if one.said.seq is not None]
         if since:
             for entity_id, at, start, end in await store.deletions(connection, windows(wanted), min(since)):
@@ -78,6 +83,7 @@ class Judge:
                 read.setdefault(link.upstream, NONE)
             elif link.upstream not in replaced:
                 replaced[link.upstream] = self._replaced(self._held.ids[link.upstream], read_seq)
+        used = {*read, *(link.upstream for link in self._held.graph.upstream(one.name))}
         version = Version(
             one.name,
             heeded,
@@ -87,6 +93,7 @@ class Judge:
             replaced,
             self._same(one.entity_id, heeded, said.fingerprint) & exist,
             heeded if said.right else NONE,
+            await self._spared(one.name, used),
         )
         known = _Known(self._held, self._marks, {one.entity_id: now})
         verdict = judged(self._held.graph, version, known, self._incidents)
@@ -98,8 +105,29 @@ class Judge:
                 if number in found:
                     found[number] = found[number].with_(marks)
             known = _Known(self._held, self._marks, found)
-            for name, marks in same_content(self._held.graph, incident, known, cleared={one.name: right}).items():
+            unaffected = self.spared.get(incident, frozenset())
+            now_right = same_content(self._held.graph, incident, known, None, {one.name: right}, unaffected)
+            for name, marks in now_right.items():
                 found[self._held.ids[name]] = marks
+        return found
+
+    async def _spared(self, name: str, upstream: Set[str]) -> dict[str, frozenset[str]]:
+        """By incident the upstreams of which an entity uses nothing that is wrong: as it was when the incident was opened, and still is."""
+        found: dict[str, frozenset[str]] = {}
+        for incident, pairs in self.spared.items():
+            some = {
+                (each, name)
+                for each in upstream
+                if (each, name) in pairs
+                and any(mark.ref == incident and mark.kind in WRONG for mark in self._marks.of(self._held.ids[each]))
+            }
+            if some:
+                after_all = await affected_now(self._connection, self._held, uuid.UUID(incident), sorted(some))
+                if after_all:
+                    self.spared[incident] = frozenset(
+                        pair for pair in pairs - after_all if pair[0] not in {down for _, down in after_all}
+                    )
+                found[incident] = frozenset(each for each, _ in some - after_all)
         return found
 
     def _same(self, entity_id: int, instances: Ordinals, fingerprint: str | None) -> Ordinals:

@@ -3,6 +3,7 @@
 Windows are one of each entity: what overlaps two of them would come twice.
 """
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -72,10 +73,20 @@ async def made(connection: Connection, seqs: Column) -> list[Window]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def codes(connection: Connection, windows: Sequence[Window]) -> list[tuple[int, int, int, str]]:
-    """(entity_id, start_, end_, code) of each version, in the order in which they were produced; `""` where nobody knows."""
+class Coded(NamedTuple):
+    """A version, the code that made it (`""` where nobody knows), and when it was produced."""
+
+    entity_id: int
+    start_: int
+    end_: int
+    code: str
+    produced_at: dt.datetime
+
+
+async def codes(connection: Connection, windows: Sequence[Window]) -> list[Coded]:
+    """Of each version in these windows, in the order in which they were produced."""
     rows = await sqlfile.load("histories")["codes"].many(connection, **packed(windows))
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [Coded(*row) for row in rows]
 
 
 async def _columns(connection: Connection, name: str, widths: str, parameters: dict[str, object]) -> list[Column]:

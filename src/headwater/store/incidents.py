@@ -60,6 +60,21 @@ class Marks(NamedTuple):
     end_: Column
 
 
+class OfColumns(NamedTuple):
+    """What may be wrong of an entity because of an incident that is about some columns only: `columns` None: all. `since`: when the first of what
+    was condemned was made.
+    """
+
+    incident: uuid.UUID
+    entity_id: int
+    columns: list[str] | None
+    since: dt.datetime | None
+
+
+Pair = tuple[uuid.UUID, int, int]
+"""Of an incident an upstream and a downstream entity, between which no wrong column is carried."""
+
+
 async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetime, by: str, reason: str) -> None:
     """Keep a new one; one that is known stays as it is."""
     await sqlfile.load("incidents")["open"].exec(connection, id=id_, seq=seq, at=at, by=by, reason=reason)
@@ -101,6 +116,41 @@ async def roots(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Root]:
     """What these are about."""
     rows = await sqlfile.load("incidents")["roots"].many(connection, ids=Packed("uuid", list(ids)))
     return [Root(*row) for row in rows]
+
+
+async def restrict(connection: Connection, some: Sequence[OfColumns]) -> None:
+    """Keep that incidents are about some columns only."""
+    for one in some:
+        await sqlfile.load("incidents")["restrict"].exec(connection, **one._asdict())
+
+
+async def columns(connection: Connection, id_: uuid.UUID) -> list[OfColumns]:
+    """What may be wrong by entity; of an incident about whole instances nothing."""
+    rows = await sqlfile.load("incidents")["columns"].many(connection, id=id_)
+    return [OfColumns(*row) for row in rows]
+
+
+async def spare(connection: Connection, some: Sequence[Pair]) -> None:
+    """Keep who is not affected."""
+    if some:
+        await sqlfile.load("incidents")["spare"].send_columns(
+            connection, ("incident", "upstream_id", "downstream_id"), some
+        )
+
+
+async def spared(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Pair]:
+    """Who is not affected by these."""
+    if not ids:
+        return []
+    rows = await sqlfile.load("incidents")["spared"].many(connection, ids=Packed("uuid", list(ids)))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def spare_no_more(connection: Connection, id_: uuid.UUID, upstream_id: int, downstream_id: int) -> None:
+    """The one affects the other after all; of that all columns may be wrong, and whoever uses it is affected."""
+    await sqlfile.load("incidents")["spare_no_more"].exec(
+        connection, id=id_, upstream_id=upstream_id, downstream_id=downstream_id
+    )
 
 
 async def about(connection: Connection, windows: Sequence[Window]) -> list[uuid.UUID]:

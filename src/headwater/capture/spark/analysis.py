@@ -18,13 +18,14 @@ from headwater.capture.spark.plan import Node
 
 
 class Analysis(msgspec.Struct):
-    """What a query reads and makes."""
+    """What a query reads and makes. `opaque`: some of it comes from nobody knows where, an RDD."""
 
     leaves: Leaves
     columns: list[Column] = []
     rows: Dependencies = {}
     fields: list[dict[str, Any]] = []
     warnings: list[str] = []
+    opaque: bool = False
 
     @property
     def inputs(self) -> list[Dataset]:
@@ -51,7 +52,7 @@ def analyse(
                         carried[attribute.expression_id], sources = known[attribute.expression_id]
                         found.by_key = {**sources.by_key, **found.by_key}
                         found.ids = {**sources.ids, **found.ids}
-    result = Analysis(found)
+    result = Analysis(found, opaque=any(_opaque(node, carried) for node in query.walk()))
     if output:
         result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
     try:
@@ -60,6 +61,12 @@ def analyse(
     except (TooMany, RecursionError) as reason:
         result.warnings.append(f"column lineage left out: {reason}")
     return result
+
+
+def _opaque(node: Node, carried: Mapping[int, Dependencies]) -> bool:
+    if node.kind not in columns.OPAQUE:
+        return False
+    return not all(attribute.expression_id in carried for attribute in node.attributes("output"))
 
 
 def tables_only(jquery: Any, catalog: Catalog, config: Config, size: int) -> Analysis:

@@ -288,19 +288,10 @@ class _Walk:
 
 _OUTPUTS = ("output", "serializer", "outputAttrs", "resultAttrs", "outputObjAttr")
 _GROUPINGS = ("groupingAttributes", "leftAttributes", "rightAttributes")
-# Leaves with no dataset behind them: nothing outside Spark feeds them.
-_SOURCELESS = frozenset(
-    {
-        "LocalRelation",
-        "OneRowRelation",
-        "Range",
-        "LogicalRDD",
-        "ExternalRDD",
-        "CommandResult",
-        "LogicalQueryStage",
-        "EmptyRelation",
-    }
-)
+# Leaves of which the plan does not say where they come from.
+OPAQUE = frozenset({"LogicalRDD", "ExternalRDD", "CommandResult", "LogicalQueryStage"})
+# Leaves with no dataset behind them: nothing outside Spark feeds them, as far as the plan says.
+_SOURCELESS = OPAQUE | {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 _HANDLERS = {
     "Project": _Walk._project,
     "Filter": _Walk._filter,

@@ -114,19 +114,22 @@ def output(
 
 
 def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
-    """The facet, or None when nothing is known. Over `largest` entries it is left out and said."""
+    """The facet, or None when nothing is known. Over `largest` entries it is left out and said.
+
+    A column with no inputs is one that nothing feeds: a literal, a count of rows.
+    """
     fields: dict[str, Any] = {}
     entries = 0
     for column in analysis.columns:
         made = _input_fields(column.depends, analysis.leaves)
         entries += len(made)
-        if made:
+        if made or not (column.depends or analysis.opaque):
             fields[column.name] = {"inputFields": made}
     decided = _input_fields(analysis.rows, analysis.leaves)
     if entries + len(decided) > largest:
         analysis.warnings.append(f"column lineage left out: {entries + len(decided)} entries, the limit is {largest}")
         return None
-    if not fields and not decided:
+    if not entries and not decided:
         return None
     return event.facet("ColumnLineageDatasetFacet", fields=fields, **({"dataset": decided} if decided else {}))
 

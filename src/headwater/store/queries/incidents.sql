@@ -34,6 +34,33 @@ on conflict do nothing
 -- What these incidents are about.
 select incident, entity_id, code, start_, end_ from incident_roots where incident = any(%(ids)b::uuid[]) order by incident, entity_id, start_
 
+-- name: restrict :exec
+-- What may be wrong of an entity; all columns where null.
+insert into incident_columns (incident, entity_id, columns, since) values (%(incident)s, %(entity_id)s, %(columns)s, %(since)s) on conflict do nothing
+
+-- name: columns :many
+-- What may be wrong because of an incident about some columns, by entity.
+select incident, entity_id, columns, since from incident_columns where incident = %(id)s order by entity_id
+
+-- name: spare :exec
+-- Who is not affected by whom.
+insert into incident_unaffected (incident, upstream_id, downstream_id)
+select * from unnest(%(incident)b::uuid[], %(upstream_id)b::int4[], %(downstream_id)b::int4[]) on conflict do nothing
+
+-- name: spared :many
+-- Who is not affected by whom because of these incidents.
+select incident, upstream_id, downstream_id from incident_unaffected where incident = any(%(ids)b::uuid[])
+
+-- name: spare_no_more :exec
+-- The one affects the other after all, and that whoever uses it.
+with affected as (
+  delete from incident_unaffected
+  where incident = %(id)s and ((upstream_id = %(upstream_id)s and downstream_id = %(downstream_id)s) or upstream_id = %(downstream_id)s)
+)
+insert into incident_columns (incident, entity_id, columns, since)
+select %(id)s, %(downstream_id)s, null, min(since) from incident_columns where incident = %(id)s
+on conflict (incident, entity_id) do update set columns = null
+
 -- name: about :many
 -- Incidents that hold and are about any instance in these windows.
 select distinct r.incident from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)

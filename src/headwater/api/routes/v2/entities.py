@@ -79,9 +79,9 @@ class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
-    """What is wrong, and why."""
+    """What is wrong, and why; where `columns` are named only those, and who uses others is not wrong."""
 
-    wrong: list[verdicts.Wrong]
+    wrong: list[verdicts.Spoilt]
     reason: str
     dry_run: bool = False
 
