@@ -223,6 +223,20 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     assert declared.json("incident", "show", id_)["incident"]["wrong"] == 0
 
 
+def test_some_columns_are_wrong(declared: Terminal) -> None:
+    made(declared, "reads", "2024-03-04..2024-03-10")
+    made(declared, "weekly", "2024-W10")
+    told = declared("taint", "reads", "2024-03-06", "--reason", "x", "--column", "page", "--column", "Country")
+    (id_,) = re.findall(r"^incident (\S+):", told, re.MULTILINE)
+    hits = {line[0]: line for line in lines(told) if line and line[0] in {"reads", "weekly"}}
+    assert hits["reads"][-2:] == ["country,", "page"]
+    assert hits["weekly"][-1] == "all"  # nobody told which it is made from
+    assert (
+        hits["reads"][-2:]
+        == next(line for line in lines(declared("incident", "show", id_)) if line[:1] == ["reads"])[-2:]
+    )
+
+
 def test_what_is_not_there_is_said(declared: Terminal) -> None:
     for words in (
         ("status", "raeds"),
