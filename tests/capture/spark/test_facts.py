@@ -54,6 +54,22 @@ def test_a_write_says_schema_counts_and_where_its_table_is(
     assert complete["job"]["facets"]["jobType"]["processingType"] == "BATCH"
 
 
+def test_only_of_what_is_known_it_is_said_that_nothing_feeds_it(
+    spark: Any, attachment: Any, events: Any, tmp_path: Path
+) -> None:
+    orders = spark.table("orders").selectExpr("no", "1 as one")
+    orders.write.parquet(str(tmp_path / "plain"))
+    rows = spark.createDataFrame(spark.table("orders").select("no", "kind").rdd)
+    rows.join(spark.table("orders").select("no", "amount"), "no").write.parquet(str(tmp_path / "rows"))
+    attachment.flush()
+    plain, joined = (
+        event["outputs"][0]["facets"]["columnLineage"]["fields"] for event in events if event["eventType"] == "COMPLETE"
+    )
+    assert plain["one"] == {"inputFields": []}
+    # An RDD's rows may be made from anything.
+    assert sorted(joined) == ["amount"]
+
+
 def test_nested_fields_are_in_the_schema(spark: Any, attachment: Any, events: Any, land: Path, tmp_path: Path) -> None:
     spark.read.parquet(str(land / "nested")).write.parquet(str(tmp_path / "out"))
     attachment.flush()
