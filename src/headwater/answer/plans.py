@@ -179,9 +179,7 @@ def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restor
 
 
 def _item(held: Held, item: Item, known: store.KeptItem | None, back: list[GoesBack]) -> ShownItem:
-    start, end = None, None
-    if item.calendar is not None:
-        start, end = item.calendar.interval(item.runs.first)[0], item.calendar.interval(item.runs.end - 1)[1]
+    start, end = item.interval or (None, None)
     return ShownItem(
         item.number,
         known.state if known is not None else "waiting",

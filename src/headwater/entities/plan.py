@@ -7,6 +7,7 @@ What is planned is the declared repair. Whether a result turned out the same as 
 `plan_cutoff.py`. Nothing is executed or kept here, and no clock is looked at.
 """
 
+import datetime as dt
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -47,6 +48,13 @@ class Item(NamedTuple):
     level: int
     roots: bool
     needs: Ordinals
+
+    @property
+    def interval(self) -> tuple[dt.datetime, dt.datetime] | None:
+        """From when to when its runs are, in the calendar's zone; None of what has no periods."""
+        if self.calendar is None:
+            return None
+        return self.calendar.interval(self.runs.first)[0], self.calendar.interval(self.runs.end - 1)[1]
 
 
 class Group(NamedTuple):

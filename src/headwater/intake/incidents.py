@@ -54,6 +54,11 @@ class Spoilt(Wrong, frozen=True, forbid_unknown_fields=True):
     columns: list[str] = []
 
 
+def listed(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:
+    """Sets of instances by entity as they are said; of entities that have any."""
+    return [Wrong(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
+
+
 class Hit(msgspec.Struct, frozen=True):
     """What is wrong of one entity. `basis`: exact where all of it is known to have used what is wrong, otherwise declared: it could have.
 
@@ -149,7 +154,7 @@ async def open_(
             sum(hit.count for hit in hits),
             stretches,
             hits,
-            [Wrong(name, ranges.written(held.instances(name), some)) for name, some in missing.items() if some],
+            listed(held, missing),
         )
 
 

@@ -16,7 +16,7 @@ from headwater.entities.ordinals import Ordinals
 from headwater.entities.plan import Item
 from headwater.entities.plan_kept import Inputs
 from headwater.intake.held_marks import united, windows
-from headwater.intake.incidents import Wrong
+from headwater.intake.incidents import Wrong, listed
 from headwater.intake.restorable import Target, origin, restorable
 from headwater.store import restorable as store
 from headwater.store import status as status_store
@@ -97,7 +97,6 @@ def _restoring(
 ) -> Restoring:
     version = target.version
     alone = sum(each.end_ - each.start_ for each in made) == 1
-    reads = [(upstream, some) for upstream, some in target.reads.items() if some]
     return Restoring(
         name,
         ranges.written(held.instances(name), Ordinals.between(k, k + 1)),
@@ -107,7 +106,7 @@ def _restoring(
         msgspec.json.decode(current.storage) if current.storage is not None else None,
         origin(version),
         seq,
-        [Wrong(upstream, ranges.written(held.instances(upstream), some)) for upstream, some in reads],
+        listed(held, target.reads),
         version.code,
         version.fingerprint,
         list(msgspec.json.decode(made[0].body).get("states", [])),

@@ -21,7 +21,7 @@ from headwater.entities.plan import Item, Plan
 from headwater.entities.plan_kept import Inputs
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.held_marks import united, windows
-from headwater.intake.incidents import Wrong
+from headwater.intake.incidents import Wrong, listed
 from headwater.intake.ledger import Ledger
 from headwater.intake.plan_restores import Restoring, ready
 from headwater.intake.plans import WantedPlan, kept
@@ -344,16 +344,14 @@ async def _begin(
         if ledger.touched(number, marks):
             ledger.report(number, "planned", mark.ref, some, actor=worker)
             ledger.change({number: marks})
-    start, end = None, None
-    if item.calendar is not None:
-        start, end = item.calendar.interval(item.runs.first)[0], item.calendar.interval(item.runs.end - 1)[1]
+    start, end = item.interval or (None, None)
     return TakenItem(
         at.row.id,
         item.number,
         attempt,
         item.action,
         item.producer,
-        [Wrong(name, ranges.written(at.held.instances(name), some)) for name, some in item.makes.items()],
+        listed(at.held, item.makes),
         ranges.periods(item.calendar, item.runs),
         start,
         end,

@@ -19,7 +19,7 @@ from headwater.entities.plan_schedule import Estimate, Limits, Usage, estimate
 from headwater.entities.taint import Facts, tainted
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.declared import declared
-from headwater.intake.incidents import Wrong
+from headwater.intake.incidents import Wrong, listed
 from headwater.intake.restorable import restorable
 from headwater.intake.restorable import runs as runs_of
 from headwater.store import incidents as incident_store
@@ -305,7 +305,7 @@ def _shown(
         id_,
         seq,
         found.count,
-        _wrong(held, found.makes),
+        listed(held, found.makes),
         found.counts,
         [
             ShownGroup(
@@ -322,9 +322,9 @@ def _shown(
         max(len(groups) - _SHOWN, 0),
         restores[:_SHOWN],
         max(len(restores) - _SHOWN, 0),
-        {reason: _wrong(held, sets) for reason, sets in found.unrepairable.items()},
-        _wrong(held, found.left),
-        _wrong(held, found.degraded),
+        {reason: listed(held, sets) for reason, sets in found.unrepairable.items()},
+        listed(held, found.left),
+        listed(held, found.degraded),
         Cost(
             cost.finish.p50,
             cost.finish.p95,
@@ -335,7 +335,3 @@ def _shown(
             cost.approximate,
         ),
     )
-
-
-def _wrong(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:
-    return [Wrong(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
