@@ -148,5 +148,5 @@ def _shown(held: Held, name: str, marks: Any) -> ShownEntity:
 
 def _link(link: Any) -> ShownLink:
     states = list(link.dependency.states) if link.dependency is not None else []
-    dates = "carried" if link.carried else link.dates.text
+    dates = "carried" if link.carried else str(link.dates)
     return ShownLink(link.downstream, link.state, link.upstream, dates, states, link.instead)

@@ -99,7 +99,7 @@ def _contracted(held: Held) -> tuple[dict[tuple[str, str], list[str]], set[str]]
 
     for name in held.declared:
         for link in held.graph.upstream(name):
-            dates = "carried" if link.carried else link.dates.text
+            dates = "carried" if link.carried else str(link.dates)
             lines.setdefault((link.upstream, name), []).append(dates)
             if link.upstream in hidden and name not in hidden:
                 for source in sources(link.upstream, frozenset({link.upstream})):

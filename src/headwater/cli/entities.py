@@ -372,7 +372,7 @@ def _needs(found: Declaration, declared: Declared, full: First) -> Iterator[dict
         yield {
             "state": link.state,
             "entity": link.upstream,
-            "dates": "the one before" if link.carried else link.dates.text,
+            "dates": "the one before" if link.carried else str(link.dates),
             "first": keys.key(edge.downstream.calendar, first) if edge is not None and first is not None else None,
         }
 

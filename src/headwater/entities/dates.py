@@ -15,8 +15,11 @@
 | `previous`, `previous 3`, `next 2` | so many upstream instances before those of [t0, t1), or after them |
 | `last_available`, `last_available 2 within 45 days` | the newest that are there and over at t1: known only when asked, and then recorded |
 | `static` | no date: the upstream has versions, not periods |
+| `nothing` | no instance, but for those that a table says: `custom` |
 
 Units are of the downstream's zone, week and business day. Needed is what *overlaps* the window; with `strict: within`, what lies in it.
+No end of a window goes back as periods go on. What does is listed beside the text, instance by instance (`custom.py`): these need what is listed, all
+others what the text says.
 """
 
 import datetime as dt
@@ -26,6 +29,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, NoReturn
 
 from headwater.entities.civil import WEEKDAYS
+from headwater.entities.custom import Custom
 from headwater.entities.durations import UNITS, Length, unit
 from headwater.errors import InvalidDates
 
@@ -47,6 +51,7 @@ class Meaning(NamedTuple):
 
     `start` None: since ever; `end` None: for ever. `steps`: so many upstream instances after mine, or before where negative; then no window.
     `newest`: only the newest so many of the window that are available. `over`: only what has ended at the window's end. `static`: no dates at all.
+    `custom`: what is listed in place of the window.
     """
 
     start: Point | None = Point("start")
@@ -55,6 +60,12 @@ class Meaning(NamedTuple):
     strict: bool = False
     newest: int = 0
     static: bool = False
+    custom: Custom | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the window of any period is empty."""
+        return self.start is not None and self.start == self.end
 
     @property
     def over(self) -> bool:
@@ -68,19 +79,22 @@ class Dates(NamedTuple):
     meaning: Meaning
     ignore_before_start: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.text}, custom" if self.meaning.custom is not None else self.text
+
     @classmethod
     def of(cls, said: str | Mapping[str, object] | None) -> "Dates":
         """Of the short form (a text), or of the long one: `dates`, `strict: within`, `within: 45 days`, `as_of: period | now`,
-        `before_start: require | ignore`. None, and a long form without `dates`: `same`.
+        `before_start: require | ignore`, `custom: {needs: …, affects: …}`. None, and a long form without `dates`: `same`.
 
         InvalidDates says what is wrong, in which column of the text, and what would do. Other words of a dependency (`states`, `wait` …) are not
         dates; who reads the dependency takes them out.
         """
         if said is None or isinstance(said, str):
-            return cls(said or "same", parse(said or "same"))
+            said = {"dates": said or "same"}
         for word in said:
-            if word not in _CHOICES and word not in {"dates", "within"}:
-                _refuse(f"dates have no {word!r}; they have dates, within, {', '.join(_CHOICES)}", field=word)
+            if word not in _CHOICES and word not in {"dates", "within", "custom"}:
+                _refuse(f"dates have no {word!r}; they have dates, within, custom, {', '.join(_CHOICES)}", field=word)
         text = said.get("dates", "same")
         if not isinstance(text, str):
             _refuse(f"dates {text!r} is no text", field="dates")
@@ -103,6 +117,7 @@ class Dates(NamedTuple):
             if meaning.steps or meaning.newest or meaning.static:
                 _refuse(f"strict: within is about windows; {text!r} is none", field="strict")
             meaning = meaning._replace(strict=True)
+        meaning = meaning._replace(custom=_custom(said, meaning))
         return cls(text, meaning, choice["before_start"] == "ignore")
 
 
@@ -114,6 +129,18 @@ def _choice(said: Mapping[str, object], word: str) -> str:
     if value not in _CHOICES[word]:
         _refuse(f"{word} {value!r} is not known; write {' or '.join(_CHOICES[word])}", field=word)
     return str(value)
+
+
+def _custom(said: Mapping[str, object], meaning: Meaning) -> Custom | None:
+    if "custom" not in said:
+        if meaning.nothing:
+            _refuse(
+                "nothing goes with custom, which says what is needed; without, leave the dependency out", field="dates"
+            )
+        return None
+    if meaning.newest or meaning.static:
+        _refuse(f"custom lists which instances are needed, and {said['dates']!r} does not say which", field="custom")
+    return Custom.of(said["custom"])
 
 
 def parse(text: str) -> Meaning:
@@ -128,6 +155,7 @@ _WORDS = {
     **{f"{name}_to_date": Meaning(Point("start", name, "last"), Point("end")) for name in UNITS},
     "everything": Meaning(start=None),
     "static": Meaning(static=True),
+    "nothing": Meaning(Point("start"), Point("start")),
 }
 
 
@@ -142,7 +170,8 @@ class _Reader:
     def whole(self) -> Meaning:
         meaning = self._window()
         if self._peek() in {"+", "-"}:
-            if meaning.steps or meaning.newest or meaning.static or meaning.start is None or meaning.start.date:
+            fixed = meaning.start is None or meaning.start.date
+            if meaning.steps or meaning.newest or meaning.static or meaning.nothing or fixed:
                 self._fail("only a window of my own period can be moved")
             meaning = _moved(meaning, self._length())
         if self._peek():

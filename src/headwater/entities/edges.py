@@ -2,6 +2,7 @@
 
 Both are one map of ordinals (`spans.py`) read in two directions. The map's bounds are computed from the `dates` alone: a window [alpha(k), beta(k))
 of instants whose ends never go back, rounded to upstream periods. The inverse is never written; a window that somebody adds to the language has one.
+Where a `custom` table lists what some instances need, the map is that one with these put in its place (`relations.py`).
 
 Edges with the same calendars and dates share their map. Windows are exact as far as they lie in the calendars' 1950 to 2149.
 """
@@ -11,10 +12,12 @@ import functools
 import numpy as np
 
 from headwater.entities.calendar import Calendar, Instant
+from headwater.entities.custom_tables import relation
 from headwater.entities.dates import Dates, Meaning, Point
 from headwater.entities.durations import earliest, latest
 from headwater.entities.instances import Instances
 from headwater.entities.ordinals import Bool, Int, Ordinals
+from headwater.entities.relations import Relation
 from headwater.entities.spans import Spans
 from headwater.errors import InvalidDates
 
@@ -26,13 +29,15 @@ class Edge:
     """
 
     def __init__(self, downstream: Instances, upstream: Instances, dates: Dates) -> None:
-        """InvalidDates for `static`, which has no dates: `kinds.Static` says what that means."""
+        """InvalidDates for `static`, which has no dates: `kinds.Static` says what that means. And for a `custom` table that is wrong."""
         if dates.meaning.static:
             raise InvalidDates("static has no dates: which version was used is recorded, not computed", text=dates.text)
         self.downstream = downstream
         self.upstream = upstream
         self.dates = dates
-        self.spans = spans(downstream.calendar, upstream.calendar, dates.meaning)
+        custom = dates.meaning.custom
+        rule = spans(downstream.calendar, upstream.calendar, dates.meaning._replace(custom=None))
+        self.spans: Spans | Relation = rule if custom is None else relation(downstream, upstream, custom, rule)
         calendar = upstream.calendar
         # `everything` is since the first instance: what would be before it is nothing that could be lacking.
         self.clipped = dates.ignore_before_start or (dates.meaning.start is None and not dates.meaning.steps)
@@ -64,10 +69,8 @@ class Edge:
         return self.spans.touching(changed & self.needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
-        """Of each downstream instance, the first upstream one of `changed` that it needs. They are of `affected(changed)`."""
-        needed = changed & self.needed
-        low = self.spans.bounds(affected)[0]
-        return np.maximum(low, needed.starts[np.searchsorted(needed.ends, low, "right")])
+        """Of each downstream instance, ascending, the first upstream one of `changed` that it needs. They are of `affected(changed)`."""
+        return self.spans.first_of(affected, changed & self.needed)[0]
 
     def incomplete(self, among: Ordinals | None = None) -> Ordinals:
         """Downstream instances that can never be ready: they need upstream ones before the first or after the last."""
@@ -101,7 +104,7 @@ class Edge:
 
 @functools.lru_cache(maxsize=4096)
 def spans(downstream: Calendar, upstream: Calendar, meaning: Meaning) -> Spans:
-    """The map of need, one for all edges that mean the same."""
+    """The map of need, one for all edges that mean the same but for what a `custom` table says."""
     points = [point for point in (meaning.start, meaning.end) if point is not None]
     lag = max((point.lag for point in points), default=0)
 

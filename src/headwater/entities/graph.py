@@ -67,13 +67,14 @@ class Entity(NamedTuple):
 
 class Wrong(NamedTuple):
     """What does not fit together. `entity`, its `state` and the `place` of the dependency in it say what it is about, as far as it is about one;
-    of an entity that is declared twice `place` is the second's place among all entities.
+    of an entity that is declared twice `place` is the second's place among all entities. `row`: the table and row of a dependency's `custom`.
     """
 
     text: str
     entity: str = ""
     state: str = ""
     place: int | None = None
+    row: tuple[str, ...] = ()
 
 
 class Link(NamedTuple):
@@ -96,7 +97,7 @@ class Link(NamedTuple):
         return self.dependency is None
 
     def __str__(self) -> str:
-        return f"{self.downstream} ← {self.upstream} ({'carried' if self.carried else self.dates.text})"
+        return f"{self.downstream} ← {self.upstream} ({'carried' if self.carried else self.dates})"
 
 
 class Graph:
@@ -200,7 +201,8 @@ class Graph:
         try:
             link = self._link(entity, where.state, dependency, upstream)
         except HeadwaterError as wrong:
-            problems.append(where._replace(text=f"{where.text}, of {name!r}: {wrong.message}"))
+            for row, text in _told(wrong):
+                problems.append(where._replace(text=f"{where.text}, of {name!r}: {text}", row=row))
         else:
             yield link
 
@@ -234,7 +236,7 @@ class Graph:
             for link in links
         ]
         for cycle in cycles.without_lag(len(component), arcs):
-            path = "".join(f" ← {links[each].upstream} ({links[each].dates.text})" for each in cycle)
+            path = "".join(f" ← {links[each].upstream} ({links[each].dates})" for each in cycle)
             first = links[cycle[0]]
             yield Wrong(
                 f"a cycle without lag: {first.downstream}{path}; an instance would need itself, or a later one. "
@@ -249,6 +251,16 @@ class Graph:
 
 def _every(entity: Entity) -> Ordinals:
     return Ordinals.between(0, 1) if entity.instances is None else entity.instances.all
+
+
+def _told(wrong: HeadwaterError) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Of what a `custom` table has that is wrong each by itself, with its table and row."""
+    rows = wrong.detail.get("rows")
+    if not isinstance(rows, list):
+        yield (), wrong.message
+        return
+    for direction, key, text in rows:
+        yield (direction, key), text
 
 
 def _misplaced(entity: Entity, dependency: Dependency) -> Iterator[str]:

@@ -12,6 +12,8 @@ from headwater.entities.calendar import Calendar
 from headwater.entities.dates import Meaning
 from headwater.entities.edges import Edge, spans
 from headwater.entities.ordinals import Int, Ordinals
+from headwater.entities.relations import Relation
+from headwater.entities.spans import Spans
 
 # Of an edge that never needs anything: more than all the time there is.
 NEVER = 1 << 40
@@ -28,35 +30,39 @@ def least(edge: Edge) -> int:
     exist = edge.downstream.all
     if not exist:
         return NEVER
-    return _least(edge.downstream.calendar, edge.upstream.calendar, edge.dates.meaning, exist.first, exist.end)
+    counted = edge.dates.meaning.steps < 0 and edge.dates.meaning.custom is None
+    return _least(edge.spans, edge.downstream.calendar, edge.upstream.calendar, counted, exist.first, exist.end)
 
 
 @functools.lru_cache(maxsize=4096)
-def _least(downstream: Calendar, upstream: Calendar, meaning: Meaning, first: int, end: int) -> int:
+def _least(
+    spans: Spans | Relation, downstream: Calendar, upstream: Calendar, counted: bool, first: int, end: int
+) -> int:
     found = NEVER
-    bounds = spans(downstream, upstream, meaning)
-    for start in range(max(first, bounds.first), end, _AT_ONCE):
+    every = Ordinals.between(upstream.first, upstream.end)
+    for start in range(first, end, _AT_ONCE):
         ordinals = np.arange(start, min(start + _AT_ONCE, end), dtype=np.int64)
         ends = downstream.begins(ordinals + 1)
-        if meaning.steps < 0:
+        if counted:
             # What is counted back from a period is over when it starts. All calendars but the finest are one block.
             found = min(found, int((ends - downstream.begins(ordinals)).min()))
             if downstream.spec.unit in {"minute", "hour"}:
                 break
             continue
-        low, high, empty = bounds.bounds(ordinals)
-        some = (low < high) & ~empty
+        last, some = spans.last_of(ordinals, every)
         if some.any():
-            found = min(found, int((ends[some] - upstream.begins(high[some])).min()))
+            found = min(found, int((ends[some] - upstream.begins(last[some] + 1)).min()))
     return found
 
 
 def shift(edge: Edge, exist: Ordinals) -> tuple[int, int] | None:
     """Of an entity's edge on itself: (a, b) where each instance of the hull of `exist` needs just those from b to a periods before it.
 
-    None where it is not the same for all: months of days, days that a country skipped. `previous 3` is (1, 3), `-7 days` of days (7, 7).
+    None where it is not the same for all: months of days, days that a country skipped, a table. `previous 3` is (1, 3), `-7 days` of days (7, 7).
     """
     meaning = edge.dates.meaning
+    if meaning.custom is not None:
+        return None
     if meaning.steps < 0:
         return 1, -meaning.steps
     if not exist or edge.downstream.calendar != edge.upstream.calendar:

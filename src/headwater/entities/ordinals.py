@@ -108,6 +108,14 @@ class Ordinals:
         held: Bool = (run >= 0) & (asked < self.ends[run])
         return held
 
+    def meets(self, low: Int, high: Int) -> Bool:
+        """For each low ≤ ordinal < high of two arrays, whether any of it is a member."""
+        if not self.starts.size:
+            return np.zeros(low.shape, dtype=np.bool_)
+        run = np.searchsorted(self.ends, low, "right")
+        some: Bool = (run < self.runs) & (self.starts[np.minimum(run, self.runs - 1)] < high) & (low < high)
+        return some
+
     def union(self, *others: "Ordinals") -> "Ordinals":
         """In any of them. O(r log r) of all runs together; of two, one that is a single run around the other is the answer itself."""
         some = [each for each in (self, *others) if each.starts.size]

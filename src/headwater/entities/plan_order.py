@@ -167,12 +167,8 @@ def _checked(link: Link, downstream: Block, upstream: Block) -> None:
     assert downstream.numbered is not None
     assert upstream.numbered is not None
     members = downstream.instances[link.downstream].members()
-    low, high, empty = link.edge.spans.bounds(members)
-    wanted = upstream.instances[link.upstream]
-    # The last of the window that is to be made, if there is one.
-    run = np.searchsorted(wanted.starts, high, "left") - 1
-    last = np.minimum(wanted.ends[run], high) - 1
-    some = (run >= 0) & (last >= low) & ~empty
+    # The last that it needs of what is to be made, if there is one.
+    last, some = link.edge.spans.last_of(members, upstream.instances[link.upstream] & link.edge.needed)
     places = [
         np.searchsorted(block.runs.members(), block.made[name].last(instances))
         for block, name, instances in (

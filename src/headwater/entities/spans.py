@@ -104,6 +104,41 @@ class Spans:
             found &= table.present
         return found if among is None else found & among
 
+    def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
+        """Of each ordinal, ascending, the first of `others` in its interval, and whether there is one; where there is none, any number."""
+        low, high, some = self._inside(ordinals)
+        if not others:
+            return low, np.zeros_like(some)
+        run = np.searchsorted(others.ends, low, "right")
+        found = np.maximum(low, others.starts[np.minimum(run, others.runs - 1)])
+        return found, some & (run < others.runs) & (found < high)
+
+    def last_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
+        """The same of the last."""
+        low, high, some = self._inside(ordinals)
+        if not others:
+            return low, np.zeros_like(some)
+        run = np.searchsorted(others.starts, high, "left") - 1
+        found = np.minimum(others.ends[np.maximum(run, 0)], high) - 1
+        return found, some & (run >= 0) & (found >= low)
+
+    def without(self, ordinals: Ordinals) -> "Spans":
+        """The same map, but for these, which have nothing."""
+
+        def bounds(asked: Int) -> tuple[Int, Int, Bool]:
+            low, high, empty = self.bounds(asked)
+            return low, high, empty | ordinals.contains(asked)
+
+        return Spans(bounds, self.first, self.end)
+
+    def _inside(self, ordinals: Int) -> tuple[Int, Int, Bool]:
+        """The bounds of each, and whether there is anything between them; of what is outside the map there is nothing."""
+        inside = (ordinals >= self.first) & (ordinals < self.end)
+        if self.first >= self.end:
+            return np.zeros_like(ordinals), np.zeros_like(ordinals), inside
+        low, high, empty = self.bounds(np.clip(ordinals, self.first, self.end - 1))
+        return low, high, inside & (low < high) & ~empty
+
     def _reaching(self, low: int, high: int, first: int, end: int) -> _Table | None:
         """A table with every ordinal of first ≤ k < end whose interval may meet [low, high)."""
         table = self._table

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from headwater.entities import keys
 from headwater.entities.calendar import Calendar
 from headwater.entities.civil import WEEKDAYS
+from headwater.entities.custom import DIRECTIONS, Custom
 from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.document import Problem, of_json
 from headwater.entities.declaration.reading import entity, refused
@@ -135,6 +136,8 @@ def _dependency(needed: Dependency) -> Json:
             said["as_of"] = "now"
         if needed.dates.ignore_before_start:
             said["before_start"] = "ignore"
+        if meaning.custom is not None:
+            said["custom"] = _custom(meaning.custom)
     if needed.states != (COMPLETED,):
         said["states"] = list(needed.states)
     if needed.accept_tainted:
@@ -151,6 +154,11 @@ def _dependency(needed: Dependency) -> Json:
     if needed.columns:
         said["columns"] = list(needed.columns)
     return said
+
+
+def _custom(custom: Custom) -> Json:
+    tables = {direction: custom.rows(direction) for direction in DIRECTIONS}
+    return {direction: {key: list(named) for key, named in rows} for direction, rows in tables.items() if rows}
 
 
 def _seconds(seconds: int) -> str:

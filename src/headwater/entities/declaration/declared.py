@@ -64,7 +64,7 @@ class Declared(NamedTuple):
 
     def place(self, *path: str | int) -> Place:
         """Where a part of it stands, or else the nearest part that it is in: `place("period", "from")`, `place("states", "completed", 0)` of a
-        dependency by its number in `entity.states`. Line 0 where it comes from no text.
+        dependency by its number in `entity.states`, and after that `"needs", "2024-W10"` of a row of its table. Line 0 where it comes from no text.
         """
         while path and path not in self.places:
             path = path[:-1]

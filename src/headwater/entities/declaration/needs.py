@@ -15,16 +15,17 @@ Below the entity itself where `completed` is its only state, otherwise below eac
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from headwater.entities.custom import Custom, spaced
 from headwater.entities.dates import Dates
 from headwater.entities.declaration.document import Part, Place
 from headwater.entities.declaration.fields import Fields, told
 from headwater.entities.graph import COMPLETED, Dependency, Kind, Minimum
 from headwater.errors import InvalidDates
 
-_DATES = ("dates", "strict", "within", "as_of", "before_start")
+_DATES = ("dates", "strict", "within", "as_of", "before_start", "custom")
 _WORDS = (*_DATES, "states", "accept_tainted", "optional", "min", "wait", "then", "columns")
 _RESERVED = {"missing", "deleted"}
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*%")
@@ -33,10 +34,11 @@ NAME = re.compile(r"\w[\w.:@$+-]{0,199}")
 
 
 class Needed(NamedTuple):
-    """A dependency and where it stands."""
+    """A dependency and where it stands. `rows`: where those of its `custom` do, by table and period."""
 
     dependency: Dependency
     place: Place
+    rows: Mapping[tuple[str, ...], Place] = {}
 
 
 class State(NamedTuple):
@@ -100,7 +102,8 @@ def _needs(fields: Fields, part: Part | None, state: str, kind: Kind) -> tuple[N
 
 def _order(needed: Needed) -> tuple[object, ...]:
     one = needed.dependency
-    return one.group, one.upstream, one.dates.text if one.dates else "", one.states, one.columns
+    dates, custom = (one.dates.text, one.dates.meaning.custom or ()) if one.dates else ("", ())
+    return one.group, one.upstream, dates, custom, one.states, one.columns
 
 
 def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> Iterator[Needed]:
@@ -166,23 +169,49 @@ def _one(fields: Fields, name: str, part: Part, place: Place, state: str, kind: 
             group,
         ),
         place,
+        _rows(said["custom"]) if "custom" in said else {},
     )
+
+
+def _rows(part: Part) -> dict[tuple[str, ...], Place]:
+    """Where each row stands, by its table and what is written of it; and each table."""
+    found: dict[tuple[str, ...], Place] = {}
+    for word, table in part.value.items() if isinstance(part.value, dict) else ():
+        found[word,] = part.keys[word]
+        for key in table.value if isinstance(table.value, dict) else ():
+            found.setdefault((word, spaced(key)), table.keys[key])
+    return found
 
 
 def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind: Kind) -> Dates | None:
     """None where nothing is said of them. Texts of one meaning are written as one: in lower case, single spaces, `within` among them."""
     if not said:
         return None
-    words = {word: fields.text(part, f"{what}, {word}") for word, part in said.items()}
+    words: dict[str, object] = {
+        word: fields.text(part, f"{what}, {word}") for word, part in said.items() if word != "custom"
+    }
     if not all(words.values()):
         return None
     words.setdefault("dates", kind.default_dates)
     try:
+        if "custom" in said:
+            words["custom"] = Custom.of(_plain(said["custom"]))
         return _read(tuple(words.items()))
     except InvalidDates as wrong:
-        field = str(wrong.detail.get("field", "dates"))
-        fields.note(said[field].place if field in said else place, f"{what}: {wrong.message}")
+        field, row = str(wrong.detail.get("field", "dates")), wrong.detail.get("row")
+        at = said[field].place if field in said else place
+        if isinstance(row, list):
+            rows = _rows(said["custom"])
+            at = rows.get(tuple(row), rows.get(tuple(row[:1]), at))
+        fields.note(at, f"{what}: {wrong.message}")
         return None
+
+
+def _plain(part: Part) -> object:
+    """As written, without its places."""
+    if isinstance(part.value, dict):
+        return {word: _plain(each) for word, each in part.value.items()}
+    return [_plain(each) for each in part.value] if isinstance(part.value, list) else part.value
 
 
 @functools.lru_cache(maxsize=4096)

@@ -100,7 +100,9 @@ def entity(part: Part, problems: list[Problem]) -> Declared | None:
     places: dict[Path, Place] = {(): part.place, **{(word,): part.keys[word] for word in said if word in part.keys}}
     for state in states:
         places["states", state.name] = state.place
-        places.update({("states", state.name, n): each.place for n, each in enumerate(state.needs)})
+        for n, each in enumerate(state.needs):
+            places["states", state.name, n] = each.place
+            places.update({("states", state.name, n, *row): place for row, place in each.rows.items()})
     declared = {state.name: tuple(each.dependency for each in state.needs) for state in states}
     return Declared(
         Entity(name, kind, instances, declared),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headwater.entities.calendar import Calendar
-from headwater.entities.declaration.declared import Declared
+from headwater.entities.declaration.declared import Declared, Path
 from headwater.entities.declaration.document import Place, Problem
 from headwater.entities.declaration.reading import entities, refused
 from headwater.entities.edges import Edge
@@ -56,13 +56,20 @@ def _problem(place: Place, message: str) -> Problem:
 
 
 def _placed(
-    text: str, every: Sequence[Declared], by_name: Mapping[str, Declared], name: str, state: str, place: int | None
+    text: str,
+    every: Sequence[Declared],
+    by_name: Mapping[str, Declared],
+    name: str,
+    state: str,
+    place: int | None,
+    row: Sequence[str],
 ) -> Problem:
     if not state and place is not None:
         first = by_name[name].place()
         where = f", the first time in {first.file}:{first.line}" if first.line else ""
         return _problem(every[place].place("entity"), f"{text}{where}")
-    return _problem(by_name[name].place(*(("states", state, place) if place is not None else ("entity",))), text)
+    path: Path = ("states", state, place, *row) if place is not None else ("entity",)
+    return _problem(by_name[name].place(*path), text)
 
 
 def _renames(every: Sequence[Declared], by_name: Mapping[str, Declared]) -> Iterator[Problem]:
@@ -139,7 +146,7 @@ def overlapping(edge: Edge) -> tuple[Calendar, Calendar] | None:
     weeks in months, hours of UTC in days of Kolkata. None where one fits into the other, and where dates are not about bounds.
     """
     meaning = edge.dates.meaning
-    if meaning.steps or meaning.newest or meaning.strict:
+    if meaning.steps or meaning.newest or meaning.strict or meaning.nothing:
         return None
     upstream = edge.upstream.calendar
     since = max(_from(edge.downstream.calendar, edge.downstream.first), _from(upstream, edge.upstream.first))

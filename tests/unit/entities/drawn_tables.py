@@ -1,0 +1,111 @@
+"""Random `custom` tables beside a rule, as they are written, and the relation that they say, pair by pair."""
+
+import random
+from typing import NamedTuple
+
+from headwater.entities import keys
+from headwater.entities.calendar import Calendar
+from headwater.entities.dates import Dates
+from headwater.entities.edges import Edge
+from headwater.entities.instances import Instances
+from headwater.entities.ordinals import Ordinals
+
+Pairs = set[tuple[int, int]]
+
+EVERY = ["day", "day", "12h", "3 days", "week", "month"]
+ZONES = ["UTC", "Europe/Paris", "Pacific/Apia", "Australia/Lord_Howe"]
+RULES = [
+    "same",
+    "nothing",
+    "previous 2",
+    "next",
+    "last 3 weeks",
+    "all_month",
+    "everything",
+    "-5 days",
+    "same + 2 weeks",
+]
+
+
+class Drawn(NamedTuple):
+    """`rule`: the pairs without a table. `pairs`: those with it, of instances that either entity may have."""
+
+    downstream: Instances
+    upstream: Instances
+    said: dict[str, object]
+    rule: Pairs
+    pairs: Pairs
+
+
+def instances(chance: random.Random) -> Instances:
+    """Some forty days, around the date that Apia skipped and, half a year earlier, a change of clocks."""
+    calendar = Calendar.every(chance.choice(EVERY), chance.choice(ZONES))
+    first = calendar.at(chance.choice([1_324_900_000, 1_301_100_000]) - chance.randrange(20) * 86_400)
+    per_day = {"12h": 2.0, "3d": 0.34, "week": 0.15, "month": 0.04}.get(calendar.every_text, 1.0)
+    return Instances(calendar, first, first + max(2, round(chance.randrange(25, 45) * per_day)))
+
+
+def table(chance: random.Random) -> Drawn:
+    """A table of either direction; `both` may be added by `other`."""
+    down, up = instances(chance), instances(chance)
+    text = chance.choice(RULES)
+    dates: dict[str, object] = {"dates": text} | ({"before_start": "ignore"} if chance.random() < 0.2 else {})
+    ups = Ordinals.between(*_wide(up))
+    rule: Pairs = set()
+    if text != "nothing":
+        edge = Edge(down, up, Dates.of(dates))
+        for k in down.all.members().tolist():
+            rule |= {(k, u) for u in (edge.need(Ordinals.between(k, k + 1)) & ups).members().tolist()}
+    direction = chance.choice(["needs", "affects"])
+    mine, theirs = (down, up) if direction == "needs" else (up, down)
+    rows: dict[str, object] = {}
+    pairs = set(rule)
+    free = Ordinals.between(*_wide(mine)) & mine.all
+    for _ in range(chance.choice([1, 1, 2, 3, 6])):
+        if not free:
+            break
+        start = chance.choice(free.members().tolist())
+        keyed = Ordinals.between(start, start + chance.choice([1, 1, 1, 2, 4])) & free
+        keyed = Ordinals([next(iter(keyed))])
+        free -= keyed
+        named = [_run(chance, theirs) for _ in range(chance.choice([0, 1, 1, 1, 2, 3]))]
+        texts = [_text(theirs, run) for run in named]
+        rows[_text(mine, keyed)] = texts[0] if len(texts) == 1 and chance.random() < 0.5 else texts
+        for at in keyed.members().tolist():
+            pairs = {pair for pair in pairs if pair[direction == "affects"] != at}
+            for run in named:
+                others = run.members().tolist()
+                pairs |= {(at, other) if direction == "needs" else (other, at) for other in others}
+    return Drawn(down, up, dates | {"custom": {direction: rows}}, rule, pairs)
+
+
+def other(drawn: Drawn) -> dict[str, object]:
+    """The other direction's table, of all the instances of that side of which anything differs from the rule."""
+    custom = drawn.said["custom"]
+    assert isinstance(custom, dict)
+    (said,) = custom
+    direction, side = ("affects", 1) if said == "needs" else ("needs", 0)
+    mine, theirs = (drawn.upstream, drawn.downstream) if side else (drawn.downstream, drawn.upstream)
+    rule, pairs = ({pair for pair in some if pair[1] in drawn.upstream.all} for some in (drawn.rule, drawn.pairs))
+    rows = {}
+    for at in sorted({pair[side] for pair in rule ^ pairs}):
+        others = Ordinals.of([pair[1 - side] for pair in pairs if pair[side] == at])
+        rows[_text(mine, Ordinals.of([at]))] = [_text(theirs, Ordinals([run])) for run in others]
+    return {direction: rows}
+
+
+def _wide(some: Instances) -> tuple[int, int]:
+    """With some that are no instances: the rule may need them."""
+    assert some.first is not None
+    assert some.end is not None
+    return some.first - 40, some.end + 40
+
+
+def _run(chance: random.Random, some: Instances) -> Ordinals:
+    start = chance.choice(some.all.members().tolist())
+    return Ordinals.between(start, start + chance.choice([1, 1, 2, 5])) & some.all
+
+
+def _text(some: Instances, run: Ordinals) -> str:
+    first, last = keys.key(some.calendar, run.first), keys.key(some.calendar, run.end - 1)
+    return first if first == last else f"{first}..{last}"
