@@ -1,8 +1,7 @@
 """A `custom` table as ordinals of two entities' calendars: what its rows name, what is wrong with them, and whether two tables say the same.
 
 `needs` alone is in place of the rule for the downstream's instances that it lists; `affects` alone for the upstream's. Each by itself says which
-pairs there are. Where both are written, every pair in which either may differ from the rule is compared: those of the instances that they list, one by
-one.
+pairs there are. Where both are written, all pairs in which either may differ from the rule are compared: those of the instances that they list.
 """
 
 import functools

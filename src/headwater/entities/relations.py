@@ -57,12 +57,16 @@ class Listed:
 
 
 class Relation:
-    """`base` without the pairs of these `rows` (ordinals) and `columns` (others), and with those that are listed. Answers what `Spans` answers."""
+    """`base` without the pairs of these `rows` (ordinals) and `columns` (others), and with those that are listed. Answers what `Spans` answers.
+
+    `odd`: all that pairs were taken from, of either side.
+    """
 
     def __init__(self, base: Spans, listed: Listed, rows: Ordinals = NONE, columns: Ordinals = NONE) -> None:
         self.base = base.without(rows) if rows else base
         self.listed = listed
         self.columns = columns
+        self.odd = rows | columns
 
     def of(self, ordinals: Ordinals) -> Ordinals:
         """As `Spans.of`."""

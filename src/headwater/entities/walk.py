@@ -14,6 +14,7 @@ from headwater.entities.graph import Graph, Link
 from headwater.entities.kinds import carried
 from headwater.entities.lags import shift
 from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.relations import Relation
 
 Map = Callable[[Ordinals], Ordinals]
 
@@ -140,7 +141,16 @@ class Walk:
             may, allowed, closed = edge.needed, exist - cuts, chains.onward
         else:
             may, allowed, closed = own, exist & edge.needed, chains.backward
-        return lambda seeds: (closed(seeds & may, allowed, near, far) or NONE) | seeds
+        odd = edge.spans.odd if isinstance(edge.spans, Relation) else NONE
+
+        def chain(seeds: Ordinals) -> Ordinals:
+            return (closed((seeds & may) - odd, allowed - odd, near, far) or NONE) | seeds
+
+        def step(seeds: Ordinals) -> Ordinals:
+            return (edge.affected(seeds, allowed) if self.forward else edge.need(seeds) & allowed) | seeds
+
+        # Between what a table lists it is the rule that leads on; from there, a step of whatever it says.
+        return (lambda seeds: _stable(seeds, [chain, step])) if odd else chain
 
     def _over(self, link: Link, some: Ordinals) -> Ordinals:
         """What exists and is come to over one link from `some`. What was looked up before is known by the objects, which `_one` keeps alive."""

@@ -12,6 +12,7 @@ from headwater.entities.kinds import Snapshot, Static, TimeSeries
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.walk import Facts
 from headwater.errors import InvalidEntities
+from unit.entities.drawn_tables import tabled
 
 Instance = tuple[str, int]
 Pairs = set[tuple[int, int]]
@@ -53,8 +54,8 @@ class World(NamedTuple):
         )
 
 
-def entities(chance: random.Random) -> list[Entity]:
-    """Mostly a graph without cycles, with edges back to what is earlier here and there."""
+def entities(chance: random.Random, tables: float = 0.0) -> list[Entity]:
+    """Mostly a graph without cycles, with edges back to what is earlier here and there. `tables`: which share of dependencies has a `custom` one."""
     zone, date = chance.choice(AROUND)
     names = [f"e{place}" for place in range(chance.randrange(1, 7))]
     found = []
@@ -83,7 +84,7 @@ def entities(chance: random.Random) -> list[Entity]:
             found.append(Entity(name, Static(), None, states))
         else:
             found.append(Entity(name, kind, Instances(calendar, start, max(end, start + 1)), states))
-    return found
+    return tabled(chance, found, tables) if tables else found
 
 
 def _midnight(date: dt.date) -> dt.datetime:
@@ -99,10 +100,10 @@ def _dependency(chance: random.Random, upstream: str, texts: list[str], static: 
     return Dependency(upstream, Dates.of(said))
 
 
-def world(chance: random.Random) -> World | None:
+def world(chance: random.Random, tables: float = 0.0) -> World | None:
     """None where the entities drawn have a cycle without lag."""
     try:
-        graph = Graph(entities(chance))
+        graph = Graph(entities(chance, tables))
     except InvalidEntities as wrong:
         if "cycle without lag" not in wrong.message:
             raise

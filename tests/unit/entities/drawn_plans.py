@@ -55,10 +55,10 @@ def instances(found: dict[str, Ordinals]) -> set[Instance]:
     return {(name, k) for name, some in found.items() for start, end in some for k in range(start, end)}
 
 
-def asked(chance: random.Random) -> Asked | None:
+def asked(chance: random.Random, tables: float = 0.0) -> Asked | None:
     """None where the entities drawn have a cycle without lag."""
     try:
-        graph = Graph([_kind(chance, entity) for entity in entities(chance)])
+        graph = Graph([_kind(chance, entity) for entity in entities(chance, tables)])
     except InvalidEntities as wrong:
         if "cycle without lag" not in wrong.message:
             raise

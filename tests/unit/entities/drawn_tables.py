@@ -7,6 +7,7 @@ from headwater.entities import keys
 from headwater.entities.calendar import Calendar
 from headwater.entities.dates import Dates
 from headwater.entities.edges import Edge
+from headwater.entities.graph import Dependency, Entity
 from headwater.entities.instances import Instances
 from headwater.entities.ordinals import Ordinals
 
@@ -25,6 +26,13 @@ RULES = [
     "-5 days",
     "same + 2 weeks",
 ]
+
+
+class Row(NamedTuple):
+    """Instances of one side, a run, and runs of those of the other side that each of them has."""
+
+    keyed: Ordinals
+    named: list[Ordinals]
 
 
 class Drawn(NamedTuple):
@@ -46,7 +54,7 @@ def instances(chance: random.Random) -> Instances:
 
 
 def table(chance: random.Random) -> Drawn:
-    """A table of either direction; `both` may be added by `other`."""
+    """A table of one direction; `other` makes that of the other."""
     down, up = instances(chance), instances(chance)
     text = chance.choice(RULES)
     dates: dict[str, object] = {"dates": text} | ({"before_start": "ignore"} if chance.random() < 0.2 else {})
@@ -56,11 +64,25 @@ def table(chance: random.Random) -> Drawn:
         edge = Edge(down, up, Dates.of(dates))
         for k in down.all.members().tolist():
             rule |= {(k, u) for u in (edge.need(Ordinals.between(k, k + 1)) & ups).members().tolist()}
+    direction, rows = drawn_rows(chance, down, up)
+    pairs = set(rule)
+    for row in rows:
+        for at in row.keyed.members().tolist():
+            pairs = {pair for pair in pairs if pair[direction == "affects"] != at}
+            others = [other for run in row.named for other in run.members().tolist()]
+            pairs |= {(at, other) if direction == "needs" else (other, at) for other in others}
+    mine, theirs = (down, up) if direction == "needs" else (up, down)
+    return Drawn(down, up, dates | {"custom": {direction: _written(mine, theirs, rows)}}, rule, pairs)
+
+
+def drawn_rows(
+    chance: random.Random, down: Instances, up: Instances, *, earlier: bool = False
+) -> tuple[str, list[Row]]:
+    """A table and its rows. `earlier`: nothing needs what does not end before it begins."""
     direction = chance.choice(["needs", "affects"])
     mine, theirs = (down, up) if direction == "needs" else (up, down)
-    rows: dict[str, object] = {}
-    pairs = set(rule)
-    free = Ordinals.between(*_wide(mine)) & mine.all
+    rows = []
+    free = mine.all
     for _ in range(chance.choice([1, 1, 2, 3, 6])):
         if not free:
             break
@@ -68,15 +90,39 @@ def table(chance: random.Random) -> Drawn:
         keyed = Ordinals.between(start, start + chance.choice([1, 1, 1, 2, 4])) & free
         keyed = Ordinals([next(iter(keyed))])
         free -= keyed
-        named = [_run(chance, theirs) for _ in range(chance.choice([0, 1, 1, 1, 2, 3]))]
-        texts = [_text(theirs, run) for run in named]
-        rows[_text(mine, keyed)] = texts[0] if len(texts) == 1 and chance.random() < 0.5 else texts
-        for at in keyed.members().tolist():
-            pairs = {pair for pair in pairs if pair[direction == "affects"] != at}
-            for run in named:
-                others = run.members().tolist()
-                pairs |= {(at, other) if direction == "needs" else (other, at) for other in others}
-    return Drawn(down, up, dates | {"custom": {direction: rows}}, rule, pairs)
+        may = theirs.all
+        if earlier and direction == "needs":
+            may &= up.calendar.within(-10_000_000_000, int(down.calendar.begins([keyed.first])[0]))
+        elif earlier:
+            may &= down.calendar.within(int(up.calendar.begins([keyed.end])[0]), 10_000_000_000)
+        named = [_run(chance, may) for _ in range(chance.choice([0, 1, 1, 1, 2, 3])) if may]
+        rows.append(Row(keyed, named))
+    return direction, rows
+
+
+def tabled(chance: random.Random, entities: list[Entity], share: float) -> list[Entity]:
+    """The entities, some of their dependencies with a table. Links that may be part of a cycle need what is earlier."""
+    cut = {entity.name: entity.instances for entity in entities}
+    place = {entity.name: nth for nth, entity in enumerate(entities)}
+
+    def changed(entity: Entity, needed: Dependency) -> Dependency:
+        down, up, dates = entity.instances, cut[needed.upstream], needed.dates
+        if down is None or up is None or dates is None or dates.meaning.newest or chance.random() >= share:
+            return needed
+        earlier = place[needed.upstream] >= place[entity.name]
+        direction, rows = drawn_rows(chance, down, up, earlier=earlier)
+        mine, theirs = (down, up) if direction == "needs" else (up, down)
+        said: dict[str, object] = {"dates": dates.text, "custom": {direction: _written(mine, theirs, rows)}}
+        if dates.ignore_before_start:
+            said["before_start"] = "ignore"
+        return needed._replace(dates=Dates.of(said))
+
+    return [
+        entity._replace(
+            states={state: tuple(changed(entity, each) for each in needs) for state, needs in entity.states.items()}
+        )
+        for entity in entities
+    ]
 
 
 def other(drawn: Drawn) -> dict[str, object]:
@@ -101,9 +147,13 @@ def _wide(some: Instances) -> tuple[int, int]:
     return some.first - 40, some.end + 40
 
 
-def _run(chance: random.Random, some: Instances) -> Ordinals:
-    start = chance.choice(some.all.members().tolist())
-    return Ordinals.between(start, start + chance.choice([1, 1, 2, 5])) & some.all
+def _written(mine: Instances, theirs: Instances, rows: list[Row]) -> dict[str, list[str]]:
+    return {_text(mine, row.keyed): [_text(theirs, run) for run in row.named] for row in rows}
+
+
+def _run(chance: random.Random, some: Ordinals) -> Ordinals:
+    start = chance.choice(some.members().tolist())
+    return Ordinals.between(start, start + chance.choice([1, 1, 2, 5])) & some
 
 
 def _text(some: Instances, run: Ordinals) -> str:

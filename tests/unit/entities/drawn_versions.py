@@ -19,6 +19,7 @@ from headwater.entities.spread import Spread
 from headwater.entities.status import Deleted, Produced, after
 from headwater.entities.together import Together
 from headwater.errors import InvalidEntities
+from unit.entities.drawn_tables import tabled
 
 Instance = tuple[str, int]
 EVERY = ["12h", "day", "day", "day", "2 days", "week"]
@@ -62,7 +63,8 @@ def retracted(incident: str, known: dict[str, Marks]) -> dict[str, Marks]:
     }
 
 
-def drawn_graph(chance: random.Random) -> Graph | None:
+def drawn_graph(chance: random.Random, tables: float = 0.0) -> Graph | None:
+    """`tables`: which share of dependencies has a `custom` one."""
     names = [f"e{place}" for place in range(chance.randrange(2, 6))]
     static = {name for name in names if chance.random() < 0.1}
     entities = []
@@ -84,7 +86,7 @@ def drawn_graph(chance: random.Random) -> Graph | None:
         kind = Snapshot("carry") if chance.random() < 0.2 else TimeSeries()
         entities.append(Entity(name, kind, Instances.of(period), {"completed": tuple(needs)}))
     try:
-        return Graph(entities)
+        return Graph(tabled(chance, entities, tables) if tables else entities)
     except InvalidEntities as wrong:
         if "cycle without lag" not in wrong.message:
             raise

@@ -57,9 +57,9 @@ def held(world: World, kind: str, incident: str) -> set[tuple[str, int]]:
     }
 
 
-def check(seed: int, steps: int, *, informed: bool) -> tuple[int, int, int]:
+def check(seed: int, steps: int, *, informed: bool, tables: float = 0.0) -> tuple[int, int, int]:
     chance = random.Random(seed)
-    graph = drawn_graph(chance)
+    graph = drawn_graph(chance, tables)
     if graph is None:
         return 0, 0, 0
     world = World(chance, graph, informed=informed)
@@ -80,6 +80,10 @@ def test_it_is_what_the_versions_say(block: int) -> None:
         compared, exact = compared + some, exact + some - over
         check(seed, 50, informed=False)
     assert exact > 0.97 * compared > 500
+
+
+def test_so_it_is_where_needs_are_listed() -> None:
+    assert sum(check(seed, 40, informed=bool(seed % 2), tables=0.6)[1] for seed in range(6)) > 0
 
 
 def series(name: str, every: str = "day", **needs: str) -> Entity:

@@ -92,6 +92,15 @@ def test_random_plans_make_right_what_can_be_made_right_and_nothing_else() -> No
     assert planned > 15
 
 
+def test_where_needs_are_listed_too() -> None:
+    planned = 0
+    for seed in range(20):
+        chance = random.Random(seed)
+        if (drawn := asked(chance, 0.5)) is not None and len(drawn.wrong) < 150:
+            planned += checked(drawn, chance) is not None
+    assert planned > 5
+
+
 def test_entities_of_one_producer_share_a_run_unless_another_comes_between() -> None:
     job, other = Producer("job"), Producer("other")
     together = Graph([entity("a", DAY), entity("b", DAY, "a"), entity("c", DAY, "b")])

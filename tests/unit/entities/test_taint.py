@@ -43,10 +43,10 @@ def hits(answer: Reached) -> set[Instance]:
     return instances((name, hit.instances) for name, hit in answer.hits.items())
 
 
-def check(seed: int) -> int:
+def check(seed: int, tables: float = 0.0) -> int:
     """One graph both ways. How many instances were compared; none where the graph was refused."""
     chance = random.Random(seed)
-    drawn = world(chance)
+    drawn = world(chance, tables)
     if drawn is None:
         return 0
     assert not circular(drawn), seed
@@ -118,6 +118,10 @@ def explained(
 @pytest.mark.parametrize("block", range(10))
 def test_it_is_what_a_walk_from_instance_to_instance_finds(block: int) -> None:
     assert sum(check(seed) for seed in range(block * 14, block * 14 + 14)) > 0
+
+
+def test_with_tables_it_is_too() -> None:
+    assert sum(check(seed, 0.5) for seed in range(40)) > 0
 
 
 def series(name: str, every: str, **needs: str) -> Entity:
