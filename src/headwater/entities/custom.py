@@ -23,6 +23,9 @@ NEEDS, AFFECTS = DIRECTIONS = "needs", "affects"
 
 Rows = tuple[tuple[str, tuple[str, ...]], ...]
 
+MOST = 20_000
+"""So many periods may be named in a table: who has more has a rule."""
+
 _LONGEST = 200
 
 
@@ -52,6 +55,8 @@ class Custom(NamedTuple):
 def _rows(word: str, said: object) -> Rows:
     if not isinstance(said, Mapping) or not said:
         _refuse(f"custom, {word} {said!r} lists nothing; write {{PERIOD: [PERIODS OF THE OTHER]}}", word)
+    if (count := sum(1 + (len(named) if isinstance(named, list | tuple) else 1) for named in said.values())) > MOST:
+        _refuse(f"custom, {word} names {count} periods, and may name {MOST}; write ranges, or a rule in dates", word)
     found = []
     for key, named in said.items():
         if named is None:

@@ -15,8 +15,13 @@ from headwater.entities.relations import Listed, Relation
 from headwater.entities.spans import Spans
 from headwater.errors import HeadwaterError, InvalidDates, InvalidPeriod
 
-MOST_COMPARED = 10_000
+MOST_COMPARED = 2_000
 """So many instances may be listed by either of two tables: they are looked at one by one."""
+
+
+class _Side(NamedTuple):
+    name: str
+    instances: Instances
 
 
 class _Row(NamedTuple):
@@ -35,8 +40,8 @@ class _Wrong(NamedTuple):
 def relation(downstream: Instances, upstream: Instances, custom: Custom, base: Spans) -> Relation:
     """What a table makes of the rule. InvalidDates with all that is wrong; its `rows` are the table, the row and what is wrong with it, of each."""
     wrong: list[_Wrong] = []
-    needs = _read(NEEDS, custom, downstream, upstream, wrong)
-    affects = _read(AFFECTS, custom, upstream, downstream, wrong)
+    down, up = _Side("downstream", downstream), _Side("upstream", upstream)
+    needs, affects = _read(NEEDS, custom, down, up, wrong), _read(AFFECTS, custom, up, down, wrong)
     if not wrong:
         by_needs = Relation(base, Listed(_rectangles(needs)), rows=_listed(needs))
         transposed = ((start, end, low, high) for low, high, start, end in _rectangles(affects))
@@ -48,7 +53,7 @@ def relation(downstream: Instances, upstream: Instances, custom: Custom, base: S
     return by_needs if needs else by_affects
 
 
-def _read(direction: str, custom: Custom, mine: Instances, theirs: Instances, wrong: list[_Wrong]) -> list[_Row]:
+def _read(direction: str, custom: Custom, mine: _Side, theirs: _Side, wrong: list[_Wrong]) -> list[_Row]:
     """The rows of one table, by ordinal."""
     found: list[_Row] = []
     for key, texts in custom.rows(direction):
@@ -60,7 +65,7 @@ def _read(direction: str, custom: Custom, mine: Instances, theirs: Instances, wr
     before: _Row | None = None
     for row in found:
         if before is not None and row.mine & before.mine:
-            both = ranges.written(mine, row.mine & before.mine)[0]
+            both = ranges.written(mine.instances, row.mine & before.mine)[0]
             text = f"custom, {direction} says twice what {both} {direction}: in {before.key!r} and in {row.key!r}"
             wrong.append(_Wrong(direction, row.key, text))
         if before is None or row.mine.end > before.mine.end:
@@ -68,14 +73,17 @@ def _read(direction: str, custom: Custom, mine: Instances, theirs: Instances, wr
     return found
 
 
-def _named(instances: Instances, text: str) -> Ordinals:
+def _named(side: _Side, text: str) -> Ordinals:
     """What a text names, all of which the entity may have. InvalidPeriod otherwise; only an end that is left open is where the entity's is."""
-    found = ranges.read(instances, [text])
-    low, dots, high = text.partition("..")
+    instances = side.instances
+    if text == "*":
+        return instances.all
     every = ranges.read(Instances(instances.calendar), [text])
-    if text != "*" and ((low and found.first > every.first) or ((high or not dots) and found.end < every.end)):
+    found = every & instances.all
+    low, dots, high = text.partition("..")
+    if not found or (low and found.first > every.first) or ((high or not dots) and found.end < every.end):
         first, last = (keys.key(instances.calendar, each) for each in (instances.all.first, instances.all.end - 1))
-        raise InvalidPeriod(f"some of {text!r} is outside what the entity has, which is {first} to {last}", key=text)
+        raise InvalidPeriod(f"{text!r} is not within what the {side.name} has, which is {first} to {last}", key=text)
     return found
 
 

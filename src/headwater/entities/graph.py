@@ -211,7 +211,7 @@ class Graph:
         dates = dependency.dates or (_STATIC if timeless else Dates.of(entity.kind.default_dates))
         if timeless != dates.meaning.static:
             raise InvalidEntities(
-                f"dates {dates.text!r} need periods on both sides; write static"
+                f"dates {str(dates)!r} need periods on both sides; write static"
                 if timeless
                 else "dates 'static' go with a static entity; this one has periods"
             )

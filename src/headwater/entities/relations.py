@@ -5,6 +5,7 @@ else). So either direction is that of the monotone map, less what was taken out,
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,43 +13,65 @@ from headwater.entities.ordinals import NONE, Bool, Int, Ordinals
 from headwater.entities.spans import Spans
 
 
+class _Side(NamedTuple):
+    """Rectangles in the order in which they start on one side. `reach`: how far any up to here goes."""
+
+    start: Int
+    end: Int
+    low: Int
+    high: Int
+    reach: Int
+
+    @classmethod
+    def of(cls, start: Int, end: Int, low: Int, high: Int) -> "_Side":
+        order = np.argsort(start, kind="stable")
+        columns = (column[order] for column in (start, end, low, high))
+        return cls._make((*columns, np.maximum.accumulate(end[order])))
+
+    def across(self, some: Ordinals) -> Ordinals:
+        """The other side of those that have any of these."""
+        if not some:
+            return NONE
+        near = slice(np.searchsorted(self.reach, some.first, "right"), np.searchsorted(self.start, some.end, "left"))
+        met = some.meets(self.start[near], self.end[near])
+        return Ordinals.joined(self.low[near][met], self.high[near][met])
+
+
 class Listed:
-    """Pairs of an ordinal and another, as rectangles: each start ≤ k < end with each low ≤ u < high. An operation costs what rectangles there are."""
+    """Pairs of an ordinal and another, as rectangles: each start ≤ k < end with each low ≤ u < high."""
 
     def __init__(self, rectangles: Iterable[tuple[int, int, int, int]] = ()) -> None:
         """Of (start, end, low, high), none of them empty; they may overlap."""
-        self._start, self._end, self._low, self._high = np.array(list(rectangles), dtype=np.int64).reshape(-1, 4).T
-        self.ordinals = Ordinals.joined(self._start, self._end)
+        start, end, low, high = np.array(list(rectangles), dtype=np.int64).reshape(-1, 4).T
+        self._mine, self._theirs = _Side.of(start, end, low, high), _Side.of(low, high, start, end)
+        self.ordinals = Ordinals.joined(start, end)
 
     def of(self, ordinals: Ordinals) -> Ordinals:
-        """All that these have."""
-        some = ordinals.meets(self._start, self._end)
-        return Ordinals.joined(self._low[some], self._high[some])
+        """All that these have. O(log n), and the rectangles near them."""
+        return self._mine.across(ordinals)
 
     def touching(self, others: Ordinals) -> Ordinals:
-        """All that have any of these."""
-        some = others.meets(self._low, self._high)
-        return Ordinals.joined(self._start[some], self._end[some])
+        """All that have any of these: the exact inverse of `of`."""
+        return self._theirs.across(others)
 
     def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
         """As `Spans.first_of`."""
-        found, some = self._last(
-            ordinals, Ordinals.joined(1 - others.ends, 1 - others.starts), -self._high + 1, -self._low + 1
-        )
+        mirrored = Ordinals.joined(1 - others.ends, 1 - others.starts)
+        found, some = self._last(ordinals, mirrored, 1 - self._mine.high, 1 - self._mine.low)
         return -found, some
 
     def last_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
         """As `Spans.last_of`."""
-        return self._last(ordinals, others, self._low, self._high)
+        return self._last(ordinals, others, self._mine.low, self._mine.high)
 
     def _last(self, ordinals: Int, others: Ordinals, low: Int, high: Int) -> tuple[Int, Bool]:
         found, some = np.zeros_like(ordinals), np.zeros(ordinals.shape, dtype=np.bool_)
-        use = others.meets(low, high)
-        if not use.any():
+        met = others.meets(low, high)
+        if not met.any():
             return found, some
-        low, high = low[use], high[use]
+        high = high[met]
         last = np.minimum(others.ends[np.searchsorted(others.starts, high, "left") - 1], high) - 1
-        begin, end = (np.searchsorted(ordinals, bound[use]) for bound in (self._start, self._end))
+        begin, end = (np.searchsorted(ordinals, bound[met]) for bound in (self._mine.start, self._mine.end))
         # What reaches furthest is written last, and stays.
         for at in np.argsort(last, kind="stable").tolist():
             found[begin[at] : end[at]] = last[at]

@@ -10,6 +10,7 @@ Json = dict[str, Any]
 EVERY = {"day": ["day", "days", "1d", "D"], "week": ["week", "1 weeks", "w"], "month": ["month", "Months"], "hour": ["hour", "1h"], "6h": ["6h", "6 hours"], "3d": ["3 days", "3d"]}  # fmt: skip
 LENGTHS = {"6h": ["6h", "360 min", "6 hours"], "48h": ["48h", "2 days", "1d 24h"], "90m": ["90m", "1h 30m"]}
 DATES = {"same": ["same", " SAME"], "all_week": ["all_week"], "last 30 days": ["last 30  days", "Last 30 days"], "previous": ["previous"], "last_available within 45 days": ["last_available within 45 days"], "-1w": ["-1w"], "month_to_date": ["month_to_date"]}  # fmt: skip
+PERIODS = ["2024-01-01", "2024-W03", "2024-02-01..2024-02-03", "2024-05..", "..2023", "*"]
 STATES = ["completed", "estimated", "partial"]
 
 
@@ -82,10 +83,19 @@ def dependency(chance: random.Random, others: list[str]) -> Json:
         found |= maybe(chance, before_start="ignore")
         if found["dates"] in {"same", "all_week", "last 30 days", "-1w"}:
             found |= maybe(chance, strict="within")
+        if "last_available" not in found["dates"]:
+            found |= maybe(chance, custom=custom(chance))
     if chance.random() < 0.3:
         found["wait"] = chance.choice(list(LENGTHS))
         found |= maybe(chance, then=chance.choice(["accept", *others]))
     return found
+
+
+def custom(chance: random.Random) -> Json:
+    rows = [
+        {key: sorted(chance.sample(PERIODS, chance.randrange(4))) for key in chance.sample(PERIODS, 3)} for _ in "ab"
+    ]
+    return chance.choice([{"needs": rows[0]}, {"affects": rows[0]}, dict(zip(["needs", "affects"], rows, strict=True))])
 
 
 def maybe(chance: random.Random, **said: Any) -> Json:
@@ -156,6 +166,14 @@ def spelt(chance: random.Random, name: str, what: Any) -> object:
         found["dates"] = chance.choice(DATES[found["dates"]])
         if len(found) == 1 and chance.random() < 0.5:
             return found["dates"]
+    if "custom" in found:
+        found["custom"] = {
+            word: {
+                chance.choice([key, f" {key}", key.replace("..", " .. ")]): single(chance, shuffled_list(chance, named))
+                for key, named in shuffled(chance, rows).items()
+            }
+            for word, rows in shuffled(chance, found["custom"]).items()
+        }
     if "wait" in found:
         found["wait"] = chance.choice(LENGTHS[found["wait"]])
     if chance.random() < 0.3:
@@ -166,6 +184,10 @@ def spelt(chance: random.Random, name: str, what: Any) -> object:
 def single(chance: random.Random, some: list[str]) -> object:
     """A list of one may be written without the list."""
     return some[0] if len(some) == 1 and chance.random() < 0.5 else some
+
+
+def shuffled_list(chance: random.Random, some: list[str]) -> list[str]:
+    return chance.sample(some, len(some))
 
 
 def shuffled(chance: random.Random, said: Json) -> Json:

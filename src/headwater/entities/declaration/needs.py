@@ -177,9 +177,10 @@ def _rows(part: Part) -> dict[tuple[str, ...], Place]:
     """Where each row stands, by its table and what is written of it; and each table."""
     found: dict[tuple[str, ...], Place] = {}
     for word, table in part.value.items() if isinstance(part.value, dict) else ():
-        found[word,] = part.keys[word]
-        for key in table.value if isinstance(table.value, dict) else ():
-            found.setdefault((word, spaced(key)), table.keys[key])
+        # What came as JSON stands nowhere.
+        found.update({(word,): place for name, place in part.keys.items() if name == word})
+        for key, place in table.keys.items():
+            found.setdefault((word, spaced(key)), place)
     return found
 
 
