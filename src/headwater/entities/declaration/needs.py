@@ -177,8 +177,8 @@ def _rows(part: Part) -> dict[tuple[str, ...], Place]:
     """Where each row stands, by its table and what is written of it; and each table."""
     found: dict[tuple[str, ...], Place] = {}
     for word, table in part.value.items() if isinstance(part.value, dict) else ():
-        # What came as JSON stands nowhere.
-        found.update({(word,): place for name, place in part.keys.items() if name == word})
+        if word in part.keys:  # what came as JSON stands nowhere
+            found[word,] = part.keys[word]
         for key, place in table.keys.items():
             found.setdefault((word, spaced(key)), place)
     return found
