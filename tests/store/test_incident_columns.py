@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from events import columns, dataset, encoded, run_event, schema
+from events import columns, dataset, encoded, parent, run_event, schema
 from headwater.answer import incidents as answers
 from headwater.answer.readiness import Asked, ready
 from headwater.entities import ranges
@@ -82,6 +82,13 @@ class Weather:
             facets |= columns(fields, [(place, whole, "INDIRECT:FILTER")] if whole else [])
         event = run_event(type_, next(self.numbers), job, inputs, [dataset(output, **facets)], at=at(hours).isoformat())
         self.run(Intake(self.database).one(encoded(event)))
+
+    def above(self, run: int, inputs: list[str], output: str) -> None:
+        """A run that tells no columns; a run below it, the last that was told, wrote the same."""
+        event = run_event("COMPLETE", 900, "task", inputs, [output], at=at(1).isoformat())
+        self.run(Intake(self.database).one(encoded(event)))
+        below = run_event("COMPLETE", run, "wind", run_facets=parent(900, "task"), at=at(1.2).isoformat())
+        self.run(Intake(self.database).one(encoded(below)))
 
     def say(self, entity: str, instances: str, hours: float) -> None:
         self.run(record(self.database, [says(entity, "produced", instances, at=at(hours))]))
@@ -176,6 +183,11 @@ def test_what_was_made_by_another_statement_counts_from_when_the_wrong_ones_were
 
 def test_a_run_that_failed_tells_nothing_of_columns_and_nothing_else(weather: Weather) -> None:
     weather.told("wind", ["/weather"], "/winds", ["day", "most", "n"], hours=1.5, type_="FAIL")
+    assert "winds" not in weather.wrong(weather.open_("temp").id)
+
+
+def test_of_what_a_run_below_tells_the_run_above_need_not(weather: Weather) -> None:
+    weather.above(3, ["/weather"], "/winds")
     assert "winds" not in weather.wrong(weather.open_("temp").id)
 
 

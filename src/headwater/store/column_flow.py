@@ -22,7 +22,9 @@ class Taken(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A dataset that a job wrote that reads another. ways: none where it is not known how."""
+    """A dataset that a job wrote that reads another. ways: none where it is not known how. A job all of whose runs failed wrote nothing, and of what
+    the runs below its own did they tell.
+    """
 
     dataset: uuid.UUID
     ways: tuple[Taken, ...]
@@ -40,12 +42,16 @@ async def written_from(
     ways = await queries["ways"].many(connection, **given, since=since_) if pairs else []
     drawn = await sqlfile.load("edges")["manual_column_sets"].many(connection, **given, as_of="infinity")
     sets = await column_sets.told(
-        connection, {id_ for _, _, some, _ in ways for id_ in some or ()} | {row[2] for row in drawn}
+        connection, {id_ for _, _, some, _, _ in ways for id_ in some or ()} | {row[2] for row in drawn}
     )
     sources = {edge.source for one in sets.values() for edge in one.edges}
     settled = await names.canonical(connection, sources)
     taken: dict[tuple[uuid.UUID, uuid.UUID], list[Taken]] = {}
-    for job, target, some, body in ways:
+    known: dict[tuple[uuid.UUID, uuid.UUID], bool] = {}
+    for job, target, some, body, counts in ways:
+        known[job, target] = counts or known.get((job, target), False)
+        if not counts:
+            continue
         columns = None
         if some and body is not None:
             columns = tuple(field.name for field in facets.schema(bytes(body)))
@@ -55,6 +61,8 @@ async def written_from(
         taken.setdefault((job, target), []).append(_taken([sets[set_id]], (), settled))
     found: dict[uuid.UUID, list[Written]] = {}
     for node, job, told, target in rows:
+        if (job, told) not in taken and not known.get((job, told), True):
+            continue
         found.setdefault(node, []).append(Written(target, tuple(taken.get((job, told), ()))))
     return found
 

@@ -13,10 +13,13 @@ left join dataset_canonical c on c.dataset_id = o.dataset_id
 where o.manual or coalesce(greatest(o.last_at, o.declared_at), o.first_at) >= %(since)s
 
 -- name: ways :many
--- How these jobs have written these datasets since a time, each way once: the schema told, and the sets of column evidence of highest precedence (null
--- where there were none). Not of runs that failed, nor of those that tell no columns of what a run below them was seen to write.
+-- How these jobs have written these datasets since a time, each way once: the sets of column evidence of highest precedence (null where there were
+-- none), the schema told, and whether it counts: not of runs that failed, nor of those that tell no columns of what a run below them was seen to write.
 with written as (
-  select distinct v.job_id, v.dataset_id, v.schema_id, told.sets
+  select distinct v.job_id, v.dataset_id, v.schema_id, told.sets,
+    coalesce(r.state, 3) not in (4, 5) and (told.sets is not null or not exists (
+      select 1 from runs child join dataset_versions s on s.run_id = child.run_id and s.job_id = child.job_id
+      where child.parent_run_id = v.run_id and s.dataset_id = v.dataset_id)) as counts
   from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) as p (job_id, dataset_id)
   join dataset_versions v on v.dataset_id = p.dataset_id and v.job_id = p.job_id and v.written_at >= %(since)s
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
@@ -25,12 +28,8 @@ with written as (
     where c.job_id = v.job_id and c.report_id = v.run_id and c.target_id = v.dataset_id
       and c.origin = (select min(b.origin) from report_columns b where b.job_id = v.job_id and b.report_id = v.run_id and b.target_id = v.dataset_id)
   ) told on true
-  where coalesce(r.state, 3) not in (4, 5)
-    and (told.sets is not null or not exists (
-      select 1 from runs child join dataset_versions s on s.run_id = child.run_id and s.job_id = child.job_id
-      where child.parent_run_id = v.run_id and s.dataset_id = v.dataset_id))
 )
-select w.job_id, w.dataset_id, w.sets, b.body from written w left join facet_bodies b on b.id = w.schema_id
+select w.job_id, w.dataset_id, w.sets, b.body, w.counts from written w left join facet_bodies b on b.id = w.schema_id
 
 -- name: columns :many
 -- The schemas that these datasets (under any of their names) have had.
