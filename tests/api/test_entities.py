@@ -246,6 +246,48 @@ def test_wrong_and_right_again(declared: Client) -> None:
     assert declared.get("/api/v2/entities/report/status", instances="2024-W10").json()["counts"] == {"completed": 1}
 
 
+def test_what_a_table_says_is_needed_and_nothing_else(client: Client) -> None:
+    """The day of 12 March holds three: what is ready, what is wrong and what is made again, by the table."""
+    text = """
+entity: loads
+period: {every: day, from: 2024-01-01}
+---
+entity: report
+period: {every: day, from: 2024-01-01}
+depends_on:
+  loads:
+    custom:
+      affects: {2024-03-10..2024-03-11: [], 2024-03-12: WHOM}
+"""
+    refused = declare(client, text.replace("WHOM", "2024-03-10..2024-02-12"))
+    assert refused.status_code == 422
+    assert refused.json()["detail"]["places"][0]["line"] == 10
+    assert declare(client, text.replace("WHOM", "2024-03-10..2024-03-12")).status_code == 200
+    assert declare(client, text.replace("WHOM", "[' 2024-03-10 .. 2024-03-12']")).json()["changes"] == []
+    assert client.get("/api/v2/entities/report").json()["needs"][0]["dates"] == "same, custom"
+    say(client, made("loads", "2024-03-09", "2024-03-12"))
+    asked = client.get("/api/v2/entities/report/readiness", instances="2024-03-09..2024-03-11").json()
+    pins = [each["states"][0]["pins"][0]["instances"] for each in asked["instances"]]
+    assert (asked["ready"], pins) == (True, [["2024-03-09"], ["2024-03-12"], ["2024-03-12"]])
+    say(client, *(made("report", f"2024-03-{day:02}") for day in range(9, 14)))
+    body = {"wrong": [{"entity": "loads", "instances": ["2024-03-12"]}], "reason": "half of it is missing"}
+    incident = post(client, "/api/v2/incidents", body).json()
+    assert incident["count"] == 4
+    assert post(client, "/api/v2/plans", {"incident": incident["id"]}).json()["counts"] == {"loads": 1, "report": 3}
+    told = client.get("/api/v2/entities/report/status", instances="2024-03-09..2024-03-13").json()
+    assert [(each["instances"], each["status"]) for each in told["stretches"]] == [
+        ("2024-03-09", "completed"),
+        ("2024-03-10..2024-03-12", "inherited"),
+        ("2024-03-13", "completed"),
+    ]
+    suspects = client.get("/api/v2/entities/report/suspects", instances="2024-03-11").json()["suspects"]
+    assert [each["instances"] for each in suspects if each["entity"] == "loads"] == [["2024-03-12"]]
+    changed = declare(client, text.replace("WHOM", "2024-03-10"), dry_run=True).json()["changes"]
+    assert [(each["path"], each["old"], each["new"]) for each in changed] == [
+        ("states.completed.loads.custom.affects.2024-03-12", ["2024-03-10..2024-03-12"], ["2024-03-10"])
+    ]
+
+
 def test_what_is_not_there(declared: Client) -> None:
     assert declared.get("/api/v2/entities/raeds").json()["message"].endswith("did you mean 'reads'?")
     assert declared.get("/api/v2/incidents/0190a000-0000-7000-8000-000000000000").status_code == 404

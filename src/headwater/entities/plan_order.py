@@ -168,7 +168,7 @@ def _checked(link: Link, downstream: Block, upstream: Block) -> None:
     assert upstream.numbered is not None
     members = downstream.instances[link.downstream].members()
     # The last that it needs of what is to be made, if there is one.
-    last, some = link.edge.spans.last_of(members, upstream.instances[link.upstream] & link.edge.needed)
+    last, some = link.edge.spans.last_of(members, upstream.instances[link.upstream])
     places = [
         np.searchsorted(block.runs.members(), block.made[name].last(instances))
         for block, name, instances in (
