@@ -36,7 +36,7 @@ class _Wrong(NamedTuple):
     text: str
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def relation(downstream: Instances, upstream: Instances, custom: Custom, base: Spans) -> Relation:
     """What a table makes of the rule. InvalidDates with all that is wrong; its `rows` are the table, the row and what is wrong with it, of each."""
     wrong: list[_Wrong] = []

@@ -38,6 +38,10 @@ def test_they_are_sets(seed: int) -> None:
         assert [n for start, end in made for n in range(start, end)] == sorted(meant)
         assert made.runs == len(list(made))
         assert made.contains(range(-90, 90)).tolist() == [n in meant for n in range(-90, 90)]
+        low = np.array([chance.randrange(-80, 80) for _ in range(9)])
+        high = low + np.arange(9) - 1
+        meets = [bool(meant & set(range(start, end))) for start, end in zip(low, high, strict=True)]
+        assert made.meets(low, high).tolist() == meets
         if meant:
             assert (made.first, made.end) == (min(meant), max(meant) + 1)
     assert (a <= b) == (x <= y)

@@ -197,6 +197,7 @@ def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind:
     try:
         if "custom" in said:
             words["custom"] = Custom.of(_plain(said["custom"]))
+            return _said(words)  # too large to be remembered
         return _read(tuple(words.items()))
     except InvalidDates as wrong:
         field, row = str(wrong.detail.get("field", "dates")), wrong.detail.get("row")
@@ -218,7 +219,10 @@ def _plain(part: Part) -> object:
 @functools.lru_cache(maxsize=4096)
 def _read(words: tuple[tuple[str, object], ...]) -> Dates:
     """Large declarations say the same again and again."""
-    said = dict(words)
+    return _said(dict(words))
+
+
+def _said(said: Mapping[str, object]) -> Dates:
     text = " ".join(str(said["dates"]).lower().split())
     if "within" in said:
         text += f" within {' '.join(str(said['within']).lower().split())}"
