@@ -1,6 +1,7 @@
 """The database's marks beside versions told one by one (`drawn_versions.py`): random histories, recorded as anybody would report them."""
 
 import datetime as dt
+import json
 import random
 import uuid
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from headwater.entities import keys, ranges
+from headwater.entities.dates import Dates
 from headwater.entities.declaration.held import Held
 from headwater.entities.graph import Graph
 from headwater.entities.incidents import Version
@@ -38,9 +40,16 @@ def yaml(graph: Graph) -> str:
             f"entity: {name}\nperiod: {{every: {every}, from: 2025-03-03, until: 2025-03-17}}\n"
             + ("kind: snapshot\nmode: carry\n" if isinstance(entity.kind, Snapshot) else "")
             + "depends_on:\n"
-            + "".join(f"  {upstream}: {dates.text if dates else 'same'}\n" for upstream, dates in needs.items())
+            + "".join(f"  {upstream}: {_said(dates)}\n" for upstream, dates in needs.items())
         )
     return "---\n".join(texts)
+
+
+def _said(dates: Dates | None) -> str:
+    if dates is None or dates.meaning.custom is None:
+        return dates.text if dates else "same"
+    tables = {direction: dict(rows) for direction, rows in dates.meaning.custom._asdict().items() if rows}
+    return json.dumps({"dates": dates.text, "custom": tables})
 
 
 class Recorded(World):
@@ -174,9 +183,11 @@ def _there(marks: dict[Mark, Ordinals]) -> Ordinals:
     return marks.get(Mark("state", "completed"), NONE)
 
 
-def check(database: Database, run: Any, seed: int, steps: int, *, informed: bool) -> tuple[int, int]:
+def check(
+    database: Database, run: Any, seed: int, steps: int, *, informed: bool, tables: float = 0.0
+) -> tuple[int, int]:
     chance = random.Random(seed)
-    graph = drawn_graph(chance)
+    graph = drawn_graph(chance, tables)
     if graph is None or any(entity.instances is None for entity in graph.entities.values()):
         return 0, 0  # what is static has one instance in a database, not one for each version
     run(apply(database, [File("drawn.yaml", yaml(graph))], "tests", prune=True))
@@ -193,6 +204,11 @@ def check(database: Database, run: Any, seed: int, steps: int, *, informed: bool
 @pytest.mark.parametrize("seed", [100, 101, 104])
 def test_where_all_is_recorded_it_is_what_the_versions_say(database: Database, run: Any, seed: int) -> None:
     compared, over = check(database, run, seed, 60, informed=True)
+    assert over <= 0.05 * compared
+
+
+def test_where_needs_are_listed_too(database: Database, run: Any) -> None:
+    compared, over = check(database, run, 102, 30, informed=True, tables=0.7)
     assert over <= 0.05 * compared
 
 
