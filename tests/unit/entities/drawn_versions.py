@@ -197,7 +197,8 @@ class World:
                 reads = self._in_order(at, reads, fresh, carry)
             past = self.history.setdefault(at, [])
             content = len(self.made) + 100
-            if at in self.current and chance.random() < 0.35:
+            # Of a run of several nobody can tell that one of them is the same: it has one fingerprint.
+            if at in self.current and chance.random() < 0.35 and len(run.instances) == self._together(at) == 1:
                 content = self.made[self.current[at]].content
                 same.append(k)
             version = fresh[k] = len(self.made)
@@ -225,6 +226,11 @@ class World:
             # Meanwhile it was made again: with the same content it is told by what it is now, otherwise by all it ever was.
             self.loose |= self.condemned.keys()
         self._judge(version_)
+
+    def _together(self, at: Instance) -> int:
+        """How many instances the run made that made the current version of one."""
+        made = self.made[self.current[at]]
+        return sum(other.at[0] == at[0] and other.seq == made.seq for other in self.made)
 
     def _in_order(self, at: Instance, reads: set[int], fresh: dict[int, int], carry: bool) -> set[int]:
         """What nobody recorded of itself: what the run made a moment ago is what the next one reads."""
