@@ -13,6 +13,7 @@ from headwater.entities.marks import Marks
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.intake.held_marks import HeldMarks, united, windows
 from headwater.intake.incident_columns import affected_now, spared
+from headwater.intake.ledger import Ledger
 from headwater.intake.status_report import Understood
 from headwater.store import incidents as incident_store
 from headwater.store import status as store
@@ -37,22 +38,21 @@ class Judge:
         self.spared: dict[str, frozenset[tuple[str, str]]] = {}
 
     @classmethod
-    async def load(
-        cls, connection: Connection, held: Held, marks: HeldMarks, some: Sequence[Understood], seq: int
-    ) -> "Judge | None":
-        """None where nothing is wrong anywhere, and no incident is about any of these. `marks` get what the reports' upstreams have."""
+    async def load(cls, ledger: Ledger, held: Held, some: Sequence[Understood]) -> "Judge | None":
+        """None where nothing is wrong anywhere, and no incident is about any of these. The ledger's marks get what the reports' upstreams have."""
         made = [one for one in some if one.produced]
         if not made:
             return None
+        connection, marks = ledger.connection, ledger.marks
         own = windows(united((one.entity_id, one.instances) for one in made))
         ids = await incident_store.about(connection, own)
-        if not ids and not await store.troubled(connection):
+        if not ids and not ledger.began.troubled:
             return None
         wanted = united(pair for one in made for pair in _upstream(held, one))
         await marks.more(connection, windows(wanted))
         judge = cls(connection, held, marks, await _incidents(connection, held, ids))
         everything = windows(united([*wanted.items(), *((one.entity_id, one.instances) for one in made)]))
-        for version in await store.versions(connection, everything, seq):
+        for version in await store.versions(connection, everything, ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
             judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
         refs = {mark.ref for id_ in marks.ids() for mark in marks.of(id_) if mark.kind in WRONG}

@@ -18,12 +18,15 @@ _EVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 class Ledger:
-    """`seq`: of the last report, written or not. `now`: when this transaction's reports are recorded, later than any before."""
+    """`seq`: of the last report, written or not. `now`: when this transaction's reports are recorded, later than any before. `began`: what there
+    was when it began.
+    """
 
-    def __init__(self, connection: Connection, seq: int, now: dt.datetime) -> None:
+    def __init__(self, connection: Connection, began: store.Beginning) -> None:
         self.connection = connection
-        self.seq = seq
-        self.now = now
+        self.began = began
+        self.seq = began.seq
+        self.now = max(dt.datetime.now(dt.UTC), (began.recorded_at or _EVER) + _LEAST)
         self.marks = HeldMarks(())
         self.versions: list[store.Version] = []
         self.reads: list[store.Read] = []
@@ -33,9 +36,7 @@ class Ledger:
     @classmethod
     async def open(cls, connection: Connection) -> "Ledger":
         """Nobody else writes status until the transaction ends."""
-        await store.alone(connection)
-        seq, last = await store.last(connection)
-        return cls(connection, seq, max(dt.datetime.now(dt.UTC), (last or _EVER) + _LEAST))
+        return cls(connection, await store.opened(connection))
 
     def report(
         self,

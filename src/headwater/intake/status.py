@@ -19,7 +19,7 @@ from headwater.entities.status import Started, after
 from headwater.errors import HeadwaterError
 from headwater.intake import held_marks
 from headwater.intake.batcher import Batcher
-from headwater.intake.declared import declared
+from headwater.intake.declared import in_state
 from headwater.intake.judgement import Judge
 from headwater.intake.ledger import Ledger
 from headwater.intake.staleness import stale
@@ -94,7 +94,8 @@ async def record(database: Database, told: Sequence[Told]) -> tuple[int, list[Ta
     """The last seq, and what became of each report, in order."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
-        return await Batch(connection, ledger, await declared(connection), told).write()
+        held = await in_state(connection, ledger.began.declared)
+        return await Batch(connection, ledger, held, told).write()
 
 
 class Batch:
@@ -141,7 +142,7 @@ class Batch:
         self.began: dict[tuple[int, str], dt.datetime] = {}
         for entity_id, run, what, at, first, end in await store.runs(self.connection, sorted(asked)):
             self._ran(entity_id, run, what, at, Ordinals.between(first, end))
-        self.judge = await Judge.load(self.connection, self.held, self.marks, some, self.ledger.seq)
+        self.judge = await Judge.load(self.ledger, self.held, some)
 
     def _ran(self, entity_id: int, run: str, what: str, at: dt.datetime, some: Ordinals) -> None:
         key = entity_id, run

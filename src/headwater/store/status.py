@@ -1,10 +1,11 @@
 """The log of what was said of instances, the marks that hold, and the versions that runs left behind. Refuses to know what a mark means.
 
-Instances are runs of ordinals, start_ ≤ ordinal < end_. One transaction writes at a time (`alone`), so `seq` grows in the order in which rows can be
+Instances are runs of ordinals, start_ ≤ ordinal < end_. One transaction writes at a time (`opened`), so `seq` grows in the order in which rows can be
 seen, and whoever has seen one has seen all before it.
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -95,6 +96,17 @@ class Said(msgspec.Struct, frozen=True):
     body: bytes
 
 
+class Beginning(NamedTuple):
+    """What there is when a transaction begins to write. `seq`, `recorded_at`: of the last report, 0 and None where there is none. `declared`: the
+    state that declarations are in. `troubled`: whether any instance of any entity is wrong, or was and left readers that are.
+    """
+
+    seq: int
+    recorded_at: dt.datetime | None
+    declared: uuid.UUID | None
+    troubled: bool
+
+
 Window = tuple[int, int, int]
 """(entity_id, start_, end_)"""
 
@@ -109,9 +121,10 @@ def packed(windows: Sequence[Window]) -> dict[str, object]:
     }
 
 
-async def alone(connection: Connection) -> None:
+async def opened(connection: Connection) -> Beginning:
     """Nobody else writes status until the transaction ends."""
-    await sqlfile.load("status")["alone"].exec(connection)
+    seq, recorded_at, declared, troubled = await sqlfile.load("status")["opened"].one(connection)
+    return Beginning(seq or 0, recorded_at, declared, troubled)
 
 
 async def last(connection: Connection) -> tuple[int, dt.datetime | None]:
@@ -146,12 +159,6 @@ async def runs(
         run=Packed("text", [each[1] for each in asked]),
     )
     return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
-
-
-async def troubled(connection: Connection) -> bool:
-    """Whether any instance of any entity is wrong, or was and left readers that are."""
-    (some,) = await sqlfile.load("status")["troubled"].one(connection)
-    return bool(some)
 
 
 async def marks(connection: Connection, windows: Sequence[Window]) -> list[Run]:
@@ -194,7 +201,7 @@ async def write(
     versions: Sequence[Version] = (),
     reads: Sequence[Read] = (),
 ) -> None:
-    """Append reports with what they changed, and make the marks what holds now. Under `alone`."""
+    """Append reports with what they changed, and make the marks what holds now. After `opened`."""
     queries = sqlfile.load("status")
     async with connection.pipeline():
         if gone:

@@ -1,6 +1,6 @@
--- name: alone :exec
--- Nobody else writes status until this transaction ends: seq grows in the order in which it becomes known.
-select pg_advisory_xact_lock(1751474532, 12)
+-- name: opened :one
+-- Nobody else writes status until this transaction ends: seq grows in the order in which it becomes known. What there is then.
+select seq, recorded_at, declared, troubled from status_opened()
 
 -- name: last :one
 -- The last seq, and when it was written; 0 where there is none.
@@ -18,10 +18,6 @@ select key, seq from status_reports where key = any(%(keys)b::bytea[])
 -- What was said of these runs of an entity, with the hull of the instances.
 select r.entity_id, r.ref, r.what, r.happened_at, r.first_, r.end_ from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
 join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what in ('started', 'produced', 'failed') and r.ref <> ''
-
--- name: troubled :one
--- Whether any instance is wrong, or was.
-select exists (select from status_marks where kind in ('tainted', 'inherited', 'repaired') and kind <> 'state')
 
 -- name: marks :many
 -- The marks that touch these windows, whole; a run that touches two of them comes once.
