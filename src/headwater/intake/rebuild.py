@@ -33,6 +33,8 @@ async def rebuild(
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
         await connection.execute("set local plan_cache_mode = force_generic_plan")
+        # As `begin_writing` has it: what is planned while the tables are small is kept to the end.
+        await connection.execute("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
         gone = state.log_dropped_before
@@ -54,6 +56,8 @@ async def rebuild(
             known.learn(rows)
             done += len(page)
             progress(done, total)
+        # Whole tables are read from here on.
+        await connection.execute("set local enable_seqscan = on")
         await manual.replay(connection, Identity(state.rules))
         await search.refresh_all(connection)
         await server_state.rebuilt(connection, state.rules)

@@ -1,15 +1,6 @@
 -- name: of_owners :many
 -- Facets of these datasets (under any of their names) and jobs at a time, all or by name: the latest of each name, tombstones too.
-with member as (
-  select i as node, i as id from unnest(%(owners)b::uuid[]) i
-  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)
-), latest as (
-  select distinct on (m.node, s.name) m.node, s.name, least(o.last_at, %(as_of)s) as at, s.deleted, s.body_id
-  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
-  where o.first_at <= %(as_of)s and (%(names)b::text[] is null or s.name = any(%(names)b))
-  order by m.node, s.name, least(o.last_at, %(as_of)s) desc, o.last_digest desc, s.body_id desc
-)
-select l.node, l.name, l.at, l.body_id, b.body from latest l join facet_bodies b on b.id = l.body_id where not l.deleted order by l.node, l.name
+select node, name, at, body_id, body from facets_of(%(owners)b::uuid[], %(names)b::text[], %(as_of)s::timestamptz)
 
 -- name: history :many
 -- Every body a facet of this dataset or job ever had, with the span it was told in, the latest first.

@@ -19,9 +19,12 @@ on conflict do nothing
 
 -- name: lock_datasets :exec
 -- Datasets that will be spoken of and those that stand for them, in one order and before any job: their documents are made under these locks.
-select d.id from datasets d
-where d.id in (select unnest(%(ids)b::uuid[]) union all select canonical_id from dataset_canonical where dataset_id = any(%(ids)b::uuid[]))
-order by d.id for no key update
+select from (
+  select id from unnest(%(ids)b::uuid[]) as u (id)
+  union
+  select c.canonical_id from unnest(%(ids)b::uuid[]) as u (id) cross join lateral (select canonical_id from dataset_canonical where dataset_id = u.id offset 0) c
+  order by id) n
+cross join lateral (select from datasets d where d.id = n.id for no key update) d
 
 -- name: upsert_datasets :many
 -- Datasets spoken of; the ids of those never heard of before, of those this changed, and of those that are hidden.
@@ -207,8 +210,10 @@ returning owner, exists (
   select 1 from facet_sets mine
   where mine.id = t.set_id and mine.name in ('documentation', 'ownership', 'schema', 'sql', 'tags') and (t.xmax = 0 or exists (
     select 1 from owner_facets old
-    join owner_facets other on other.owner = old.owner and other.set_id <> old.set_id and other.last_at >= old.last_at
-    join facet_sets theirs on theirs.id = other.set_id and theirs.name = mine.name and theirs.body_id <> mine.body_id
+    cross join lateral (
+      select set_id from owner_facets where owner = old.owner and set_id <> old.set_id and last_at >= old.last_at offset 0) other
+    cross join lateral (
+      select 1 from facet_sets theirs where theirs.id = other.set_id and theirs.name = mine.name and theirs.body_id <> mine.body_id offset 0) theirs
     where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at)))
 
 -- name: upsert_report_columns :exec

@@ -1,62 +1,73 @@
 -- name: lock_groups :exec
 -- Two writers who speak of one dataset by two of its names make its document one after the other. Who changes groups of names waits for
 -- everybody who speaks of any of them; who speaks of one has its row, so its group stays as it is meanwhile.
-select d.id from datasets d
-where d.id in (select canonical_id from dataset_canonical where dataset_id = any(%(ids)b)
-               union all
-               select other.dataset_id from dataset_canonical mine join dataset_canonical other on other.canonical_id = mine.canonical_id
-               where %(regrouped)s::bool and mine.dataset_id = any(%(ids)b))
-order by d.id for no key update
+with mine as (
+  select c.canonical_id from unnest(%(ids)b::uuid[]) as u (id) cross join lateral (select canonical_id from dataset_canonical where dataset_id = u.id offset 0) c
+)
+select from (
+  select canonical_id as id from mine
+  union
+  select other.dataset_id from mine cross join lateral (select dataset_id from dataset_canonical where canonical_id = mine.canonical_id offset 0) other
+  where %(regrouped)s::bool
+  order by id) n
+cross join lateral (select from datasets d where d.id = n.id for no key update) d
 
 -- name: stale :many
 -- Datasets and jobs whose document is not made from what is known now: names, facets, what people said. Datasets by their canonical id.
+-- Node by node, and each row by its key: a join of what they all have is, where tables are believed to be empty, each row of one against each
+-- of the other. And that is believed of what this transaction has written, when the tables were analyzed meanwhile.
 with root as (
-  select distinct coalesce(c.canonical_id, i) as id from unnest(%(ids)b::uuid[]) i left join dataset_canonical c on c.dataset_id = i
-), member as (
-  select id as node, id from root
-  union select c.canonical_id, c.dataset_id from root join dataset_canonical c on c.canonical_id = root.id
-), node as (
-  select m.node, m.id, 'DATASET' as type, d.namespace, d.name, d.hidden from member m join datasets d on d.id = m.id
-  union all
-  select j.id, j.id, 'JOB', j.namespace, j.name, j.hidden from root join jobs j on j.id = root.id
-), named as (
-  select node, min(type) as type, array_agg(namespace order by id = node desc, id) as namespaces, array_agg(name order by id = node desc, id) as names
-  from node group by node having bool_or(id = node and not hidden)
-), latest as (
-  select distinct on (m.node, s.name) m.node, s.name, s.deleted, s.body_id
-  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
-  where s.name = any(%(facets)b::text[])
-  order by m.node, s.name, o.last_at desc, o.last_digest desc, s.body_id desc
-), told as (
-  select node, array_agg(name order by name) as facets, array_agg(body_id order by name) as bodies from latest where not deleted group by node
-), said as (
-  select n.node, array_agg(a.change_id order by a.target, a.kind, a.key) as changes,
-         jsonb_agg(jsonb_build_array(substr(a.target, length(t.target) + 2), a.kind, a.key, a.value, a.deleted)
-                   order by a.at, a.change_id) as facts
-  from node n cross join lateral (
-    select lower(n.type) || ':' || n.namespace || ':' || n.name as target) t
-  cross join lateral (
-    select * from annotations where target = t.target
-    union all select * from annotations where target ~>=~ (t.target || '#') and target ~<~ (t.target || '$')) a
-  where a.kind in ('description', 'owner', 'tag') group by n.node
+  select distinct coalesce(c.canonical_id, i) as id
+  from unnest(%(ids)b::uuid[]) i left join lateral (select canonical_id from dataset_canonical where dataset_id = i offset 0) c on true
 ), fresh as (
-  select n.node, n.type, n.namespaces, n.names, t.facets, t.bodies, s.facts,
+  select r.id as node, n.type, n.namespaces, n.names, t.facets, t.bodies, s.facts,
          md5(concat_ws(chr(30), n.namespaces, n.names, t.facets, t.bodies, s.changes))::uuid as source
-  from named n left join told t using (node) left join said s using (node)
+  from root r cross join lateral (
+    select array_agg(id) as ids from (select r.id union select dataset_id from dataset_canonical where canonical_id = r.id) m
+  ) m cross join lateral (
+    select min(type) as type, array_agg(namespace order by id = r.id desc, id) as namespaces, array_agg(name order by id = r.id desc, id) as names
+    from (
+      select d.id, 'DATASET' as type, d.namespace, d.name, d.hidden
+      from unnest(m.ids) as u (id) cross join lateral (select * from datasets where id = u.id offset 0) d
+      union all
+      select id, 'JOB', namespace, name, hidden from jobs where id = r.id) named
+    having bool_or(id = r.id and not hidden)
+  ) n cross join lateral (
+    select array_agg(name order by name) as facets, array_agg(body_id order by name) as bodies from (
+      select distinct on (f.name) f.name, f.deleted, f.body_id
+      from unnest(m.ids) as u (id)
+      cross join lateral (select set_id, last_at, last_digest from owner_facets where owner = u.id offset 0) o
+      cross join lateral (select name, deleted, body_id from facet_sets where id = o.set_id and name = any(%(facets)b::text[]) offset 0) f
+      order by f.name, o.last_at desc, o.last_digest desc, f.body_id desc) latest
+    where not deleted
+  ) t cross join lateral (
+    select array_agg(a.change_id order by a.target, a.kind, a.key) as changes,
+           jsonb_agg(jsonb_build_array(substr(a.target, length(w.target) + 2), a.kind, a.key, a.value, a.deleted)
+                     order by a.at, a.change_id) as facts
+    from unnest(n.namespaces, n.names) as u (namespace, name) cross join lateral (
+      select lower(n.type) || ':' || u.namespace || ':' || u.name as target) w
+    cross join lateral (
+      select * from annotations where target = w.target
+      union all select * from annotations where target ~>=~ (w.target || '#') and target ~<~ (w.target || '$')) a
+    where a.kind in ('description', 'owner', 'tag')
+  ) s
 )
 select f.node, f.type, f.namespaces, f.names, f.facets,
        (select array_agg(b.body order by u.place) from unnest(f.bodies) with ordinality u (id, place) join facet_bodies b on b.id = u.id),
        f.facts::text, f.source, tsvector_to_array(d.words)
-from fresh f left join search_documents d on d.id = f.node
+from fresh f left join lateral (select source, words from search_documents where id = f.node offset 0) d on true
 where d.source is distinct from f.source
 
 -- name: doomed :many
 -- Documents of datasets that are another name now, or are hidden.
 with member as (
   select i as id from unnest(%(ids)b::uuid[]) i
-  union select other.dataset_id from dataset_canonical mine join dataset_canonical other on other.canonical_id = mine.canonical_id where mine.dataset_id = any(%(ids)b)
+  union
+  select other.dataset_id from unnest(%(ids)b::uuid[]) i
+  cross join lateral (select canonical_id from dataset_canonical where dataset_id = i offset 0) mine
+  cross join lateral (select dataset_id from dataset_canonical where canonical_id = mine.canonical_id offset 0) other
 )
-select s.id, tsvector_to_array(s.words) from search_documents s join member using (id)
+select s.id, tsvector_to_array(s.words) from member m cross join lateral (select id, words from search_documents where id = m.id offset 0) s
 where exists (select 1 from dataset_canonical c where c.dataset_id = s.id and c.canonical_id <> s.id)
    or not exists (select 1 from datasets d where d.id = s.id and not d.hidden union all select 1 from jobs j where j.id = s.id and not j.hidden)
 
@@ -76,7 +87,7 @@ on conflict (id) do update set tags = excluded.tags, owners = excluded.owners, s
 -- Words met for the first time.
 insert into search_words (word, near)
 select u.word, (select array_agg(distinct overlay(u.word placing '' from i for 1)) || u.word from generate_series(1, length(u.word)) i)
-from unnest(%(word)b::text[]) as u (word) where not exists (select 1 from search_words w where w.word = u.word) order by u.word
+from unnest(%(word)b::text[]) as u (word) where not exists (select 1 from search_words w where w.word = u.word offset 0) order by u.word
 on conflict do nothing
 
 -- name: lock_words :exec
