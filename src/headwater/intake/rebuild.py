@@ -34,7 +34,8 @@ async def rebuild(
         await connection.execute("set local statement_timeout = 0")
         await connection.execute("set local plan_cache_mode = force_generic_plan")
         # As `begin_writing` has it: what is planned while the tables are small is kept to the end.
-        await connection.execute("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+        await connection.execute("set local enable_seqscan = off")
+        await connection.execute("set local jit = off")
         await server_state.begin_rebuild(connection)
         state = await server_state.read(connection)
         gone = state.log_dropped_before
