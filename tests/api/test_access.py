@@ -88,7 +88,7 @@ def test_every_route_is_guarded_unless_it_says_anyone(served: Any) -> None:
     """Nobody gets anything but the few public routes, whatever routes there are."""
     server = served(**KEYS)
     public = set()
-    for route in server.app._app._app.routes:
+    for route in server.app._app._app._app.routes:
         for handler in route.route_handlers:
             path = re.sub(r"\{[^}]*\}", "x", route.path)
             for method in handler.http_methods:
@@ -142,7 +142,7 @@ def test_what_is_remembered_of_keys_is_bounded(served: Any, monkeypatch: pytest.
     server = served(**KEYS)
     for number in range(6):
         server.get("/api/v2/status", f"hw_{number:012x}_{'x' * 43}")
-    assert len(server.app._app._app.state.access._keys) == 3
+    assert len(server.app._app._app._app.state.access._keys) == 3
 
 
 def test_last_use_is_written_once_a_minute(served: Any, key: Any, run: Any, database: Any) -> None:

@@ -133,7 +133,7 @@ def test_definitions_are_listed_and_removed(people: People) -> None:
 
 
 def test_only_defined_tags_where_it_is_asked_for(known: Client, people: People, app: Any) -> None:
-    settings = app._app._app.state.settings.metadata
+    settings = app._app._app._app.state.settings.metadata
     settings.strict_tags = True
     try:
         assert people.put(*A, "tags", "new").status_code == 400

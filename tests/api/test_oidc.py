@@ -236,7 +236,7 @@ def test_a_forged_or_ended_session_is_nobody(server: Any, identity: IdentityProv
     for cookie in forged(good):
         header = {"cookie": f"headwater_session={cookie}".encode()}
         assert server.get("/api/v2/status", headers=header).status_code == 401, cookie
-    known: sessions.Sessions = server.app._app._app.state.access.sign_in
+    known: sessions.Sessions = server.app._app._app._app.state.access.sign_in
     ended = known.sealed(sessions.Session("ada", "admin", time.time() - 1))
     login = known.sealed(sessions.Login("s", "n", "v", "/", time.time() + 100))
     for cookie in (ended, login):

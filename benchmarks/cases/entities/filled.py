@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -55,14 +56,14 @@ class Bench:
 
     def drive(self, requests: Sequence[bytes], connections: int = 1, *, keep: bool = False) -> "Taken":
         """What they took. Of a single request that took too long (503 after two minutes), that is the answer; nothing else may be refused."""
-        before = self.processor()
+        before, client = self.processor(), time.process_time()
         outcome = drive(self.server.port, requests, connections, 600.0, keep=keep)
-        after = self.processor()
+        client, after = time.process_time() - client, self.processor()
         if outcome.failed and not (outcome.statuses.keys() == {503} and len(requests) == 1):
             raise SystemExit(f"the server refused: {outcome.statuses} {outcome.last!r:.400}")
         count = max(len(outcome.milliseconds), 1)
         python, postgres = ((b - a) * 1000 / count for a, b in zip(before, after, strict=True))
-        return Taken(outcome, python, postgres)
+        return Taken(outcome, python, postgres, client * 1000 / count)
 
     def get(self, path: str, times: int = 1) -> "Taken":
         return self.drive([get(path)] * times)
@@ -86,11 +87,12 @@ class Bench:
 
 @dataclass(frozen=True)
 class Taken:
-    """Milliseconds of processor time a request took: the server's (`python`), PostgreSQL's."""
+    """Milliseconds of processor time a request took: the server's (`python`), PostgreSQL's, the generator's own (`client`)."""
 
     outcome: Outcome
     python: float
     postgres: float
+    client: float
 
     def at(self, share: float) -> float:
         return self.outcome.at(share)
@@ -101,7 +103,7 @@ class Taken:
 
     @property
     def cpu(self) -> str:
-        return f"cpu {self.python:.1f} + {self.postgres:.1f} ms"
+        return f"cpu {self.python:.2f} + {self.postgres:.2f} ms, the generator's {self.client:.2f}"
 
     @property
     def answer(self) -> dict[str, object]:

@@ -5,6 +5,7 @@
 A server of its own, filled by fill.py; or with `--home` one that `headwater up` runs over that HEADWATER_HOME and that fill.py
 filled: what is written to it is new only once.
 "cpu" in the notes is processor time of a request, the server's and PostgreSQL's: it says more than the clock while other work is on the machine.
+"the generator's" is what asking took on the same cores.
 """
 
 import argparse

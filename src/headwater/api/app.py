@@ -23,6 +23,7 @@ from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
+from headwater.api.reporting import Reporting
 from headwater.api.routes import admin, auth, health, history, listeners, v1, v2, v2beta
 from headwater.api.sessions import Sessions
 from headwater.intake import deliveries, rebuild, retention, status_feeder
@@ -46,6 +47,7 @@ def create_app(settings: Settings) -> Any:
     )
 
     intake = Intake(database, settings.lineage.live_runs)
+    status = StatusIntake(database)
     metrics, traces = Metrics(), tracing.provider()
 
     @asynccontextmanager
@@ -115,7 +117,7 @@ def create_app(settings: Settings) -> Any:
             {
                 "database": database,
                 "intake": intake,
-                "status": StatusIntake(database),
+                "status": status,
                 "news": News(),
                 "settings": settings,
                 "metrics": metrics,
@@ -133,6 +135,7 @@ def create_app(settings: Settings) -> Any:
         request_max_body_size=None,
         logging_config=None,
     )
+    app = Reporting(app, limits, status)
     if traces:
         app = tracing.Traced(app, traces)
     return RawPath(Observed(app, metrics, database.pool), server.root_path)

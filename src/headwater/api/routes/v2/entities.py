@@ -47,6 +47,7 @@ Instances = Annotated[
 ]
 Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all may be made.")]
 Incident = Annotated[str, PathParameter(description="The incident's id.")]
+MOST_REPORTS = 10_000
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
@@ -213,8 +214,8 @@ async def report_instances(
     request: Request[Any, Any, Any], state: State, data: JSONBody[Reports], said_by: As = None
 ) -> Recorded:
     """Say something of instances. Each report is taken or refused by itself."""
-    if not 1 <= len(data.reports) <= 10_000:
-        raise InvalidStatus(f"{len(data.reports)} reports; send 1 to 10,000", field="reports")
+    if not 1 <= len(data.reports) <= MOST_REPORTS:
+        raise InvalidStatus(f"{len(data.reports)} reports; send 1 to {MOST_REPORTS:,}", field="reports")
     return await state.status.add(data.reports, author(request, said_by))  # type: ignore[no-any-return]
 
 

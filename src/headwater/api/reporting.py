@@ -1,0 +1,101 @@
+"""`POST /api/v2/instances` past the router: of a report that comes by itself, routing, parameters and the answer's making cost more than the report.
+
+The same gates in the same order (limits, access, packing), the same errors. Whatever is unusual (parameters, a body that is not what it should be)
+goes the router's way, which says what is wrong with it; that way stays the route's description in OpenAPI.
+"""
+
+from typing import Any
+
+import msgspec
+from litestar import Litestar, Request
+from litestar.enums import ScopeType
+from litestar.response.base import ASGIResponse
+from litestar.types import HTTPReceiveMessage, Receive, Scope, Send
+
+from headwater.api import access, compression, problems
+from headwater.api.authors import author
+from headwater.api.limits import Limits
+from headwater.api.routes.v2.entities import MOST_REPORTS, Reports
+from headwater.intake.status import StatusIntake
+
+PATH = "/api/v2/instances"
+_reports = msgspec.json.Decoder(Reports)
+_encoded = msgspec.json.Encoder().encode
+
+
+class _Unusual(Exception):
+    """For the router, with the body that has been read."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.body = body
+
+
+class Reporting:
+    """ASGI middleware around the application; below whatever counts, traces and places requests."""
+
+    def __init__(self, app: Litestar, limits: Limits, status: StatusIntake) -> None:
+        self._app, self._status = app, status
+        self._route = app.route_handler_method_map[PATH]["POST"]
+        self._gates = compression.middleware(limits.middleware(self._answer))
+        self.lifespan = app.lifespan
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (
+            scope["type"] != ScopeType.HTTP
+            or scope["path"] != PATH
+            or scope["method"] != "POST"
+            or scope["query_string"]
+        ):
+            await self._app(scope, receive, send)
+            return
+        scope["litestar_app"], scope["route_handler"], scope["path_template"] = self._app, self._route, PATH
+        try:
+            await self._gates(scope, receive, send)
+        except _Unusual as unusual:
+            await self._app(scope, _again(unusual.body, receive), send)
+        except Exception as error:  # noqa: BLE001 - as the router does
+            await self._refusal(scope, error)(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            told = await self._told(scope, receive)
+        except _Unusual:
+            raise
+        except Exception as error:  # noqa: BLE001 - as the router does: of what is behind the gates the answer goes through them
+            await self._refusal(scope, error)(scope, receive, send)
+            return
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(told)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": told, "more_body": False})
+
+    async def _told(self, scope: Scope, receive: Receive) -> bytes:
+        """What became of the reports, as JSON."""
+        request: Request[Any, Any, Any] = Request(scope, receive)
+        await access.guard(request, self._route)
+        body = await request.body()
+        try:
+            reports = _reports.decode(body).reports
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise _Unusual(body) from None
+        if not 1 <= len(reports) <= MOST_REPORTS:
+            raise _Unusual(body)
+        return _encoded(await self._status.add(reports, author(request)))
+
+    def _refusal(self, scope: Scope, error: Exception) -> ASGIResponse:
+        answer = next(answer for kind, answer in problems.HANDLERS.items() if isinstance(error, kind))
+        request: Request[Any, Any, Any] = Request(scope)
+        found: ASGIResponse = answer(request, error).to_asgi_response(None, request)
+        return found
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """`receive` that begins with what has been read already."""
+    left = [body]
+
+    async def receiving() -> HTTPReceiveMessage:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()  # type: ignore[return-value]
+
+    return receiving
