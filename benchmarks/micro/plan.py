@@ -87,6 +87,14 @@ def main() -> None:
             flush=True,
         )
     chance = random.Random(1)
+    tiers = {name: str(chance.randrange(1, 5)) for name in graph.entities if chance.random() < 0.5}
+    tiered = planned(tiers=tiers, seconds={producer.name: 60 for producer in made_by.values()})
+    processor = time.process_time()
+    turns = tiered.turns
+    print(
+        f"turns by four tiers: {len(turns):,} sets, {time.process_time() - processor:.2f} s of the processor",
+        flush=True,
+    )
     pages: list[float] = []
     cpu: list[float] = []
     for _ in range(50):

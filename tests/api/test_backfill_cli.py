@@ -1,5 +1,6 @@
 """`headwater backfill` and `headwater impact` against a real server, with runs that are real processes and report by themselves."""
 
+import datetime as dt
 import json
 import os
 import signal
@@ -93,6 +94,26 @@ def test_a_package_that_makes_something_else_is_not_run(place: Place) -> None:
     failed = place.apply(place.plan(incident=place.incident("2024-03-06T23")))
     assert (failed.exit_code, place.runs()) == (1, {})
     assert "makes climate, and not weather" in failed.output
+
+
+def test_outside_of_its_window_a_plan_waits(place: Place) -> None:
+    now = dt.datetime.now(dt.UTC)
+    between = "-".join((now + dt.timedelta(hours=hours)).strftime("%H:%M") for hours in (2, 4))
+    told = place.headwater("backfill", "plan", "--incident", place.incident("2024-03-06T23"), "--between", between)
+    assert f"items begin {between} UTC only" in told.output
+    (listed,) = place.ask("GET", "/api/v2/plans")["plans"]
+    assert f"only {between} UTC: opens at" in place.headwater("backfill", "show", listed["id"]).output
+    place.ask("POST", f"/api/v2/plans/{listed['id']}/apply", {})
+    heard: list[Told] = []
+
+    def tell(one: Told) -> None:
+        heard.append(one)
+        worker.stop()
+
+    worker = place.worker(listed["id"], told=tell)
+    assert worker.work() == "stopped"
+    assert [one.note for one in heard] == [f"the plan's window opens at {place.shown(listed['id'])['plan']['opens']}"]
+    assert place.runs() == {}
 
 
 def test_what_a_person_must_do_is_left_and_said(place: Place) -> None:

@@ -12,6 +12,7 @@ from headwater.entities.declaration.held import Held
 from headwater.entities.ordinals import Ordinals
 from headwater.entities.plan import Item, Plan, Sets
 from headwater.entities.plan_kept import KEPT, Inputs, planned
+from headwater.entities.plan_window import Window
 from headwater.errors import InvalidPlan, NotFound
 from headwater.store import plans as store
 from headwater.store import restorable
@@ -19,7 +20,9 @@ from headwater.store.database import Connection, Database
 
 
 class ShownPlan(msgspec.Struct, frozen=True):
-    """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither."""
+    """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither.
+    `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null where it is now.
+    """
 
     id: uuid.UUID
     state: str
@@ -34,6 +37,16 @@ class ShownPlan(msgspec.Struct, frozen=True):
     failed: int
     running: int
     waiting: int
+    between: str
+    tz: str
+    opens: dt.datetime | None
+
+
+class _Asked(msgspec.Struct):
+    """What is shown of what a plan was asked for."""
+
+    between: str = ""
+    tz: str = "UTC"
 
 
 class ShownPlans(msgspec.Struct, frozen=True):
@@ -152,6 +165,8 @@ async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan
 
 
 def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
+    asked = msgspec.json.decode(row.request, type=_Asked)
+    window = Window.of(asked.between, asked.tz)
     count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
     return ShownPlan(
         row.id,
@@ -164,6 +179,9 @@ def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
         row.items,
         **count,
         waiting=row.items - sum(count.values()),
+        between=asked.between,
+        tz=asked.tz,
+        opens=window.opens(dt.datetime.now(dt.UTC)) if window is not None else None,
     )
 
 

@@ -46,6 +46,10 @@ def plan(
         typer.Option(metavar="PRODUCER=N", help="So many runs of a producer at once. Repeatable."),
     ] = None,
     total: Annotated[int | None, typer.Option(min=1, help="So many items at once altogether.")] = None,
+    between: Annotated[
+        str, typer.Option(metavar="HH:MM-HH:MM", help="Items begin at these times of day only, as in 22:00-06:00.")
+    ] = "",
+    tz: Annotated[str, typer.Option(metavar="ZONE", help="The time zone of --between, as in Europe/Paris.")] = "UTC",
     reason: Annotated[str, typer.Option(help="Why, for who looks at it later.")] = "",
     restore: Annotated[
         bool,
@@ -76,6 +80,8 @@ def plan(
       headwater backfill plan --of weather=2024-03-06 --of reads=2024-03 --only --limit airflow://prod/reads/compute=2
 
       headwater backfill plan --incident 0199f3c2-… --trust-stored
+
+      headwater backfill plan --incident 0199f3c2-… --between 22:00-06:00 --tz Europe/Paris
     """
     wanted = {
         "incident": incident,
@@ -84,6 +90,8 @@ def plan(
         "newest_first": newest_first,
         "limits": _limits(limit or []),
         "total": total,
+        "between": between,
+        "tz": tz,
         "reason": reason,
         "restore": restore,
         "trust_stored": trust_stored,
@@ -93,7 +101,7 @@ def plan(
     if json:
         output.raw(body)
         return
-    _show_plan(_decoded(body))
+    _show_plan(_decoded(body), f", items begin {between} {tz} only" if between else "")
 
 
 @backfill.command("list")
@@ -159,6 +167,9 @@ def show(
     why = f": {output.printable(one['reason'])}" if one["reason"] else ""
     output.line(f"made {output.moment(one['created_at'])} by {output.printable(one['created_by'])}{why}")
     output.line(", ".join(f"{one[name]:,} {name}" for name in _COUNTS))
+    if one["between"]:
+        when = f"opens at {output.moment(one['opens'])} UTC" if one["opens"] else "open now"
+        output.line(f"only {one['between']} {output.printable(one['tz'])}: {when}")
     _show_not_made(found)
     if found["items"]:
         output.line()
@@ -231,7 +242,7 @@ def _steer(url: str | None, id: str, what: str) -> None:
     output.line(f"plan {id} is {state}", _STATES.get(state))
 
 
-def _show_plan(found: Any) -> None:
+def _show_plan(found: Any, window: str) -> None:
     output.table(
         ("#", "action", "producer", "entities", "runs", "items"),
         [
@@ -256,7 +267,7 @@ def _show_plan(found: Any) -> None:
     makes = sum(found["counts"].values())
     output.line(f"{figures.counted(found['items'], 'item')} make {figures.counted(makes, 'instance')}: "
                 f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
-                f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])})")  # fmt: skip
+                f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])}){window}")  # fmt: skip
     if cost["unknown"]:
         output.line(f"not counted, since no run of them was seen: {', '.join(map(output.printable, cost['unknown']))}")
     if found["id"] is None:

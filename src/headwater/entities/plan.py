@@ -10,11 +10,12 @@ What is planned is the declared repair. Whether a result turned out the same as 
 import datetime as dt
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from headwater.entities import plan_order
+from headwater.entities import plan_order, plan_priority
 from headwater.entities.calendar import Calendar
 from headwater.entities.graph import Graph, Link
 from headwater.entities.kinds import Snapshot
@@ -88,6 +89,8 @@ class Plan:
         left: Sets,
         degraded: Sets,
         stages: list[Stage],
+        tiers: Mapping[str, str],
+        seconds: Mapping[str, float],
     ) -> None:
         self.graph = graph
         self.exist = exist
@@ -98,6 +101,8 @@ class Plan:
         self.left = left
         self.degraded = degraded
         self.stages = stages
+        self.tiers = tiers
+        self.seconds = seconds
         self._starts = [stage.start for stage in stages]
         self._blocks = of_entities(stages)
         self._there: dict[str, Ordinals] = {}
@@ -115,6 +120,11 @@ class Plan:
             for stage in self.stages
             for block in stage.blocks
         ]
+
+    @cached_property
+    def turns(self) -> list[Ordinals]:
+        """The numbers of all items in the order in which those that can be done are begun (`plan_priority.py`)."""
+        return plan_priority.turns(self.graph, self.stages, self._makers, self.tiers, self.seconds)
 
     def page(self, offset: int, limit: int) -> list[Item]:
         """At most `limit` items from number `offset` on; fewer, or none, at the end."""
@@ -157,7 +167,8 @@ class Plan:
             found = self._there[name] = self.exist.get(name, NONE) | self.wrong.get(name, NONE)
         return found
 
-    def _needs(self, number: int, block: Block, makes: Sets) -> Ordinals:
+    def _makers(self, makes: Sets) -> Iterator[tuple[Block, Ordinals]]:
+        """Who makes what these need, and the numbers of the items that do."""
         # What several need of the same upstream over the same edge is looked up once.
         wanted = {
             (link.upstream, id(link.edge or link), some): link
@@ -166,16 +177,20 @@ class Plan:
             if link.upstream in self.makes
         }
         needed: dict[tuple[int, Ordinals], Ordinals] = {}
-        numbers: list[Ordinals] = []
         for (upstream, which, some), link in wanted.items():
             if (which, some) not in needed:
                 needed[which, some] = self._needed(link, some)
-            numbers += [maker.numbers(upstream, needed[which, some]) for maker in self._blocks[upstream]]
+            for maker in self._blocks[upstream]:
+                yield maker, maker.numbers(upstream, needed[which, some])
+
+    def _needs(self, number: int, block: Block, makes: Sets) -> Ordinals:
+        makers = list(self._makers(makes))
+        numbers = [some for _, some in makers]
         if any(each.chained for each in block.made.values()):
             numbers.append(self.numbers(makes) & Ordinals.between(0, number))
         found = NONE.union(*numbers)
         # What its own runs make for it is no item before it.
-        return found - Ordinals.between(number, number + 1) if any(up in block.made for up, _, _ in wanted) else found
+        return found - Ordinals.between(number, number + 1) if any(maker is block for maker, _ in makers) else found
 
     def _needed(self, link: Link, some: Ordinals) -> Ordinals:
         if link.edge is not None:
@@ -200,6 +215,8 @@ def plan(
     restorable: Sets | None = None,
     snapshots: Mapping[str, Literal["latest", "all"] | int] | None = None,
     newest_first: bool = False,
+    tiers: Mapping[str, str] | None = None,
+    seconds: Mapping[str, float] | None = None,
 ) -> Plan:
     """How to make right what is `wrong`, by entity: tainted, inherited, or missing and wanted.
 
@@ -208,6 +225,7 @@ def plan(
     restorable: of which a right version is stored, made from the inputs that it would be made from again.
     snapshots: of rebuilt snapshots what to make again; the latest where nothing is said.
     newest_first: each producer's latest runs come first. Only where no entity needs its own past.
+    tiers: how important an entity is, and seconds: what a producer takes for one period; they say which items have the first turn, and nothing else.
 
     InvalidPlan where names are unknown, producers contradict each other, or there is no order. Declared needs are what is gone by: of
     `last_available` all that may be used.
@@ -244,7 +262,7 @@ def plan(
     makes = _union({name: some - degraded.get(name, NONE) for name, some in rest.items()})
     rerun = _union({name: some - restore[name] for name, some in makes.items()})
     found = plan_order.stages(graph, rerun, _union(restore), producers, newest_first=newest_first)
-    return Plan(graph, exist, wrong, roots or {}, makes, reasons, left, degraded, found)
+    return Plan(graph, exist, wrong, roots or {}, makes, reasons, left, degraded, found, tiers or {}, seconds or {})
 
 
 def _descend(graph: Graph, exist: Sets, wrong: Sets, never: Sets, restore: Sets) -> dict[str, Ordinals]:

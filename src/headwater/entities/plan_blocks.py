@@ -83,6 +83,25 @@ class Block:
         start = int(self.runs.starts[stretch]) + (place - int(self._before[stretch])) * self.most
         return Ordinals.between(start, min(start + self.most, int(self.runs.ends[stretch])))
 
+    @property
+    def longest(self) -> int:
+        """The most runs of an item."""
+        return min(self.most, int((self.runs.ends - self.runs.starts).max()))
+
+    def runs_of(self, numbers: Ordinals) -> Ordinals:
+        """The runs of its items among these, which are of its stage."""
+        if self.numbered is not None:
+            first, end = np.searchsorted(self.numbered, numbers.starts), np.searchsorted(self.numbered, numbers.ends)
+        else:
+            first, end = numbers.starts - self.start, numbers.ends - self.start
+            if self.newest_first:
+                first, end = self.count - end[::-1], self.count - first[::-1]
+        first, last = first[first < end], end[first < end] - 1
+        stretch = np.searchsorted(self._before, np.stack([first, last]), "right") - 1
+        starts = self.runs.starts[stretch] + (np.stack([first, last]) - self._before[stretch]) * self.most
+        ends = np.minimum(starts + self.most, self.runs.ends[stretch])
+        return Ordinals.joined(starts[0], ends[1]) & self.runs
+
     def makes(self, runs: Ordinals) -> dict[str, Ordinals]:
         """What these runs make."""
         found = {name: made.instances(runs, self.instances[name]) for name, made in self.made.items()}

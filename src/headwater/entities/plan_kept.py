@@ -19,7 +19,7 @@ _KEPT = 8
 class Inputs(NamedTuple):
     """As `plan` takes them. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong of it any more.
 
-    restore: by entity (start, end, seq of the stored version) of the instances that go back to one.
+    restore: by entity (start, end, seq of the stored version) of the instances that go back to one. seconds: of a period, by producer, at the median.
     """
 
     wrong: Sets
@@ -29,6 +29,7 @@ class Inputs(NamedTuple):
     newest_first: bool = False
     fresh: bool = False
     restore: Mapping[str, list[tuple[int, int, int]]] = {}
+    seconds: Mapping[str, float] = {}
 
     def text(self) -> str:
         """As JSON."""
@@ -41,6 +42,7 @@ class Inputs(NamedTuple):
                 "newest_first": self.newest_first,
                 "fresh": self.fresh,
                 "restore": self.restore,
+                "seconds": self.seconds,
             }
         )
 
@@ -55,8 +57,9 @@ class Inputs(NamedTuple):
             {reason: _sets(sets) for reason, sets in said["unrepairable"].items()},
             said["newest_first"],
             said["fresh"],
-            # Plans that were kept by a version without it have none.
+            # Plans that were kept by a version without these have none.
             {name: [(s, e, seq) for s, e, seq in rows] for name, rows in said.get("restore", {}).items()},
+            said.get("seconds", {}),
         )
 
     @property
@@ -84,6 +87,8 @@ def planned(held: Held, inputs: Inputs) -> Plan:
         restorable=inputs.restorable,
         snapshots={name: one.repair for name, one in held.declared.items()},
         newest_first=inputs.newest_first,
+        tiers={name: one.tier for name, one in held.declared.items()},
+        seconds=inputs.seconds,
     )
 
 

@@ -1,7 +1,8 @@
 """How long a plan takes and what it costs, before it is begun.
 
-A list schedule: whatever is ready starts in the order of its number as soon as its producer, its pool and the whole have a slot. Every run takes its
-producer's median, or, for the other figure, every run takes its 95th percentile: all being slow at once is rare, so p95 is late rather than early.
+A list schedule: whatever is ready starts in the order of its turn (`plan_priority.py`) as soon as its producer, its pool and the whole have a slot
+and the window is open. Every run takes its producer's median, or, for the other figure, every run takes its 95th percentile: all being slow at once
+is rare, so p95 is late rather than early.
 
 Up to `EXACT` items are placed one by one. Above that stages are: each begins when those it needs are over, and takes its work divided by its slots;
 and nothing is over before all work is done by the slots that there are. Stages that could overlap do not then, which is too late, and those that
@@ -9,14 +10,17 @@ share slots are thought to find them free, which is too early. `approximate` say
 """
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headwater.entities.dates import Meaning
-from headwater.entities.graph import Graph
+import numpy as np
+
 from headwater.entities.plan import Item, Plan
 from headwater.entities.plan_blocks import Block
+from headwater.entities.plan_priority import one_by_one
 from headwater.entities.plan_runs import Producer
+from headwater.entities.plan_window import Window
 from headwater.errors import InvalidPlan
 
 EXACT = 2_000
@@ -32,11 +36,12 @@ class Usage(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many items may go on at the same time: of a producer, of a pool, of all. Nothing said: any number."""
+    """How many items may go on at the same time: of a producer, of a pool, of all. Nothing said: any number. Items begin only in the `window`."""
 
     producers: Mapping[str, int] = {}
     pools: Mapping[str, int] = {}
     total: int | None = None
+    window: Window | None = None
 
 
 class Seconds(NamedTuple):
@@ -74,9 +79,11 @@ def estimate(
     *,
     restore: Usage = _NOTHING,
     manual: Usage = _NOTHING,
+    begin: int = 0,
 ) -> Estimate:
     """Of a plan, by what its producers take. `restore`: for one instance; `manual`: for one period of what a person does. They count in `total`,
-    and take no slot of a producer. InvalidPlan where a limit is less than one.
+    and take no slot of a producer. `begin`: the instant from which seconds are counted, where there is a window. InvalidPlan where a limit is less
+    than one.
     """
     for name, limit in [*limits.producers.items(), *limits.pools.items(), ("total", limits.total)]:
         if limit is not None and limit < 1:
@@ -93,15 +100,20 @@ def estimate(
     exact = plan.count <= EXACT
     items = list(plan.items()) if exact else []
     ends = [
-        _placed(items, blocks, plan, [getattr(each, which) for each, _ in periods], limits)
+        _placed(items, blocks, plan, [getattr(each, which) for each, _ in periods], limits, begin)
         if exact
         else _by_stages(plan, [getattr(each, which) for each, _ in periods], limits)
         for which in ("p50", "p95")
     ]
     unblocks = {name: Seconds(ends[0][name], ends[1][name]) for name in ends[0]}
+    finish = _most(unblocks.values()) if exact else _no_sooner(unblocks, blocks, periods, limits)
+    if limits.window is not None and not exact:
+        over = limits.window.over
+        unblocks = {name: Seconds(*(over(begin, end) for end in ends)) for name, ends in unblocks.items()}
+        finish = Seconds(*(over(begin, end) for end in finish)) if unblocks else finish
     names = {block.producer.name for block in reruns if block.producer is not None}
     return Estimate(
-        finish=_most(unblocks.values()) if exact else _no_sooner(unblocks, blocks, periods, limits),
+        finish=finish,
         compute=Seconds(*(sum(getattr(each, which) * count for each, count in periods) for which in ("p50", "p95"))),
         runs=sum(block.count for block in reruns),
         bytes=sum(each.bytes * count for each, count in periods),
@@ -129,7 +141,7 @@ def _slots(producer: Producer | None, action: str, limits: Limits) -> list[tuple
 
 
 def _placed(
-    items: list[Item], blocks: list[Block], plan: Plan, seconds: list[float], limits: Limits
+    items: list[Item], blocks: list[Block], plan: Plan, seconds: list[float], limits: Limits, begin: int
 ) -> dict[str, float]:
     """When each entity is right, item by item."""
     which = {id(block): nth for nth, block in enumerate(blocks)}
@@ -137,27 +149,32 @@ def _placed(
     slots = [_slots(block.producer, block.action, limits) for block in blocks]
     free = {name: count for each in slots for name, count in each}
     waits = [item.needs.count for item in items]
-    readers: list[list[int]] = [[] for _ in items]
-    for item in items:
-        for need in item.needs.members().tolist():
-            readers[need].append(item.number)
-    # Ready items by block: those of one block wait for the same slots.
+    readers = _readers(items)
+    order = np.concatenate([turn.members() for turn in plan.turns]).tolist()
+    turn_of = {number: turn for turn, number in enumerate(order)}
+    # Turns of ready items by block: those of one block wait for the same slots.
     ready: dict[int, list[int]] = {}
-    for number, count in enumerate(waits):
-        if not count:
-            ready.setdefault(of[number], []).append(number)
+    for turn, number in enumerate(order):
+        if not waits[number]:
+            ready.setdefault(of[number], []).append(turn)
     running: list[tuple[float, int]] = []
     ends: dict[str, float] = {}
-    now = 0.0
+    now = opens = 0.0
+    closes = 0.0 if limits.window is not None else float("inf")
     while ready or running:
-        while fit := [each for each in ready if all(free[name] for name, _ in slots[each])]:
+        if limits.window is not None and now >= closes:
+            opens, closes = (at - begin for at in limits.window.opening(begin + math.floor(now)))
+        while opens <= now and (fit := [each for each in ready if all(free[name] for name, _ in slots[each])]):
             block = min(fit, key=lambda each: ready[each][0])
-            number = heapq.heappop(ready[block])
+            number = order[heapq.heappop(ready[block])]
             if not ready[block]:
                 del ready[block]
             for name, _ in slots[block]:
                 free[name] -= 1
             heapq.heappush(running, (now + seconds[block] * items[number].runs.count, number))
+        if opens > now and ready and (not running or opens <= running[0][0]):
+            now = opens
+            continue
         now, number = heapq.heappop(running)
         for name, _ in slots[of[number]]:
             free[name] += 1
@@ -166,8 +183,17 @@ def _placed(
         for reader in readers[number]:
             waits[reader] -= 1
             if not waits[reader]:
-                heapq.heappush(ready.setdefault(of[reader], []), reader)
+                heapq.heappush(ready.setdefault(of[reader], []), turn_of[reader])
     return ends
+
+
+def _readers(items: list[Item]) -> list[list[int]]:
+    """By number which items need it."""
+    readers: list[list[int]] = [[] for _ in items]
+    for item in items:
+        for need in item.needs.members().tolist():
+            readers[need].append(item.number)
+    return readers
 
 
 def _by_stages(plan: Plan, seconds: list[float], limits: Limits) -> dict[str, float]:
@@ -179,10 +205,9 @@ def _by_stages(plan: Plan, seconds: list[float], limits: Limits) -> dict[str, fl
         took = 0.0
         for block in stage.blocks:
             slots = [count for _, count in _slots(block.producer, block.action, limits)]
-            width = 1 if len(stage.blocks) > 1 or _one_by_one(plan.graph, block) else min([*slots, block.count])
+            width = 1 if len(stage.blocks) > 1 or one_by_one(plan.graph, block) else min([*slots, block.count])
             rounds = -(-block.count // width)
-            longest = min(block.most, int((block.runs.ends - block.runs.starts).max()))
-            spent = min(seconds[at] * longest * rounds, seconds[at] * block.runs.count)
+            spent = min(seconds[at] * block.longest * rounds, seconds[at] * block.runs.count)
             took = took + spent if len(stage.blocks) > 1 else spent
             at += 1
         over.append(took + max((over[other] for other in stage.needs), default=0.0))
@@ -190,13 +215,6 @@ def _by_stages(plan: Plan, seconds: list[float], limits: Limits) -> dict[str, fl
             for name in block.made:
                 ends[name] = max(ends.get(name, 0.0), over[-1])
     return ends
-
-
-def _one_by_one(graph: Graph, block: Block) -> bool:
-    """Whether an item may need the one before it."""
-    links = [link for name in block.made for link in graph.upstream(name) if link.upstream in block.made]
-    chained = any(made.chained for made in block.made.values())
-    return chained or any(link.edge is None or link.edge.dates.meaning != Meaning() for link in links)
 
 
 def _no_sooner(

@@ -30,7 +30,7 @@ from headwater.store import status as status_store
 from headwater.store.database import Connection, Database
 
 _LOOKED_AT = 2000
-"""Items that are looked at in one go: those that come first are ready first."""
+"""Items that are looked at in one go: those whose turn is first are ready first."""
 
 _OTHERWISE = "what its version was made from is not what there is now, or the version is not known to be right any more; make a new plan"
 
@@ -59,13 +59,14 @@ class TakenItem(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """`state`: of the plan. `wait`: there will be more by itself, when what is running is done, here or in another plan, or the plan goes on; not
     where only others can do what may be done now, nor, of items by number, where nothing of the plan is running. `skipped`: how many turned out to
-    be right already.
+    be right already. `opens`: when the plan's window does; null where it is open, and nothing is said of a plan that does not run.
     """
 
     state: str
     items: list[TakenItem]
     skipped: int
     wait: bool
+    opens: dt.datetime | None = None
 
 
 class EndedItem(msgspec.Struct, frozen=True):
@@ -127,6 +128,7 @@ async def take(
         some = _open(at, now, numbers)
         fresh = await _looked_up(connection, ledger, at, some)
         request = _request.decode(at.row.request)
+        opens = request.window.opens(now) if request.window is not None else None
         running = [one for number, one in at.items.items() if _going(one, now) and number < at.plan.count]
         going = [at.plan.item(one.number) for one in running]
         busy = Counter(item.producer or "" for item in going)
@@ -143,8 +145,9 @@ async def take(
                 over |= Ordinals.between(item.number, item.number + 1)
                 continue
             producer = item.producer or ""
-            full = busy[producer] >= request.limits.get(producer, 2**31)
-            full = full or (request.total is not None and len(running) + len(taken) >= request.total)
+            full = busy[producer] >= request.limits.get(producer, 2**31) or (
+                request.total is not None and len(running) + len(taken) >= request.total
+            )
             elsewhere = _elsewhere(at, ledger, item)
             # What is restored is made by no producer.
             among = producers is None or item.action == "restore" or _among(producer, producers)
@@ -155,7 +158,7 @@ async def take(
             not_looked_at = item.action == "restore" and restore == []
             if not asked:
                 others = True
-            elif full or elsewhere or not_looked_at or len(taken) >= limit:
+            elif opens or full or elsewhere or not_looked_at or len(taken) >= limit:
                 held_back = True
             elif restore is None:
                 stuck.append(item)
@@ -178,7 +181,7 @@ async def take(
             state = await _finish(connection, at, bool(failed), len(over.members()))
         await ledger.flush()
         only_others = (others or numbers is not None) and not held_back and not running and not skipped
-        return Work(state, taken, len(skipped), state == "running" and not taken and not only_others)
+        return Work(state, taken, len(skipped), state == "running" and not taken and not only_others, opens)
 
 
 async def renew(
@@ -255,14 +258,14 @@ def _going(one: store.KeptItem, now: dt.datetime) -> bool:
 
 
 def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> list[Item]:
-    """The first items that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now."""
+    """The first in turn that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now."""
     shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
     left = Ordinals.between(0, at.plan.count) - shut
     if wanted is not None:
         asked = left & Ordinals.of(wanted)
         left &= asked.union(*(at.plan.item(number).needs for number in asked.members()))
     numbers: list[int] = []
-    for start, stop in left:
+    for start, stop in (run for turn in at.plan.turns for run in turn & left):
         numbers += range(start, min(stop, start + _LOOKED_AT - len(numbers)))
         if len(numbers) >= _LOOKED_AT:
             break

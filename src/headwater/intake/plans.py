@@ -16,7 +16,9 @@ from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.plan import Plan
 from headwater.entities.plan_kept import KEPT, Inputs, planned
 from headwater.entities.plan_schedule import Estimate, Limits, Usage, estimate
+from headwater.entities.plan_window import Window
 from headwater.entities.taint import Facts, tainted
+from headwater.entities.zones import seconds
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.declared import declared
 from headwater.intake.incidents import Wrong, listed
@@ -37,6 +39,7 @@ class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     whether they are wrong, missing or just to be made again; or, where neither is said, everything that is wrong.
 
     newest_first: the latest runs first. limits: how many items at once, by producer; total: altogether. dry_run: it is not kept.
+    between: at what time of day items may begin (`22:00-06:00`), in the time zone `tz`; at any where it is empty.
     restore: go back to stored versions where these are known to be right (`restorable.py`); of instances that are named, nothing goes back.
     trust_stored: also to those that the code of what is wrong had made, or code that nobody knows: the asker says that they are right.
     """
@@ -47,10 +50,17 @@ class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     newest_first: bool = False
     limits: dict[str, int] = {}
     total: int | None = None
+    between: str = ""
+    tz: str = "UTC"
     reason: str = ""
     dry_run: bool = False
     restore: bool = True
     trust_stored: bool = False
+
+    @property
+    def window(self) -> Window | None:
+        """InvalidPlan, InvalidCalendar."""
+        return Window.of(self.between, self.tz)
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -115,17 +125,19 @@ async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
         raise InvalidPlan("say an incident or instances, not both")
     if any(limit < 1 for limit in [*wanted.limits.values(), wanted.total or 1]):
         raise InvalidPlan("a limit is 1 or more")
+    limits = Limits(wanted.limits, {}, wanted.total, wanted.window)
     async with database.snapshot() as connection:
         held = await declared(connection)
         now = dt.datetime.now(dt.UTC)
         seq, _ = await status_store.last(connection)
         inputs = await _inputs(connection, held, wanted)
+        usage = await _usage(connection, held, inputs)
+        inputs = inputs._replace(seconds={producer: each.p50 for producer, each in usage.items()})
         found = planned(held, inputs)
         if wanted.restore and not wanted.wrong:
             inputs, found = await _restoring(connection, held, inputs, found, trust=wanted.trust_stored)
-        usage = await _usage(connection, held, found)
         restores = await restored(connection, held, inputs, found.makes)
-    cost = estimate(found, usage, Limits(wanted.limits, {}, wanted.total))
+    cost = estimate(found, usage, limits, begin=seconds(now))
     if wanted.dry_run:
         return _shown(held, None, seq, found, cost, restores)
     id_ = uuid.UUID(run_id())
@@ -177,17 +189,16 @@ async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Ma
     ]
 
 
-async def _usage(connection: Connection, held: Held, found: Plan) -> dict[str, Usage]:
+async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str, Usage]:
     """What runs of each producer took, as far as they were seen to start and to end; of several entities the slowest."""
     makers = {name: one.produced_by[0].job for name, one in held.declared.items() if one.produced_by}
-    names = [name for name in found.makes if name in makers]
+    names = [name for name in inputs.wrong if name in makers]
     took = await status_store.durations(connection, [held.number(name) for name in names])
     usage: dict[str, Usage] = {}
     for name in names:
-        seconds = took.get(held.number(name))
-        if seconds is not None:
+        if (lasted := took.get(held.number(name))) is not None:
             known = usage.get(makers[name], Usage(0, 0))
-            usage[makers[name]] = Usage(max(known.p50, seconds[0]), max(known.p95, seconds[1]))
+            usage[makers[name]] = Usage(max(known.p50, lasted[0]), max(known.p95, lasted[1]))
     return usage
 
 

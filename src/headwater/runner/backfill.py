@@ -94,7 +94,7 @@ class Worker:
         self._asked_to_stop, self._passed_on = 0, 1
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
         self._silent_since: float | None = None
-        self._waiting = False
+        self._waiting: str | None = None  # what was said to be waited for
 
     def stop(self) -> None:
         """Take nothing more; a second time: end what is running; a third: at once. May be called by a signal's handler."""
@@ -144,7 +144,7 @@ class Worker:
         if work.skipped:
             self._told(Told(What.skipped, count=work.skipped))
         if work.items:
-            self._pause, self._waiting = _FIRST_PAUSE, False
+            self._pause, self._waiting = _FIRST_PAUSE, None
             self._ours += [_One(item, self._of(item)) for item in work.items]
             return None
         self._take_at = time.monotonic() + self._pause
@@ -160,9 +160,10 @@ class Worker:
         return next(each for each in self._executors if able(each, item))
 
     def _say_it_waits(self, work: Work) -> None:
-        if not self._ours and not self._waiting:
-            self._waiting = True
-            self._told(Told(What.waits, note="the plan is paused" if work.state == "paused" else ""))
+        note = "the plan is paused" if work.state == "paused" else opens_at(work.opens) if work.opens else ""
+        if not self._ours and note != self._waiting:
+            self._waiting = note
+            self._told(Told(What.waits, note=note))
 
     def _step(self, one: _One) -> None:
         """As far as it comes without waiting. What raises is done again."""
@@ -248,6 +249,11 @@ class Worker:
             self._passed_on += 1
             for one in self._ours:
                 _stop(one)
+
+
+def opens_at(opens: str) -> str:
+    """Why nothing is handed out before that time."""
+    return f"the plan's window opens at {opens}"
 
 
 def _stop(one: _One) -> None:

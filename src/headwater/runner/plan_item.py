@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.runner.backfill import Told, What, Worker
+from headwater.runner.backfill import Told, What, Worker, opens_at
 from headwater.runner.executors import Executor
-from headwater.runner.plans import PlannedItem, PlanOnServer
+from headwater.runner.plans import PlannedItem, PlanOnServer, Progress
 
 
 class Came(enum.StrEnum):
@@ -43,12 +43,12 @@ def carry_out(
 
     name: who works. again: what failed may be taken again, of the whole plan. Raises what `Worker.work` does.
     """
-    state, item = _look(plan, number)
+    progress, item = _look(plan, number)
     if item.over or (item.state == "failed" and not again):
-        return _came(plan.id, state, item, later=False)
+        return _came(progress, item, later=False)
     if item.state == "failed":
         plan.retry()
-    elif state in {"planned", "failed"}:
+    elif progress.state in {"planned", "failed"}:
         plan.apply()
 
     def heard(one: Told) -> None:
@@ -58,24 +58,23 @@ def carry_out(
 
     worker = Worker(plan, [executor], name=name, numbers=[number], told=heard)
     ended = worker.work()
-    state, item = _look(plan, number)
-    return _came(plan.id, state, item, later=ended == "stopped")
+    progress, item = _look(plan, number)
+    return _came(progress, item, later=ended == "stopped")
 
 
-def _came(plan: str, state: str, item: PlannedItem, *, later: bool) -> Turn:
+def _came(plan: Progress, item: PlannedItem, *, later: bool) -> Turn:
     if item.over:
         return Turn(Came.done, item.about)
     if item.state == "failed":
-        return Turn(Came.failed, item.about, f"{item.note}; `headwater backfill retry {plan}` lets it be run again")
-    if state == "cancelled":
+        return Turn(Came.failed, item.about, f"{item.note}; `headwater backfill retry {plan.id}` lets it be run again")
+    if plan.state == "cancelled":
         return Turn(Came.failed, item.about, "the plan was cancelled")
     if later:
-        return Turn(
-            Came.later, item.about, "the plan is paused" if state == "paused" else "others come first, or have it"
-        )
+        opens = opens_at(plan.opens) if plan.opens else "others come first, or have it"
+        return Turn(Came.later, item.about, "the plan is paused" if plan.state == "paused" else opens)
     return Turn(Came.failed, item.about, f"nobody is making what it needs: items {', '.join(item.needs) or 'none'}")
 
 
-def _look(plan: PlanOnServer, number: int) -> tuple[str, PlannedItem]:
+def _look(plan: PlanOnServer, number: int) -> tuple[Progress, PlannedItem]:
     page = plan.page(number, 1)
-    return page.plan.state, page.items[0]
+    return page.plan, page.items[0]

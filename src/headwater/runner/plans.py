@@ -68,12 +68,15 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`state`: of the plan. `wait`: more will come without anybody's doing. `skipped`: items that turned out to be right."""
+    """`state`: of the plan. `wait`: more will come without anybody's doing. `skipped`: items that turned out to be right. `opens`: before that
+    time of day none is handed out.
+    """
 
     state: str
     items: list[Item]
     skipped: int
     wait: bool
+    opens: str | None = None
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -84,7 +87,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a plan has come."""
+    """How far a plan has come. `opens`: when items may begin again; None where they may now."""
 
     id: str
     state: str
@@ -94,6 +97,7 @@ class Progress(msgspec.Struct, frozen=True):
     failed: int
     running: int
     waiting: int
+    opens: str | None = None
 
 
 class PlannedItem(msgspec.Struct, frozen=True):

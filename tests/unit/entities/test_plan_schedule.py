@@ -13,6 +13,7 @@ from headwater.entities.kinds import TimeSeries
 from headwater.entities.ordinals import Ordinals
 from headwater.entities.plan import Plan, Producer, plan
 from headwater.entities.plan_schedule import Limits, Seconds, Usage, estimate
+from headwater.entities.plan_window import Window
 from headwater.errors import InvalidPlan
 
 DAY = Instances.of({"every": "day", "from": "2024-01-01", "until": "2024-02-01"})
@@ -74,6 +75,25 @@ def test_an_empty_plan_takes_no_time() -> None:
     assert (told.finish, told.compute, told.runs, told.unblocks) == (Seconds(0, 0), Seconds(0, 0), 0, {})
 
 
+def test_items_begin_in_the_window_and_end_when_they_end() -> None:
+    window = Window.of("22:00-06:00", "UTC")
+    usage = {"load": Usage(3600, 7200), "day": Usage(3600, 3600), "week": Usage(3600, 3600)}
+
+    def hours(total: int | None, begin: int) -> tuple[float, float, float]:
+        told = estimate(planned(7), usage, Limits(total=total, window=window), begin=begin * 3600)
+        return (told.unblocks["a"].p50 / 3600, told.finish.p50 / 3600, told.finish.p95 / 3600)
+
+    # From noon: all loads at 22:00. Of one at a time eight a night: from 22:00 to 06:00, then the next; 15 of them, the second time 22 hours of work.
+    assert hours(None, 12) == (11, 13, 14)
+    assert hours(1, 12) == (17, 10 + 24 + 7, 10 + 48 + 6)
+    # From midnight six until 06:00, and one at 22:00.
+    assert hours(1, 0)[0] == 23
+    # From 05:30: one begins then, and goes on until 06:30.
+    begun = estimate(planned(7), usage, Limits({"load": 1}, window=window), begin=5 * 3600 + 1800)
+    assert begun.unblocks["a"].p50 == (16.5 + 6) * 3600
+    assert estimate(planned(7), usage, Limits(total=1), begin=12 * 3600).finish.p50 == 15 * 3600
+
+
 def test_large_plans_are_estimated_by_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_schedule, "EXACT", 0)
     told = estimate(planned(14), USAGE)
@@ -87,6 +107,9 @@ def test_large_plans_are_estimated_by_stages(monkeypatch: pytest.MonkeyPatch) ->
     own = Graph([Entity("a", TimeSeries(), DAY, {"completed": (Dependency("a", Dates.of("previous")),)})])
     chain = plan(own, {"a": DAY.all}, exist={}, producers={"a": JOBS["a"]})
     assert estimate(chain, USAGE).finish.p50 == 310
+    told = estimate(chain, {"load": Usage(3600, 3600)}, Limits(window=Window.of("22:00-06:00", "UTC")), begin=12 * 3600)
+    assert told.finish.p50 == told.unblocks["a"].p50 == (10 + 3 * 24 + 7) * 3600
+    assert estimate(plan(own, {}, exist={}), USAGE, Limits(window=Window.of("22:00-06:00", "UTC"))).finish.p50 == 0
 
 
 def test_random_plans_take_no_less_than_their_longest_path_and_their_work_allows() -> None:
