@@ -18,6 +18,8 @@ Tier = tuple[int, int, str]
 Makers = Callable[[Mapping[str, Ordinals]], Iterable[tuple[Block, Ordinals]]]
 
 _WORDS = {"platinum": 0, "gold": 1, "silver": 2, "bronze": 3, "critical": 1, "high": 2, "medium": 3, "low": 4}
+_SETS = 8
+"""Of so many sets the first items are looked at, where not all are."""
 _NUMBER = re.compile("[0-9]{1,9}")
 
 
@@ -65,11 +67,23 @@ def turns(
             for block in stage.blocks:
                 for maker, needed in makers(block.makes(block.runs_of(some))):
                     up = bisect_right(starts, maker.start) - 1
-                    # What is restored waits for what is restored, and needs nothing else.
-                    if needed and up < at and (block.action != "restore" or maker.action == "restore"):
+                    # What is restored has the first numbers, so this is, of what waits for it, only what is restored too.
+                    if needed and up < at:
                         wanted[up][which] = wanted[up].get(which, NONE) | needed
                         after[up, which] = max(after.get((up, which), 0.0), rest)
     return [some for *_, some in sorted(found, key=lambda each: each[:3])]
+
+
+def first(order: Sequence[Ordinals], left: Ordinals, most: int) -> list[int]:
+    """Of what is left at most so many numbers, in the order of `turns`. Where there are more, only the first of each set: those of one set may all
+    wait for the first of them, or for the same slot, while others could run.
+    """
+    rest = [some for turn in order if (some := turn & left)]
+    each = most // min(len(rest), _SETS) if sum(some.count for some in rest) > most else most
+    found: list[int] = []
+    for some in rest:
+        found += some.members()[: min(each, most - len(found))].tolist()
+    return found
 
 
 def _own(stage: Stage, tiers: Mapping[str, str]) -> dict[Tier, Ordinals]:

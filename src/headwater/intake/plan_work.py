@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from headwater.entities import ranges
+from headwater.entities import plan_priority, ranges
 from headwater.entities.declaration.held import Held
 from headwater.entities.marks import Mark
 from headwater.entities.ordinals import NONE, Ordinals
@@ -59,7 +59,7 @@ class TakenItem(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """`state`: of the plan. `wait`: there will be more by itself, when what is running is done, here or in another plan, or the plan goes on; not
     where only others can do what may be done now, nor, of items by number, where nothing of the plan is running. `skipped`: how many turned out to
-    be right already. `opens`: when the plan's window does; null where it is open, and nothing is said of a plan that does not run.
+    be right already. `opens`: when the window of a plan that runs does; null where it is open.
     """
 
     state: str
@@ -264,12 +264,7 @@ def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> list[Ite
     if wanted is not None:
         asked = left & Ordinals.of(wanted)
         left &= asked.union(*(at.plan.item(number).needs for number in asked.members()))
-    numbers: list[int] = []
-    for start, stop in (run for turn in at.plan.turns for run in turn & left):
-        numbers += range(start, min(stop, start + _LOOKED_AT - len(numbers)))
-        if len(numbers) >= _LOOKED_AT:
-            break
-    return [at.plan.item(number) for number in numbers]
+    return [at.plan.item(number) for number in plan_priority.first(at.plan.turns, left, _LOOKED_AT)]
 
 
 async def _looked_up(

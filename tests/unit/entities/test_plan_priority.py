@@ -12,6 +12,7 @@ from headwater.entities.kinds import TimeSeries
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.plan import Plan, Producer, plan
 from headwater.entities.plan_priority import Tier, one_by_one, tier
+from headwater.entities.plan_priority import first as priority_first
 from headwater.entities.plan_schedule import Limits, Usage, estimate
 from headwater.errors import InvalidPlan
 
@@ -113,6 +114,33 @@ def test_what_needs_its_own_past_stays_in_order() -> None:
     found = planned(fed("a", own=own, week=weekly), {"a": first(5), "own": first(20), "week": second}, {"week": "1"})
     assert [found.item(turn.first).makes.keys() for turn in found.turns] == [{"own"}, {"week"}, {"own"}, {"a"}]
     assert [turn.count for turn in found.turns] == [14, 1, 6, 5]
+
+
+def test_what_is_restored_waits_for_what_is_restored_and_nothing_else() -> None:
+    graph = fed("mid<raw", "mid<base")
+    some = dict.fromkeys(("raw", "base", "mid"), first(2))
+    back = {"base": some["base"], "mid": some["mid"]}
+    found = plan(graph, some, exist={}, producers={"raw": Producer("raw")}, restorable=back, tiers={"mid": "1"})
+    assert told(found) == ["base", "mid", "raw"]
+    other = plan(graph, some, exist={}, restorable=back, tiers={"mid": "2", "raw": "1"})
+    assert told(other) == ["raw", "base", "mid"]
+
+
+def test_those_that_wait_for_each_other_do_not_hide_the_others() -> None:
+    order = [Ordinals.between(3000, 8000), Ordinals.between(0, 3000), Ordinals.between(8000, 8010)]
+    assert priority_first(order, Ordinals.between(0, 8010), 30) == [*range(3000, 3010), *range(10), *range(8000, 8010)]
+    assert priority_first(order, Ordinals.between(7999, 8010), 30) == [7999, *range(8000, 8010)]
+    assert priority_first(order, Ordinals([(5, 8), (2990, 3005)]), 30) == [
+        *range(3000, 3005),
+        5,
+        6,
+        7,
+        *range(2990, 3000),
+    ]
+    assert priority_first([Ordinals.between(0, 100)], Ordinals([(1, 3), (50, 90)]), 10) == [1, 2, *range(50, 58)]
+    many = [Ordinals.between(start, start + 100) for start in range(0, 2000, 100)]
+    assert priority_first(many, Ordinals.between(0, 2000), 80) == [start + n for start in range(0, 800, 100) for n in range(10)]  # fmt: skip
+    assert priority_first(order, NONE, 30) == []
 
 
 def test_the_estimate_goes_by_the_same_turns() -> None:
