@@ -6,6 +6,7 @@ import pytest
 from tests.fixtures.app import Client
 
 from api.test_entities import declare, made, post, say
+from headwater.intake import plan_work
 
 YAML = """
 entity: weather
@@ -275,3 +276,49 @@ def test_what_a_failed_run_means(client_: Client) -> None:
         ("weekly", ["2024-W10"]),
     ]
     assert post(client_, "/api/v2/impact", {"dag_id": "nobody", "partition_key": "x"}).status_code == 404
+
+
+APART = """
+entity: a
+period: {every: day, from: 2024-01-01}
+produced_by: job/a
+---
+entity: b
+period: {every: day, from: 2024-01-01}
+produced_by: job/b
+depends_on: {a: same}
+---
+entity: c
+period: {every: day, from: 2024-01-01}
+produced_by: job/c
+---
+entity: d
+period: {every: day, from: 2024-01-01}
+produced_by: job/d
+depends_on: {c: same}
+"""
+
+
+@pytest.mark.parametrize("fails", ["a", "c"])
+def test_what_waits_for_what_failed_hides_nothing(client: Client, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    """However few items are looked at in one go."""
+    monkeypatch.setattr(plan_work, "_LOOKED_AT", 1)
+    assert declare(client, APART).status_code == 200
+    days = "2024-03-04..2024-03-06"
+    say(client, *(made(name, days, code="v1") for name in "abcd"))
+    wrong = [{"entity": name, "instances": [days]} for name in "ac"]
+    id_ = post(client, "/api/v2/incidents", {"wrong": wrong, "reason": "stuck"}).json()["id"]
+    found = plan(client, incident=id_)
+    post(client, f"/api/v2/plans/{found['id']}/apply", {})
+    seen = []
+    while items := (work := take(client, found["id"]))["items"]:
+        for item in items:
+            (entity,) = (each["entity"] for each in item["makes"])
+            seen.append(entity)
+            if entity == fails:
+                end = {"attempt": item["attempt"], "run": "r", "failed": True}
+                post(client, f"/api/v2/plans/{item['plan']}/items/{item['number']}/end", end)
+            else:
+                assert do(client, item)["item"] == "done"
+    assert sorted(seen) == sorted([fails] * 3 + (["c", "d"] if fails == "a" else ["a", "b"]) * 3)
+    assert work["state"] == "failed"

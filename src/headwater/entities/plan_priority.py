@@ -47,7 +47,7 @@ def turns(
     after the other, as far as the same tier waits for them. Of what needs its own past, all before an item counts as needed by it.
     """
     if not any(tiers.get(name) for stage in stages for block in stage.blocks for name in block.made):
-        return [Ordinals.between(0, sum(stage.count for stage in stages))]
+        return [Ordinals.between(stage.start, stage.start + stage.count) for stage in stages]
     starts = [stage.start for stage in stages]
     wanted = [_own(stage, tiers) for stage in stages]
     after: dict[tuple[int, Tier], float] = {}
@@ -74,12 +74,12 @@ def turns(
     return [some for *_, some in sorted(found, key=lambda each: each[:3])]
 
 
-def first(order: Sequence[Ordinals], left: Ordinals, most: int) -> list[int]:
-    """Of what is left at most so many numbers, in the order of `turns`. Where there are more, only the first of each set: those of one set may all
-    wait for the first of them, or for the same slot, while others could run.
+def first(order: Sequence[Ordinals], left: Ordinals, most: int, sets: int = _SETS) -> list[int]:
+    """Of what is left at most so many numbers, in the order of `turns`. Where there are more, only the first of each set, of so many sets or more:
+    those of one set may all wait for the first of them, or for the same slot, while others could run.
     """
     rest = [some for turn in order if (some := turn & left)]
-    each = most // min(len(rest), _SETS) if sum(some.count for some in rest) > most else most
+    each = max(most // min(len(rest), sets), 1) if sum(some.count for some in rest) > most else most
     found: list[int] = []
     for some in rest:
         found += some.members()[: min(each, most - len(found))].tolist()

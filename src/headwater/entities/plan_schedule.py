@@ -14,8 +14,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from headwater.entities.plan import Item, Plan
 from headwater.entities.plan_blocks import Block
 from headwater.entities.plan_priority import one_by_one
@@ -150,7 +148,7 @@ def _placed(
     free = {name: count for each in slots for name, count in each}
     waits = [item.needs.count for item in items]
     readers = _readers(items)
-    order = np.concatenate([turn.members() for turn in plan.turns]).tolist()
+    order = [number for turn in plan.turns for number in turn.members().tolist()]
     turn_of = {number: turn for turn, number in enumerate(order)}
     # Turns of ready items by block: those of one block wait for the same slots.
     ready: dict[int, list[int]] = {}

@@ -8,7 +8,7 @@ that ends; who takes the item then is told the attempt, and the run that the oth
 import datetime as dt
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from headwater.entities.declaration.held import Held
 from headwater.entities.marks import Mark
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.plan import Item, Plan
+from headwater.entities.plan_free import free
 from headwater.entities.plan_kept import Inputs
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.held_marks import united, windows
@@ -125,8 +126,6 @@ async def take(
         if at.row.state != "running":
             return Work(at.row.state, [], 0, at.row.state == "paused")
         now = ledger.now
-        some = _open(at, now, numbers)
-        fresh = await _looked_up(connection, ledger, at, some)
         request = _request.decode(at.row.request)
         opens = request.window.opens(now) if request.window is not None else None
         running = [one for number, one in at.items.items() if _going(one, now) and number < at.plan.count]
@@ -134,38 +133,48 @@ async def take(
         busy = Counter(item.producer or "" for item in going)
         taken, skipped, stuck = list[TakenItem](), list[store.Ended](), list[Item]()
         over, held_back, others = at.over, False, False
-        asked_for = some if actions is None or "restore" in actions else []
-        back = await ready(connection, at.held, at.inputs, asked_for, ledger.seq, trust=request.trust_stored)
-        for item in some:
-            if not item.needs <= over:
-                continue
-            if _right(at, ledger, item, fresh):
-                skipped.append(_ended(at, item, "skipped", worker, "it was right already"))
-                _unmark(ledger, at, item)  # of a worker that was gone before it could say that it is done
-                over |= Ordinals.between(item.number, item.number + 1)
-                continue
-            producer = item.producer or ""
-            full = busy[producer] >= request.limits.get(producer, 2**31) or (
-                request.total is not None and len(running) + len(taken) >= request.total
+        back: dict[int, list[Restoring] | None] = {}
+        for some in _open(at, now, numbers):
+            if taken or skipped or stuck or held_back:
+                break
+            fresh = await _looked_up(connection, ledger, at, some)
+            back |= await ready(
+                connection,
+                at.held,
+                at.inputs,
+                some if actions is None or "restore" in actions else [],
+                ledger.seq,
+                trust=request.trust_stored,
             )
-            elsewhere = _elsewhere(at, ledger, item)
-            # What is restored is made by no producer.
-            among = producers is None or item.action == "restore" or _among(producer, producers)
-            asked = (
-                among and (actions is None or item.action in actions) and (numbers is None or item.number in numbers)
-            )
-            restore = back.get(item.number, [])
-            not_looked_at = item.action == "restore" and restore == []
-            if not asked:
-                others = True
-            elif opens or full or elsewhere or not_looked_at or len(taken) >= limit:
-                held_back = True
-            elif restore is None:
-                stuck.append(item)
-            else:
-                busy[producer] += 1
-                until = now + dt.timedelta(seconds=lease_seconds)
-                taken.append(await _begin(connection, ledger, at, item, worker, until, restore))
+            for item in some:
+                if not item.needs <= over:
+                    continue
+                if _right(at, ledger, item, fresh):
+                    skipped.append(_ended(at, item, "skipped", worker, "it was right already"))
+                    _unmark(ledger, at, item)  # of a worker that was gone before it could say that it is done
+                    over |= Ordinals.between(item.number, item.number + 1)
+                    continue
+                producer = item.producer or ""
+                full = _full(request, busy, producer, len(running) + len(taken))
+                elsewhere = _elsewhere(at, ledger, item)
+                # What is restored is made by no producer.
+                among = producers is None or item.action == "restore" or _among(producer, producers)
+                asked = (
+                    among
+                    and (actions is None or item.action in actions)
+                    and (numbers is None or item.number in numbers)
+                )
+                restore = back.get(item.number, [])
+                if not asked:
+                    others = True
+                elif opens or full or elsewhere or len(taken) >= limit or (item.action == "restore" and restore == []):
+                    held_back = True
+                elif restore is None:
+                    stuck.append(item)
+                else:
+                    busy[producer] += 1
+                    until = now + dt.timedelta(seconds=lease_seconds)
+                    taken.append(await _begin(connection, ledger, at, item, worker, until, restore))
         if stuck and (any(back.values()) or any(item.action == "restore" for item in going)):
             held_back, stuck = True, []  # what they were made from may be about to go back
         failed = [_ended(at, item, "failed", worker, _OTHERWISE) for item in stuck]
@@ -182,6 +191,12 @@ async def take(
         await ledger.flush()
         only_others = (others or numbers is not None) and not held_back and not running and not skipped
         return Work(state, taken, len(skipped), state == "running" and not taken and not only_others, opens)
+
+
+def _full(request: WantedPlan, busy: Mapping[str, int], producer: str, going: int) -> bool:
+    """Whether as many go on as may, of a producer or of all."""
+    total = request.total is not None and going >= request.total
+    return total or busy[producer] >= request.limits.get(producer, 2**31)
 
 
 async def renew(
@@ -257,14 +272,19 @@ def _going(one: store.KeptItem, now: dt.datetime) -> bool:
     return one.state == "running" and one.lease_until is not None and one.lease_until > now
 
 
-def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> list[Item]:
-    """The first in turn that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now."""
+def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> Iterator[list[Item]]:
+    """The first in turn that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now. Then,
+    where there are more, the first of each turn that wait for nobody else's: the others may all wait for what failed.
+    """
     shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
     left = Ordinals.between(0, at.plan.count) - shut
     if wanted is not None:
         asked = left & Ordinals.of(wanted)
         left &= asked.union(*(at.plan.item(number).needs for number in asked.members()))
-    return [at.plan.item(number) for number in plan_priority.first(at.plan.turns, left, _LOOKED_AT)]
+    yield [at.plan.item(number) for number in plan_priority.first(at.plan.turns, left, _LOOKED_AT)]
+    if left.count > _LOOKED_AT:
+        some = free(at.plan, at.over, left)
+        yield [at.plan.item(number) for number in plan_priority.first(at.plan.turns, some, _LOOKED_AT, _LOOKED_AT)]
 
 
 async def _looked_up(

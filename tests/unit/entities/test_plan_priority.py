@@ -68,7 +68,7 @@ def test_a_tier_says_how_important_it_is_in_any_words() -> None:
 
 def test_without_tiers_items_go_by_their_numbers() -> None:
     found = planned(fed("b<a", "d<c"), dict.fromkeys("abcd", first(3)), {}, c=1000)
-    assert found.turns == [Ordinals.between(0, 12)]
+    assert found.turns == [Ordinals.between(start, start + 3) for start in range(0, 12, 3)]  # stage by stage
 
 
 def test_what_a_better_tier_waits_for_goes_first() -> None:
@@ -140,6 +140,8 @@ def test_those_that_wait_for_each_other_do_not_hide_the_others() -> None:
     assert priority_first([Ordinals.between(0, 100)], Ordinals([(1, 3), (50, 90)]), 10) == [1, 2, *range(50, 58)]
     many = [Ordinals.between(start, start + 100) for start in range(0, 2000, 100)]
     assert priority_first(many, Ordinals.between(0, 2000), 80) == [start + n for start in range(0, 800, 100) for n in range(10)]  # fmt: skip
+    assert priority_first(many, Ordinals.between(0, 2000), 80, 80) == [start + n for start in range(0, 2000, 100) for n in range(4)]  # fmt: skip
+    assert priority_first(many, Ordinals.between(0, 2000), 10, 80) == list(range(0, 1000, 100))
     assert priority_first(order, NONE, 30) == []
 
 
