@@ -3,40 +3,38 @@
 Those of one stage may still wait for one another, so this is more than what is ready, never less.
 """
 
+from collections.abc import Iterator
+
 from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.plan import Plan
 
 
 def free(plan: Plan, over: Ordinals, left: Ordinals) -> Ordinals:
     """Of these numbers, `left`, those that wait for no other stage; `over`: the numbers of what is done."""
-    waiting = [_makes(plan, at, over) for at in range(len(plan.stages))]
-    found = NONE
+    waiting: dict[str, list[tuple[int, Ordinals]]] = {}
+    for at in range(len(plan.stages)):
+        for name, made in _makes(plan, at, over):
+            waiting.setdefault(name, []).append((at, made))
+    found: list[Ordinals] = []
     for at, stage in enumerate(plan.stages):
         some = left & Ordinals.between(stage.start, stage.start + stage.count)
-        if not some:
-            continue
-        for block in stage.blocks:
+        for block in stage.blocks if some else ():
             if block.action == "restore":
                 continue  # needs nothing
             for name, instances in block.instances.items():
                 for link in plan.graph.upstream(name):
-                    others = NONE.union(
-                        *(each.get(link.upstream, NONE) for nth, each in enumerate(waiting) if nth != at)
-                    )
+                    others = [made for other, made in waiting.get(link.upstream, ()) if other != at]
                     if others and link.edge is not None:
-                        some -= block.numbers(name, link.edge.affected(others, instances))
+                        some -= block.numbers(name, link.edge.affected(NONE.union(*others), instances))
                     elif others and not link.carried:
                         some -= block.numbers(name, instances)
-        found |= some
-    return found
+        found.append(some)
+    return NONE.union(*found)
 
 
-def _makes(plan: Plan, at: int, over: Ordinals) -> dict[str, Ordinals]:
+def _makes(plan: Plan, at: int, over: Ordinals) -> Iterator[tuple[str, Ordinals]]:
     """What the items of a stage that are not over make."""
     stage = plan.stages[at]
     some = Ordinals.between(stage.start, stage.start + stage.count) - over
-    found: dict[str, Ordinals] = {}
     for block in stage.blocks if some else ():
-        for name, made in block.makes(block.runs_of(some)).items():
-            found[name] = found.get(name, NONE) | made
-    return found
+        yield from block.makes(block.runs_of(some)).items()
