@@ -47,7 +47,11 @@ class News:
     async def _read(self, database: Database, since: int) -> None:
         try:
             async with database.connection() as connection:
-                news = await store.news(connection, since)
+                news, last = await store.news(connection, since)
+            if last < max(since, self._until):
+                # Another log stands where that one stood, out of a backup; it is read from where the next one asks.
+                self._last, self._since, self._until = {}, -1, -1
+                return
             self._last |= news
             self._until = max(self._until, since, *news.values())
         except DatabaseUnavailable:

@@ -270,9 +270,11 @@ async def since(connection: Connection, seq: int, ids: Sequence[int] | None, lim
     return [Report(row[0], row[1], b"", *row[2:]) for row in rows]
 
 
-async def news(connection: Connection, seq: int) -> dict[int, int]:
-    """The entities that were spoken of after a seq, and the last seq of each."""
-    return dict(await sqlfile.load("status")["news"].many(connection, seq=seq))
+async def news(connection: Connection, seq: int) -> tuple[dict[int, int], int]:
+    """The entities that were spoken of after a seq, and the last seq of each; and the last of all, 0 where there is none."""
+    found: dict[int | None, int] = dict(await sqlfile.load("status")["news"].many(connection, seq=seq))
+    last = found.pop(None)
+    return {entity: at for entity, at in found.items() if entity is not None}, last
 
 
 async def made_by(connection: Connection, seqs: Sequence[int]) -> dict[int, tuple[dt.datetime, str, str]]:

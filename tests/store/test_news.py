@@ -1,0 +1,55 @@
+"""Who waits for what is said hears it, whatever log it is said in."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from headwater.answer.declared import declared
+from headwater.answer.news import News
+from headwater.intake.status import record
+from headwater.store.database import Database
+from store.test_status import DECLARED, Board, File, apply, says
+
+
+@pytest.fixture
+def board(database: Database, run: Any) -> Board:
+    return Board(database, run)
+
+
+async def heard(database: Database, news: News, *entities: str) -> bool:
+    """Whether news come of these, after what has been said until now, when a day of reads is produced meanwhile."""
+    async with database.connection() as connection:
+        ids = frozenset([(await declared(connection)).ids[name] for name in entities])
+        row = await (await connection.execute("select coalesce(max(seq), 0) from status_reports")).fetchone()
+    waiting = asyncio.ensure_future(news.after(database, row[0] if row else 0, ids, 3.0))
+    await asyncio.sleep(0.3)
+    assert not waiting.done()
+    await record(database, [says("reads", "produced", "2024-03-10", ref=str(row))])
+    return await waiting
+
+
+def test_of_what_somebody_waits_for(board: Board) -> None:
+    news = News()
+    assert board.run(heard(board.database, news, "reads", "bill"))
+    assert not board.run(heard(board.database, news, "bill"))
+    assert board.run(heard(board.database, news, "reads"))
+
+
+def test_in_a_log_that_stands_where_another_stood(board: Board) -> None:
+    """A backup was read back: it counts from where it was."""
+    news = News()
+    for day in range(1, 9):
+        board.say(says("reads", "produced", f"2024-03-0{day}"))
+    assert board.run(heard(board.database, news, "reads"))
+
+    async def emptied() -> None:
+        async with board.database.connection() as connection:
+            await connection.execute(
+                "truncate status_reports, status_changes, status_marks, instance_versions, entities, entity_applies"
+            )
+
+    board.run(emptied())
+    board.run(apply(board.database, [File("entities.yaml", DECLARED)], "tests"))
+    assert board.run(heard(board.database, news, "reads"))
+    assert board.run(heard(board.database, news, "reads"))
