@@ -36,6 +36,21 @@ def test_of_what_somebody_waits_for(board: Board) -> None:
     assert board.run(heard(board.database, news, "reads"))
 
 
+def test_whoever_else_waits_for_what_is_far_away(board: Board) -> None:
+    """A number that somebody made up, or of another database."""
+    news = News()
+    for seq in (10**9, 5):
+        assert not board.run(news.after(board.database, seq, frozenset([1]), 0.3))
+    assert board.run(heard(board.database, news, "reads"))
+
+    async def both() -> bool:
+        far = asyncio.ensure_future(news.after(board.database, 10**9, frozenset([1]), 3.0))
+        found = await heard(board.database, news, "reads")
+        return found and not await far
+
+    assert board.run(both())
+
+
 def test_in_a_log_that_stands_where_another_stood(board: Board) -> None:
     """A backup was read back: it counts from where it was."""
     news = News()

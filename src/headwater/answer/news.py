@@ -48,12 +48,12 @@ class News:
         try:
             async with database.connection() as connection:
                 news, last = await store.news(connection, since)
-            if last < max(since, self._until):
-                # Another log stands where that one stood, out of a backup; it is read from where the next one asks.
-                self._last, self._since, self._until = {}, -1, -1
-                return
+            if last < self._until:
+                self._last = {}  # of a log in the place of which another stands, out of a backup
             self._last |= news
-            self._until = max(self._until, since, *news.values())
+            if since > last:
+                self._since = last  # somebody waits for what comes after a seq that nobody has reached
+            self._until = last
         except DatabaseUnavailable:
             self._since = -1  # read again from where the next one asks
         finally:
