@@ -117,7 +117,7 @@ class Identity:
                     if kept is not None:
                         steps.append(Step("keep", now, kept))
                     return Placed(now, part), steps
-                now = found.name
+                now = normalised(found.name.namespace, found.name.name)
                 # What was folded now stood further left in the name.
                 part = _joined(found.part, part)
                 steps.append(Step("fold", now, None, found.part))

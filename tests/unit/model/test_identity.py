@@ -53,6 +53,7 @@ ruled = st.lists(
 @example(DatasetName("x", "abb"), [Rule("name", "ab", "a")])
 @example(DatasetName("x", "a1"), [Rule("name", "b", "c"), Rule("name", "a", "b")])
 @example(DatasetName("file", "/t/2019-08-01/k=v"), [])
+@example(DatasetName("file", "a//2019-08"), [])
 def test_placing_what_is_placed_changes_nothing(name: DatasetName, some: list[Rule]) -> None:
     """Whatever the rules, those that `checked` refuses too."""
     identity = Identity(tuple(some))
