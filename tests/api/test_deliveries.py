@@ -239,7 +239,7 @@ def test_without_a_listener_events_cost_no_statement(database: Database, stateme
         async with delivering(database, idle_seconds=60.0):
             await intake.one(event(0))
             await asyncio.sleep(0.1)
-            with statements() as counted:
+            with statements(background=True) as counted:
                 for number in range(1, 11):
                     await intake.one(event(number))
                 await asyncio.sleep(0.2)

@@ -175,7 +175,7 @@ class Delivery:
         self._failures = listener.failures
         self._destination: destinations.Destination | None = None
         self._sending: asyncio.Future[destinations.Outcome] | None = None
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run(), name="background: delivery")
 
     def ended(self) -> bool:
         return self._task.done()
@@ -354,7 +354,7 @@ class Running:
 
     def __init__(self, deliverer: Deliverer) -> None:
         self.deliverer = deliverer
-        self._task = asyncio.create_task(deliverer.again_and_again())
+        self._task = asyncio.create_task(deliverer.again_and_again(), name="background: deliveries")
         self._quiet = telemetry.listen(self._measured)
 
     def _measured(self, figures: telemetry.Measured) -> None:

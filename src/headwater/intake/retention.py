@@ -232,7 +232,8 @@ def begin(database: Database, policy: Policy, *, live_runs: int, minutes: float)
     """Start `again_and_again`; None when everything is kept."""
     if not policy:
         return None
-    return asyncio.create_task(again_and_again(database, policy, live_runs=live_runs, minutes=minutes))
+    keeping = again_and_again(database, policy, live_runs=live_runs, minutes=minutes)
+    return asyncio.create_task(keeping, name="background: retention")
 
 
 async def end(task: "asyncio.Task[None] | None") -> None:

@@ -26,7 +26,7 @@ class Feeder:
         self._asleep = False
         self._trouble = False
         self._ending = False
-        self._task = asyncio.create_task(self._again_and_again())
+        self._task = asyncio.create_task(self._again_and_again(), name="background: status feeder")
         self._quiet = telemetry.listen(self._measured)
 
     async def stop(self) -> None:
