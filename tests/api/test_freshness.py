@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import pytest
 from tests.events import RUN, dataset, encoded, facet, run_event
 
 LINEAGE = "/api/v1/lineage"
@@ -54,6 +55,17 @@ def test_on_time_late_and_very_late(client: Any) -> None:
     assert client.get("/api/v2/freshness", state="soon").status_code == 400
     # At the time it was on time.
     assert health(client, "/dead", as_of=ago(hours=49.9))["state"] == "on_time"
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_stream_that_failed_updated_what_it_had_written(client: Any, counts: bool) -> None:
+    for hour, type_ in enumerate(["START", *["RUNNING"] * 11, "FAIL"]):
+        offsets = {"headwater_offsets": facet(offsets=[{"partition": "batch", "offset": hour}])} if counts else {}
+        told = dataset("/t", **offsets)
+        send(client, run_event(type_, 1, "stream", [], [told], at=ago(hours=20 - hour), job_facets=STREAM))
+    found = health(client, "/t")
+    assert found["last_update"] == ago(hours=8).replace("+00:00", "Z")  # when it spoke for the last time
+    assert (found["failures_since"], found["last_run"]["run_id"]) == (1, RUN.format(1))
 
 
 def test_what_failed_updated_nothing(client: Any) -> None:

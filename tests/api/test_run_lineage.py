@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from tests.events import RUN, dataset, encoded, facet, parent, run_event
 
 
@@ -165,6 +166,45 @@ def test_a_failed_run_leaves_nothing_to_read(client: Any) -> None:
     )
     assert set(hops(ask(client, 3))) == {"load#1", "a@load#1", "use#3"}
     assert set(hops(ask(client, 2))) == {"load#2", "a@load#2"}
+
+
+def checkpoint(type_: str, run: int, batch: int | None, at: str) -> dict[str, Any]:
+    """A stream into /a; where it counts its batches, each is a version."""
+    offsets = [{"partition": "batch", "offset": batch}]
+    told = {} if batch is None else {"headwater_offsets": facet(offsets=offsets)}
+    streaming = {"jobType": facet(processingType="STREAMING", integration="SPARK")}
+    return run_event(type_, run, "stream", [], [dataset("/a", **told)], at=at, job_facets=streaming)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_a_stream_had_written_before_it_failed_is_there_to_read(client: Any, counts: bool) -> None:
+    def batch(number: int) -> int | None:
+        return number if counts else None
+
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", [], ["/a"], at="2026-01-01T00:00:00Z"),
+        checkpoint("START", 2, batch(0), "2026-01-02T00:00:00Z"),
+        checkpoint("RUNNING", 2, batch(1), "2026-01-02T01:00:00Z"),
+        checkpoint("FAIL", 2, batch(2), "2026-01-02T03:00:00Z"),
+        run_event("COMPLETE", 3, "meanwhile", ["/a"], [], at="2026-01-02T02:00:00Z"),
+        run_event("COMPLETE", 4, "after", ["/a"], [], at="2026-01-03T00:00:00Z"),
+        checkpoint("START", 5, batch(3), "2026-01-04T00:00:00Z"),  # fails before it has written anything
+        checkpoint("FAIL", 5, batch(3), "2026-01-04T00:01:00Z"),
+        run_event("COMPLETE", 6, "later", ["/a"], [], at="2026-01-05T00:00:00Z"),
+    )
+    readers = {"meanwhile", "after", "later"}
+    for run in (3, 4, 6):
+        assert {name.split("#")[0] for name in hops(ask(client, run)) if "@" not in name} - readers == {"stream"}
+        assert "stream#2" in hops(ask(client, run))
+    assert {name for name in hops(ask(client, 2)) if name.split("#")[0] in readers} == {
+        "meanwhile#3",
+        "after#4",
+        "later#6",
+    }
+    assert {name for name in hops(ask(client, 1)) if name.split("#")[0] in readers} == set()
+    found = client.get(f"/api/v2/runs/{RUN.format(4)}").json()
+    assert [one["written_by"]["run_id"] for one in found["inputs"]] == [RUN.format(2)]
 
 
 def test_each_part_has_the_version_that_wrote_it(client: Any) -> None:

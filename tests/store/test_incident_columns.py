@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from events import columns, dataset, encoded, parent, run_event, schema
+from events import columns, dataset, encoded, facet, parent, run_event, schema
 from headwater.answer import incidents as answers
 from headwater.answer.readiness import Asked, ready
 from headwater.entities import ranges
@@ -82,6 +82,15 @@ class Weather:
             facets |= columns(fields, [(place, whole, "INDIRECT:FILTER")] if whole else [])
         event = run_event(type_, next(self.numbers), job, inputs, [dataset(output, **facets)], at=at(hours).isoformat())
         self.run(Intake(self.database).one(encoded(event)))
+
+    def streamed(self, job: str, source: str, output: str, names: list[str], **made: str | None) -> None:
+        """A stream that fails after a checkpoint."""
+        facets = schema(*names) | columns({name: [(source, each, SAME)] if each else [] for name, each in made.items()})
+        number, streaming = next(self.numbers), {"jobType": facet(processingType="STREAMING", integration="SPARK")}
+        for type_, hours in (("START", 1.0), ("RUNNING", 1.5), ("FAIL", 2.0)):
+            told = dataset(output, **facets)
+            event = run_event(type_, number, job, [source], [told], at=at(hours).isoformat(), job_facets=streaming)
+            self.run(Intake(self.database).one(encoded(event)))
 
     def above(self, run: int, inputs: list[str], output: str) -> None:
         """A run that tells no columns; a run below it, the last that was told, wrote the same."""
@@ -184,6 +193,11 @@ def test_what_was_made_by_another_statement_counts_from_when_the_wrong_ones_were
 def test_a_run_that_failed_tells_nothing_of_columns_and_nothing_else(weather: Weather) -> None:
     weather.told("wind", ["/weather"], "/winds", ["day", "most", "n"], hours=1.5, type_="FAIL")
     assert "winds" not in weather.wrong(weather.open_("temp").id)
+
+
+def test_columns_that_a_stream_told_before_it_failed_count(weather: Weather) -> None:
+    weather.streamed("wind", "/weather", "/winds", ["day", "most", "n"], day="day", most="temp", n=None)
+    assert "winds" in weather.wrong(weather.open_("temp").id)
 
 
 def test_of_what_a_run_below_tells_the_run_above_need_not(weather: Weather) -> None:

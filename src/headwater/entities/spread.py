@@ -10,7 +10,7 @@ import numpy as np
 
 from headwater.entities.graph import Link
 from headwater.entities.histories import Histories, Readers
-from headwater.entities.ordinals import NONE, Bool, Int, Ordinals
+from headwater.entities.ordinals import NONE, Ordinals
 from headwater.entities.walk import Facts, Walk
 from headwater.errors import InvalidEntities
 
@@ -131,11 +131,11 @@ class _Round:
                 yield other, False, _may(link, some, self._known.unrecorded.get(other, NONE))
 
     def _readers(self, name: str, rows: Readers, some: Ordinals) -> Iterator[tuple[str, bool, Ordinals]]:
-        rows = rows.where(_overlap(some, rows.low, rows.high))
+        rows = rows.where(some.meets(rows.low, rows.high))
         if not rows.rank.size:
             return
-        besides = _overlap(some, rows.low, np.minimum(rows.high, rows.least)) | _overlap(
-            some, np.maximum(rows.low, rows.most), rows.high
+        besides = some.meets(rows.low, np.minimum(rows.high, rows.least)) | some.meets(
+            np.maximum(rows.low, rows.most), rows.high
         )
         by_dates = rows.together & ~besides
         which = rows.rank * 2 + rows.past
@@ -170,13 +170,6 @@ def _meet(some: Sets, others: Sets) -> bool:
 
 def _made(rows: Readers) -> Ordinals:
     return Ordinals.joined(rows.start, rows.end)
-
-
-def _overlap(some: Ordinals, low: Int, high: Int) -> Bool:
-    """Which of low ≤ n < high have any of these."""
-    run = np.searchsorted(some.ends, low, "right")
-    found: Bool = (run < some.runs) & (some.starts[np.minimum(run, some.runs - 1)] < high) & (low < high)
-    return found
 
 
 def _new(some: Sets, known: Sets) -> dict[str, Ordinals]:

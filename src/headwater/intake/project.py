@@ -260,8 +260,13 @@ class _Projection:
         counts = self.decoded("outputFacets.outputStatistics", report.here.get("outputStatistics"), "statistics")
         self.add(
             "upsert_dataset_versions", made, dataset, run, job, self.external_version(said, report), declared, self.at, self.digest,
-            said.schema_id, said.lifecycle, *(counts or (None, None, None)),
+            said.schema_id, said.lifecycle, *(counts or (None, None, None)), run is not None and self.checkpoint(),
         )  # fmt: skip
+
+    def checkpoint(self) -> bool:
+        """Whether what is written stays written, however the run ends: a stream says so as it goes on."""
+        going = self.event.event_type in ("RUNNING", "COMPLETE")
+        return going and known.streaming(bytes(self.event.job_facets.get("jobType", b"")))
 
     def external_version(self, said: Told, report: DatasetReport) -> str:
         """What the storage calls it; else a stream's offsets, which may stand beside the output; else empty."""

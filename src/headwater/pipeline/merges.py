@@ -82,6 +82,10 @@ def _all(name: str) -> str:
     return f"bool_and({name})"
 
 
+def _any(name: str) -> str:
+    return f"bool_or({name})"
+
+
 def _latest(name: str, *order: str, where: str | None = None) -> str:
     """Of the row that is last by (at, digest, …), of those where `where` is told."""
     told = f"struct({', '.join(dict.fromkeys(('at', 'digest', *order, name)))})"
@@ -200,7 +204,7 @@ MERGES: Final = (
         "upsert_dataset_versions",
         {
             "id": "uuid", "dataset_id": "uuid", "run_id": "uuid", "job_id": "uuid", "external_version": "text", "declared": "flag", **_UUID_TIME,
-            "schema_id": "uuid", "lifecycle": "text", "rows": "count", "bytes": "count", "files": "count",
+            "schema_id": "uuid", "lifecycle": "text", "rows": "count", "bytes": "count", "files": "count", "checkpoint": "flag",
         },
         ("id",),
         {
@@ -218,6 +222,7 @@ MERGES: Final = (
             "rows": ("count", _most("rows")),
             "bytes": ("count", _most("bytes")),
             "files": ("count", _most("files")),
+            "checkpoint": ("flag", _any("checkpoint")),
         },
     ),
     Merge("facet_bodies", "insert_facet_bodies", {"id": "uuid", "body": "bytes"}, ("id",), {"body": ("bytes", _least("body"))}),

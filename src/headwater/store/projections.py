@@ -33,7 +33,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "upsert_edges": ("dataset_id", "job_id", "direction", "at", "declared", "by_event"),
     "upsert_dataset_versions": (
         "id", "dataset_id", "run_id", "job_id", "external_version", "declared", "at", "digest", "schema_id", "lifecycle",
-        "rows", "bytes", "files",
+        "rows", "bytes", "files", "checkpoint",
     ),
     "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
     "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),

@@ -14,10 +14,10 @@ where o.manual or coalesce(greatest(o.last_at, o.declared_at), o.first_at) >= %(
 
 -- name: ways :many
 -- How these jobs have written these datasets since a time, each way once: the sets of column evidence of highest precedence (null where there were
--- none), the schema told, and whether it counts: not of runs that failed, nor of those that tell no columns of what a run below them was seen to write.
+-- none), the schema told, and whether it counts: not of runs that failed (checkpoints of streams do), nor of those that tell no columns of what a run below them was seen to write.
 with written as (
   select distinct v.job_id, v.dataset_id, v.schema_id, told.sets,
-    coalesce(r.state, 3) not in (4, 5) and (told.sets is not null or not exists (
+    (coalesce(r.state, 3) not in (4, 5) or v.checkpoint) and (told.sets is not null or not exists (
       select 1 from runs child join dataset_versions s on s.run_id = child.run_id and s.job_id = child.job_id
       where child.parent_run_id = v.run_id and s.dataset_id = v.dataset_id)) as counts
   from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) as p (job_id, dataset_id)

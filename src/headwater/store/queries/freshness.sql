@@ -9,7 +9,7 @@ order by d.last_seen desc, d.namespace, d.name limit %(limit)s
 
 -- name: updates :many
 -- When these datasets were updated (microseconds, as text: arrays of a million times are slow to read), and by whom last: by runs that
--- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing. What an event without a
+-- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing, unless it was a stream that had said so before. What an event without a
 -- run told counts when it was told first.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
@@ -19,7 +19,7 @@ with member as (
     select case when v.run_id is null then v.first_at when r.state = 3 then coalesce(r.ended_at, v.written_at) else v.written_at end as at,
            v.run_id, v.job_id, v.lifecycle, coalesce(r.state, 3) = 2 as open, coalesce(v.lifecycle, '') = 'DROP' as gone
     from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-    where v.dataset_id = m.id and v.first_at <= %(until)s and coalesce(r.state, 3) not in (4, 5)
+    where v.dataset_id = m.id and v.first_at <= %(until)s and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
       and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
     order by v.written_at desc limit %(limit)s) x
 )
@@ -31,13 +31,13 @@ select node, string_agg((extract(epoch from at) * 1000000)::bigint::text, ',') f
 from update group by node
 
 -- name: failures :one
--- How many runs failed to write this dataset after a time, and the first of them.
+-- How many runs failed to write this dataset from a time on (a stream may be heard of for the last time when it fails), and the first of them.
 with member as (
   select %(dataset)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)b::uuid
 )
 select count(distinct v.run_id), min(v.first_at) from member m join dataset_versions v on v.dataset_id = m.id
 join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-where r.state in (4, 5) and v.written_at > %(after)s and v.written_at <= %(until)s
+where r.state in (4, 5) and v.written_at >= %(after)s and v.written_at <= %(until)s
 
 -- name: beats :many
 -- Times of the latest events of these runs: a stream lives as long as it speaks.

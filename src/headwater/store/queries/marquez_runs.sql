@@ -31,7 +31,7 @@ select t.run_id, t.job_id, t.node, x.id, x.run_id, x.job_id from told t left joi
   select v.* from (select t.node as id union select dataset_id from dataset_canonical where canonical_id = t.node) m cross join lateral (
     select v.id, v.run_id, v.job_id, v.written_at from dataset_versions v
     left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-    where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id is null or v.run_id <> t.run_id) and coalesce(r.state, 3) not in (4, 5)
+    where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id is null or v.run_id <> t.run_id) and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
       and (t.parts is null or v.run_id is null or exists (
         select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = any(t.parts))
         or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))

@@ -170,17 +170,18 @@ where excluded.first_at < t.first_at or greatest(t.last_at, excluded.last_at) is
 
 -- name: upsert_dataset_versions :exec
 -- What runs left behind; the schema is the latest told, counts only grow within a run.
-insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at, schema_id, schema_at, schema_digest, lifecycle, rows, bytes, files)
+insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at, schema_id, schema_at, schema_digest, lifecycle, rows, bytes, files, checkpoint)
 select id, (array_agg(dataset_id))[1], (array_agg(run_id))[1], (array_agg(job_id))[1], min(external_version), bool_and(declared), min(at), max(at),
        (array_agg(schema_id order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
        (array_agg(at order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
        (array_agg(digest order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
-       max(lifecycle), max(rows), max(bytes), max(files)
+       max(lifecycle), max(rows), max(bytes), max(files), bool_or(checkpoint)
 from unnest(%(id)b::uuid[], %(dataset_id)b::uuid[], %(run_id)b::uuid[], %(job_id)b::uuid[], %(external_version)b::text[], %(declared)b::bool[], %(at)b::timestamptz[],
-            %(digest)b::bytea[], %(schema_id)b::uuid[], %(lifecycle)b::text[], %(rows)b::int8[], %(bytes)b::int8[], %(files)b::int8[])
-     as u (id, dataset_id, run_id, job_id, external_version, declared, at, digest, schema_id, lifecycle, rows, bytes, files)
+            %(digest)b::bytea[], %(schema_id)b::uuid[], %(lifecycle)b::text[], %(rows)b::int8[], %(bytes)b::int8[], %(files)b::int8[],
+            %(checkpoint)b::bool[])
+     as u (id, dataset_id, run_id, job_id, external_version, declared, at, digest, schema_id, lifecycle, rows, bytes, files, checkpoint)
 group by id order by id
-on conflict (id) do update set declared = t.declared and excluded.declared,
+on conflict (id) do update set declared = t.declared and excluded.declared, checkpoint = t.checkpoint or excluded.checkpoint,
   first_at = least(t.first_at, excluded.first_at), written_at = greatest(t.written_at, excluded.written_at),
   lifecycle = greatest(t.lifecycle, excluded.lifecycle),
   rows = greatest(t.rows, excluded.rows), bytes = greatest(t.bytes, excluded.bytes), files = greatest(t.files, excluded.files),
@@ -188,7 +189,7 @@ on conflict (id) do update set declared = t.declared and excluded.declared,
     select e.id, e.at, e.digest
     from (values (excluded.schema_id, excluded.schema_at, excluded.schema_digest), (t.schema_id, t.schema_at, t.schema_digest)) e (id, at, digest)
     order by e.at desc nulls last, e.digest desc nulls last, e.id desc nulls last limit 1)
-where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.declared and not excluded.declared
+where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.declared and not excluded.declared or excluded.checkpoint and not t.checkpoint
    or (greatest(t.lifecycle, excluded.lifecycle), greatest(t.rows, excluded.rows), greatest(t.bytes, excluded.bytes), greatest(t.files, excluded.files))
       is distinct from (t.lifecycle, t.rows, t.bytes, t.files)
    or excluded.schema_at is not null

@@ -26,8 +26,9 @@ having not bool_and(d.declared) or not exists (
 order by 1, 2, 3
 
 -- name: versions_found :many
--- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail; for a reader
--- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun (a stream).
+-- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail, or a stream's checkpoint; for a reader
+-- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun; a stream's
+-- counts from then on like one that is written.
 -- A version without an external name yields to one of the same run that has it, here and below.
 with asked as (
   select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(nodes)b::uuid[], %(ats)b::timestamptz[]) as a (run_id, job_id, node, at)
@@ -41,7 +42,7 @@ with asked as (
 select distinct on (t.run_id, t.job_id, t.node, t.part) t.run_id, t.job_id, t.node, t.part, x.id
 from told t join member m on m.node = t.node cross join lateral (
   (select v.id, true as done, v.written_at as at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-   where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and coalesce(r.state, 3) not in (4, 5)
+   where v.dataset_id = m.id and v.written_at <= t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
      and (t.part is null or v.run_id is null
        or exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = t.part)
        or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
@@ -49,8 +50,8 @@ from told t join member m on m.node = t.node cross join lateral (
      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
    order by v.written_at desc, v.id limit 1)
   union all
-  (select v.id, false, v.first_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-   where v.dataset_id = m.id and v.first_at <= t.at and v.written_at > t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and not v.declared and coalesce(r.state, 3) not in (4, 5)
+  (select v.id, v.checkpoint, v.first_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+   where v.dataset_id = m.id and v.first_at <= t.at and v.written_at > t.at and (v.run_id, v.job_id) is distinct from (t.run_id, t.job_id) and not v.declared and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
    order by v.written_at, v.id limit 1)) x
 order by t.run_id, t.job_id, t.node, t.part, x.done desc, x.at desc, x.id
 
@@ -96,7 +97,7 @@ with asked as (
   select a.*, (
     select min(n.written_at) from member m cross join lateral (
       select v.written_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-      where v.dataset_id = m.id and v.written_at > a.written_at and coalesce(r.state, 3) not in (4, 5) and not v.declared
+      where v.dataset_id = m.id and v.written_at > a.written_at and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint) and not v.declared
         and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
       order by v.written_at limit 1) n where m.node = a.node) as until
   from asked a

@@ -57,7 +57,7 @@ select coalesce(c.canonical_id, s.dataset_id), s.direction, s.part from report_s
 where s.job_id = %(job_id)s and s.report_id = %(run_id)s order by 1, 2, 3
 
 -- name: read_versions :many
--- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail;
+-- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail, or a stream's checkpoint;
 -- one that wrote something of a part the reader read, where both said which: no column of a partition has two values.
 with member as (
   select i as node, i as id from unnest(%(datasets)b::uuid[]) i
@@ -71,7 +71,7 @@ with member as (
 select x.* from asked a cross join lateral (
   select a.node, v.id, v.external_version, v.run_id, v.job_id, v.written_at from dataset_versions v
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
-  where v.dataset_id = any(a.ids) and v.written_at <= %(at)s and (v.run_id is null or v.run_id <> %(run_id)s) and coalesce(r.state, 3) not in (4, 5)
+  where v.dataset_id = any(a.ids) and v.written_at <= %(at)s and (v.run_id is null or v.run_id <> %(run_id)s) and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
     and (a.parts is null or v.run_id is null or exists (
       select 1 from report_subsets s cross join unnest(a.parts) asked (part)
       where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and not exists (
