@@ -42,7 +42,7 @@ class Warehouse:
     """A table with a history, and a server that was told of each version."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        found = subprocess.run([ROOT / "scripts/delta"], capture_output=True, text=True, check=True)
+        found = subprocess.run([ROOT / "scripts/lake"], capture_output=True, text=True, check=True)
         self.submit = f"{found.stdout.strip()} {LOCAL}"
         self.url, self.table, self.logs, self.packages = url, folder / "reads", folder / "logs", folder / "packages"
         command = [*shlex.split(self.submit), str(ROOT / "tests/delta_table.py"), str(self.table)]

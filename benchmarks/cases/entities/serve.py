@@ -1,6 +1,6 @@
 """What entities cost through the server: every row over HTTP with connections kept alive, beside what PostgreSQL itself takes.
 
-    python benchmarks/cases/entities/serve.py [--entities 10000] [--seconds 10] [--only readiness] [--home FOLDER] [--json FILE]
+    python benchmarks/cases/entities/serve.py [--entities 10000] [--seconds 10] [--only readiness] [--workers 2] [--home FOLDER] [--json FILE]
 
 A server of its own, filled by fill.py; or with `--home` one that `headwater up` runs over that HEADWATER_HOME and that fill.py
 filled: what is written to it is new only once.
@@ -39,9 +39,9 @@ PARTS: dict[str, Callable[[Bench], list[Row]]] = {
 
 
 @contextmanager
-def server(home: Path | None) -> Iterator[Server]:
+def server(home: Path | None, workers: int) -> Iterator[Server]:
     if home is None:
-        with fresh() as found:
+        with fresh(HEADWATER_SERVER__WORKERS=str(workers)) as found:
             yield found
         return
     running = msgspec.json.decode((home / "server.json").read_bytes())
@@ -56,10 +56,11 @@ def main() -> None:
     parser.add_argument("--singles", type=int, default=10, help="hourly entities of which every hour was reported")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long writes are sustained")
     parser.add_argument("--only", choices=list(PARTS), action="append")
+    parser.add_argument("--workers", type=int, default=1, help="processes of a server of its own")
     parser.add_argument("--home", type=Path, help="of a server that runs and is filled")
     parser.add_argument("--json", type=Path, default=HOME.parent / "entities" / "serve.json")
     asked = parser.parse_args()
-    with server(asked.home) as found:
+    with server(asked.home, asked.workers) as found:
         if asked.home is None:
             filled: Filled = asyncio.run(fill(found.database_url, asked.entities, asked.runs, asked.singles))
             print(

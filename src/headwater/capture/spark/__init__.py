@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from headwater.capture.spark.config import environment
 
 if TYPE_CHECKING:
-    from headwater.capture.spark.attach import Attachment
+    from headwater.capture.spark.attachment import Attachment
 
 __all__ = ["attach", "environment"]
 
 
 def attach(spark: Any, *, emitter: Any = None) -> "Attachment":
-    """Capture what `spark` does from now on; see `headwater.capture.spark.attach`."""
-    from headwater.capture.spark.attach import attach as attach_now
+    """Capture what `spark` does from now on; see `headwater.capture.spark.attachment`."""
+    from headwater.capture.spark.attachment import attach as attach_now
 
     return attach_now(spark, emitter=emitter)

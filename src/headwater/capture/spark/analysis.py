@@ -4,12 +4,13 @@ A plan too large to read becomes tables without columns and a warning, never a w
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from headwater.capture.spark import columns, datasets, schema
+from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.columns import Column
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
@@ -27,6 +28,18 @@ class Analysis(msgspec.Struct):
     warnings: list[str] = []
     opaque: bool = False
 
+    def rewrites(self, table: Dataset, fields: list[dict[str, Any]]) -> None:
+        """It makes other rows instead of some of a table that it reads: the columns are the table's, and what is left of them is what it was."""
+        made = {column.name: column for column in self.columns}
+        leaf = next(
+            (leaf for leaf, some in self.leaves.by_key.items() if any(one.key == table.key for one in some)), ""
+        )
+        self.fields = fields
+        self.columns = [
+            Column(each.id, each.name, deps.merged([each.depends, deps.of(deps.Source(leaf, each.name))]))
+            for each in (made.get(name, Column(-1, name, {})) for name in (str(field["name"]) for field in fields))
+        ]
+
     @property
     def inputs(self) -> list[Dataset]:
         return self.leaves.datasets()
@@ -40,9 +53,12 @@ def analyse(
     known: Mapping[int, tuple[Dependencies, Leaves]],
     *,
     output: bool = True,
+    inner: Sequence[Any] = (),
 ) -> Analysis:
-    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId; `output`: its schema too."""
-    found = datasets.leaves(jquery, text, query, catalog)
+    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId; `output`: its schema too; `inner`:
+    plans that it hides.
+    """
+    found = datasets.leaves(jquery, text, query, catalog, inner)
     carried: dict[int, Dependencies] = {}
     if known and '.LogicalRDD"' in text:
         for node in query.walk():

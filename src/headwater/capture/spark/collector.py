@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, commands, crossing, emission, plan, statistics
+from headwater.capture.spark import analysis, commands, crossing, emission, plan, snapshots, statistics
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
@@ -73,6 +73,8 @@ class Collector:
         self, jvm: Any, quiet: crossing.Quiet, application: Application, config: Config, details: dict[str, Any]
     ) -> None:
         self.jvm = jvm
+        self._quiet = quiet
+        self._application_id = str(details.get("applicationId", ""))
         # Looked up once: py4j asks the JVM about each step of a dotted name.
         self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
         self.application = application
@@ -208,8 +210,12 @@ class Collector:
             execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known, output=False)
             return
         if execution.write.query is not None:
-            jquery = execution.write.jquery
-            execution.analysis = analysis.analyse(jquery, execution.write.query, text, catalog, self.known)
+            jquery, inner = execution.write.jquery, execution.write.inner
+            execution.analysis = analysis.analyse(
+                jquery, execution.write.query, text, catalog, self.known, output=not inner, inner=inner
+            )
+            if execution.write.columns and execution.write.target is not None:
+                execution.analysis.rewrites(execution.write.target, execution.write.columns)
             execution.sql = execution.write.sql or _sql(janalyzed) or _sql(jquery)
         else:
             execution.sql = execution.write.sql or _sql(janalyzed)
@@ -259,12 +265,37 @@ class Collector:
                 metrics = own if own.written.known or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
+        if not failure:
+            metrics = self._left(execution, happening, jqe, metrics)
         query = self._query(execution)
         if execution.stream < 0:
             end = "FAIL" if failure else "COMPLETE"
             self.teller.tell(end, query, emission.moment(int(happening.time())), facets=facets, metrics=metrics)
         elif not failure:  # of a failure the stream's own end tells, where the user's function did not get over it
             self.streams.wrote(execution.description, query, metrics)
+
+    def _left(self, execution: Execution, happening: Any, jqe: Any, metrics: Metrics | None) -> Metrics | None:
+        """The target gets the version that was left in it, of a table that keeps versions; what was written, which that may tell alone."""
+        assert execution.write is not None
+        try:
+            catalog = Catalog(jqe)
+            found = commands.made(execution.write, catalog)
+            if found is None:
+                return metrics
+            commits = (
+                snapshots.of_delta(self.jvm, self._quiet, catalog.jsession, found.location)
+                if found.layer == snapshots.DELTA
+                else snapshots.of_iceberg(execution.write.jtable)
+            )
+            left = snapshots.left(commits, execution.started, int(happening.time()), self._application_id)
+            if left is None:
+                return metrics
+            execution.write.target = msgspec.structs.replace(found, version=left.version)
+            if metrics is None or not metrics.written.known:
+                return Metrics(left.counts, metrics.scans if metrics else [])
+        except Exception as error:  # noqa: BLE001 - a version is worth less than the run
+            self._say(f"no version: {type(error).__name__}: {str(error)[:200]}")
+        return metrics
 
     def _query(self, execution: Execution) -> Query:
         assert execution.write is not None

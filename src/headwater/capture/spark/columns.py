@@ -285,6 +285,65 @@ class _Walk:
             return Relation([passed.get(column.id, column) for column in made.columns], made.rows)
         return self._below(node, outer)
 
+    # --- other rows instead of some: MERGE, UPDATE, DELETE
+
+    def _merge_rows(self, node: Node, outer: _Scope | None) -> Relation:
+        """MERGE into a V2 table: each instruction says what a row becomes under its condition, which is its first child."""
+        below = self._below(node, outer)
+        scope = _Scope(below.columns, outer)
+        kinds = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
+        instructions = [tree for kind in kinds for tree in node.trees(kind)]
+        made = [
+            [self._value(tree.children[at], scope) for at in tree.fields[field]]
+            for tree in instructions
+            for field in ("output", "otherOutput")
+            if isinstance(tree.fields.get(field), list)
+        ]
+        columns = [
+            Column(each.expression_id, each.name, deps.merged(row[at] for row in made if at < len(row)))
+            for at, each in enumerate(node.attributes("output"))
+        ]
+        decided = self._deciding([tree.children[0] for tree in instructions if tree.children], scope, deps.FILTER)
+        return Relation(columns, deps.merged([below.rows, decided]))
+
+    def _delta_merge(self, node: Node, outer: _Scope | None) -> Relation:
+        """MERGE into a Delta table: columns stay what they are, or become what an action says."""
+        target, source = (self._nested(node, field, outer) for field in ("target", "source"))
+        scope = _Scope(target.columns + source.columns, outer)
+        made = {column.name: [column.depends] for column in target.columns}
+        conditions: list[Node] = []
+        for kind in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
+            for clause in node.trees(kind):
+                for child in clause.children:
+                    if child.kind == "DeltaMergeAction":
+                        name = str(child.fields.get("targetColNameParts")).strip("[]").split(", ")[0]
+                        made.setdefault(name, []).append(self._value(child.children[0], scope))
+                    else:
+                        conditions.append(child)
+        ids = {column.name: column.id for column in target.columns}
+        columns = [Column(ids.get(name, -1), name, deps.merged(parts)) for name, parts in made.items()]
+        joined = self._deciding(node.trees("condition"), scope, deps.JOIN)
+        decided = self._deciding(conditions, scope, deps.FILTER)
+        return Relation(columns, deps.merged([target.rows, source.rows, joined, decided]))
+
+    def _delta_update(self, node: Node, outer: _Scope | None) -> Relation:
+        """UPDATE and DELETE of a Delta table: `updateExpressions` are in the order of the table's columns."""
+        target = self._nested(node, "target", outer)
+        scope = _Scope(target.columns, outer)
+        updates = node.trees("updateExpressions")
+        columns = [
+            Column(column.id, column.name, deps.merged([column.depends, *(self._value(tree, scope) for tree in trees)]))
+            for column, trees in zip(
+                target.columns, [[tree] for tree in updates] or [[] for _ in target.columns], strict=False
+            )
+        ]
+        decided = self._deciding(node.trees("condition"), scope, deps.FILTER)
+        return Relation(columns, deps.merged([target.rows, decided]))
+
+    def _nested(self, node: Node, field: str, outer: _Scope | None) -> Relation:
+        plan = node.nested(field)
+        return self.relation(plan, outer) if plan is not None else Relation([], {})
+
 
 _OUTPUTS = ("output", "serializer", "outputAttrs", "resultAttrs", "outputObjAttr")
 _GROUPINGS = ("groupingAttributes", "leftAttributes", "rightAttributes")
@@ -301,6 +360,10 @@ _HANDLERS = {
     "Aggregate": _Walk._aggregate,
     "Expand": _Walk._expand,
     "Window": _Walk._window,
+    "MergeRows": _Walk._merge_rows,
+    "MergeIntoCommand": _Walk._delta_merge,
+    "UpdateCommand": _Walk._delta_update,
+    "DeleteCommand": _Walk._delta_update,
     "Union": _Walk._union,
     "Except": _Walk._set_difference,
     "Intersect": _Walk._set_difference,

@@ -4,13 +4,14 @@ Known by class name alone, so that Delta, Iceberg and Hive need not be there. Re
 """
 
 import contextlib
+import json
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from headwater.capture.spark import crossing, kafka, schema
-from headwater.capture.spark.datasets import Catalog, Dataset, jdbc, topics, v2_table, where_pair
+from headwater.capture.spark.datasets import Catalog, Dataset, delta, jdbc, relation, topics, v2_table, where_pair
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -19,7 +20,10 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 
 
 class Write(msgspec.Struct):
-    """What a command does. `query`/`jquery`: the plan whose output is written, in both worlds; None for plain DDL."""
+    """What a command does. `query`/`jquery`: the plan whose output is written, in both worlds; None for plain DDL. `inner`: of a command that hides
+    them, the plans it reads. `columns`: those of the target, of whose rows only some become others. `jtable`: the V2 table it writes; `jname`: what
+    that is called where it is not there yet.
+    """
 
     target: Dataset | None
     lifecycle: str = ""
@@ -30,6 +34,10 @@ class Write(msgspec.Struct):
     sql: str = ""
     streaming: bool = False
     foreach_batch: bool = False
+    inner: list[Any] = []
+    columns: list[dict[str, Any]] = []
+    jtable: Any = None
+    jname: Any = None
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -115,49 +123,74 @@ def _directory(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """df.write.format(…).save() into a V1 source: JDBC by its URL, anything with a path by the path."""
     options = kafka.options(jcommand.options())
+    partitions = json.loads(options.get("__partition_columns") or "[]")
     lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
     if options.get("url", "").startswith("jdbc:"):
         target: Dataset | None = jdbc(options["url"], options.get("dbtable", "?"), [])
     elif options.get("path"):
-        target = _located(options["path"], str(jcommand.dataSource().getClass().getSimpleName()))
+        kind = str(jcommand.dataSource().getClass().getSimpleName())
+        target = delta(options["path"], []) if kind == "DeltaDataSource" else _located(options["path"], kind)
     else:
         target = next(iter(topics(options, [])), None)
-    return Write(target, lifecycle, _query(node), jcommand.query())
+    return Write(target, lifecycle, _query(node), jcommand.query(), partitions)
 
 
 def _v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """AppendData, OverwriteByExpression, OverwritePartitionsDynamic: the relation says what the table is."""
-    found = v2_table(jcommand.table().table(), [], catalog)
-    return Write(
-        found[0] if found else None, "" if node.kind == "AppendData" else OVERWRITE, _query(node), jcommand.query()
-    )
+    jtable = jcommand.table().table()
+    found = v2_table(jtable, [], catalog)
+    lifecycle = "" if node.kind == "AppendData" else OVERWRITE
+    return Write(found[0] if found else None, lifecycle, _query(node), jcommand.query(), jtable=jtable)
 
 
 def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """CREATE/REPLACE TABLE AS SELECT in a V2 catalog: where it will be is the catalog's secret, unless a location is given."""
+    """CREATE/REPLACE TABLE AS SELECT in a V2 catalog: where it will be is the catalog's secret until it is there, unless a location is given or it
+    is the session's catalog.
+    """
     name = jcommand.name()
     identifier = ".".join([*(str(part) for part in name.identifier().namespace()), str(name.identifier().name())])
     where = ""
     with contextlib.suppress(Exception):
         where = crossing.text(jcommand.tableSpec().location())
     owner = str(name.catalog().name())
-    symlink = (catalog.namespace, identifier if owner == "spark_catalog" else f"{owner}.{identifier}")
-    target = _located(where, "", symlink) if where else Dataset(*symlink, [], symlink=None)
+    symlink = catalog.named(identifier if owner == "spark_catalog" else f"{owner}.{identifier}")
+    if not where and owner == "spark_catalog":
+        table, database = str(name.identifier().name()), identifier.rpartition(".")[0] or "default"
+        where = table if symlink is None else catalog.location(_table_identifier(catalog, table, database))
+    target = _located(where, "", symlink) if where else Dataset(*symlink, []) if symlink else None
     lifecycle = OVERWRITE if node.kind.startswith("Replace") else CREATE
-    return Write(target, lifecycle, _query(node), jcommand.query())
+    return Write(target, lifecycle, _query(node), jcommand.query(), jname=name)
+
+
+def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """UPDATE, DELETE, MERGE, as the analyzer rewrites them for a V2 table: other rows instead of some."""
+    joriginal = jcommand.originalTable()
+    found = v2_table(joriginal.table(), [], catalog)
+    columns = schema.struct_fields(json.loads(str(joriginal.schema().json())))
+    return Write(
+        found[0] if found else None, "", _query(node), jcommand.query(), jtable=joriginal.table(), columns=columns
+    )
 
 
 def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """MERGE, UPDATE, DELETE over a V2 table (Delta's and Iceberg's own commands have the same fields): the target and all that is read."""
-    target = None
+    """MERGE, UPDATE, DELETE over a V2 table: the target and all that is read. Delta's own commands hide both."""
+    target, inner = None, []
     for field in ("targetTable", "target", "table"):
-        with contextlib.suppress(Exception):
-            relation = getattr(jcommand, field)()
-            while str(relation.nodeName()) == "SubqueryAlias":
-                relation = relation.child()
-            target = v2_table(relation.table(), [], catalog)[0]
+        plan = _query(node, field)
+        if plan is not None:
+            target = relation(getattr(jcommand, field)(), plan, catalog)
             break
-    return Write(target, "" if node.kind.startswith("Merge") else ALTER, node, jcommand)
+    if node.kind.endswith("Command"):
+        inner = [getattr(jcommand, field)() for field in ("target", "source") if node.nested(field) is not None]
+    if target is not None:
+        target = msgspec.structs.replace(target, version="")
+    return Write(target, "", node, jcommand, inner=inner)
+
+
+def _restored(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """RESTORE TABLE of Delta: all of an earlier version, as a new one."""
+    found = v2_table(jcommand.sourceTable(), [], catalog)
+    return Write(msgspec.structs.replace(found[0], version="") if found else None, OVERWRITE)
 
 
 def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -192,6 +225,8 @@ def _drop_v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     child = jcommand.child()
     parts = [str(part) for part in child.identifier().namespace()]
     table = str(child.identifier().name())
+    if (owner := str(child.catalog().name())) != "spark_catalog":
+        return Write(Dataset(catalog.namespace, ".".join([owner, *parts, table]), []), DROP)
     jvm_identifier = _table_identifier(catalog, table, parts[-1] if parts else "default")
     symlink = (catalog.namespace, ".".join([*(parts or ["default"]), table]))
     return Write(_located(catalog.location(jvm_identifier), "", symlink), DROP)
@@ -223,9 +258,14 @@ def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     write = Write(None, "", query, jcommand.query(), streaming=True, foreach_batch="ForeachBatch" in sink)
     if sink.startswith("FileSink["):
         write.target = _located(sink[len("FileSink[") : -1])
+    if sink.startswith("DeltaSink["):
+        write.target = delta(sink[len("DeltaSink[") : -1], [])
     if node.kind == "WriteToMicroBatchDataSource":
         with contextlib.suppress(Exception):
-            jtable = jcommand.table().table()
+            jtable = jcommand.table()
+            if str(jtable.getClass().getSimpleName()) == "DataSourceV2Relation":
+                jtable = jtable.table()
+            write.jtable = jtable
             if str(jtable.getClass().getSimpleName()) == kafka.TABLE:
                 found = topics(kafka.options(jcommand.writeOptions()), [])
             else:
@@ -249,6 +289,8 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
     "AppendData": _v2,
     "OverwriteByExpression": _v2,
     "OverwritePartitionsDynamic": _v2,
+    "ReplaceData": _rows,
+    "WriteDelta": _rows,
     "CreateTableAsSelect": _v2_new,
     "ReplaceTableAsSelect": _v2_new,
     "MergeIntoTable": _merge,
@@ -257,6 +299,7 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
     "UpdateCommand": _merge,
     "DeleteFromTable": _merge,
     "DeleteCommand": _merge,
+    "RestoreTableCommand": _restored,
     "CreateViewCommand": _view,
     "DropTableCommand": _table("tableName", DROP),
     "DropTable": _drop_v2,
@@ -266,6 +309,16 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
     "WriteToMicroBatchDataSourceV1": _micro_batch,
     "WriteToMicroBatchDataSource": _micro_batch,
 }
+
+
+def made(write: Write, catalog: Catalog) -> Dataset | None:
+    """The target, now that it is there, of a table that keeps versions; None of another one."""
+    if write.jname is not None:
+        write.jtable = write.jname.catalog().loadTable(write.jname.identifier())
+        found = v2_table(write.jtable, [], catalog)
+        if found and found[0].layer:
+            write.target = found[0]
+    return write.target if write.target is not None and write.target.layer else None
 
 
 def writes(kind: str) -> bool:

@@ -6,12 +6,13 @@ Nothing here raises for a relation it does not know: a leaf without a dataset is
 
 import contextlib
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import kafka, schema
+from headwater.capture.spark import kafka, schema, snapshots
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -20,6 +21,7 @@ MOST_PATHS = 64
 _ID = re.compile(r"#(\d+)")
 _BARE = re.compile(r"^\w+#\d+L?$")
 _SEPARATOR = "\x01"
+_NOWHERE = frozenset({"NoopTable", "MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"})
 _V2 = frozenset(
     {
         "DataSourceV2Relation",
@@ -31,7 +33,9 @@ _V2 = frozenset(
 
 
 class Dataset(msgspec.Struct, gc=False):
-    """A dataset as found: name, columns, and what the facets need."""
+    """A dataset as found: name, columns, and what the facets need. `layer`: what keeps its versions, Delta or Iceberg; `location`: where it is, as
+    Spark says it.
+    """
 
     namespace: str
     name: str
@@ -41,6 +45,8 @@ class Dataset(msgspec.Struct, gc=False):
     kind: str = ""
     uri: str = ""
     version: str = ""
+    layer: str = ""
+    location: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -93,6 +99,10 @@ class Catalog:
             parts.insert(0, catalog)
         return self.namespace, ".".join(parts)
 
+    def named(self, name: str) -> tuple[str, str] | None:
+        """The catalog identity of a table that says what it is called; none where that is a path."""
+        return None if "/" in name or "`" in name else (self.namespace, name.removeprefix("spark_catalog."))
+
     def location(self, jidentifier: Any, jtable: Any = None) -> str:
         """Where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable about to be made."""
         if jtable is not None:
@@ -118,13 +128,15 @@ def _remember(table: str, where: str) -> None:
     _REMEMBERED[table] = where
 
 
-def leaves(jplan: Any, text: str, root: Node, catalog: Catalog) -> Leaves:
-    """The datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`. Also completes Expand nodes in `root`."""
+def leaves(jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = ()) -> Leaves:
+    """The datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`, and of the plans that it hides. Also completes Expand
+    nodes in `root`.
+    """
     result = Leaves()
     nodes: dict[str, Node] = {}
     for each in _leaf_nodes(root):
         nodes.setdefault(_first_id(each), each)  # a scan comes before the relation in it, which has the same columns
-    plans = [jplan]
+    plans = [jplan, *inner]
     if '.ScalarSubquery"' in text or '.ListQuery"' in text or '.Exists"' in text or '.LateralSubquery"' in text:
         plans += list(_items(jplan.subqueriesAll()))
     for plan in plans:
@@ -207,6 +219,9 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
             place = str(leaf.catalogTable().get().location().toString())
             _remember(str(identity["table"]), place)
             return [Dataset(*where_pair(names.from_location(place)), fields, str(relation.toString()), symlink)]
+        if node.fields.get("isStreaming"):
+            with contextlib.suppress(Exception):
+                return [delta(snapshots.read_by(relation.location())[0], fields, symlink)]
         paths = str(relation.location().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
         if node.fields.get("isStreaming"):
             # A micro-batch lists its files; the dataset is the folder they arrive in.
@@ -217,14 +232,23 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
     if kind == "JDBCRelation":
         options = relation.jdbcOptions()
         return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
+    return _other(relation, kind, node, fields, symlink)
+
+
+def _other(
+    relation: Any, kind: str, node: Node, fields: list[dict[str, Any]], symlink: tuple[str, str] | None
+) -> list[Dataset]:
+    """A relation of another source: some say where they are."""
     with contextlib.suppress(Exception):
-        # A relation of another source: some say where they are.
+        place, version = snapshots.read_by(relation.location())
+        return [delta(place, fields, symlink, "" if node.fields.get("isStreaming") else version)]
+    with contextlib.suppress(Exception):
         return _files([str(relation.path())], fields, kind)
     return [Dataset("spark", kind, fields, symlink=symlink)] if symlink else []
 
 
 def _files(paths: list[str], fields: list[dict[str, Any]], storage: str) -> list[Dataset]:
-    found = dict.fromkeys(names.from_location(path) for path in paths if path)
+    found = dict.fromkeys(names.from_location(path) for path in paths if path and snapshots.LOG not in path)
     if len(found) > MOST_PATHS:
         found = dict.fromkeys(names.DatasetName(n.namespace, n.name.rsplit("/", 1)[0] or "/") for n in found)
     return [Dataset(*where_pair(name), fields, storage) for name in list(found)[:MOST_PATHS]]
@@ -240,10 +264,27 @@ def jdbc(url: str, table: str, fields: list[dict[str, Any]]) -> Dataset:
     return Dataset(name.namespace, name.name, fields, "jdbc", uri=re.split(r"[?;]", url)[0])
 
 
+def delta(
+    place: str, fields: list[dict[str, Any]], symlink: tuple[str, str] | None = None, version: str = ""
+) -> Dataset:
+    """A Delta table by its location."""
+    name = where_pair(names.from_location(place))
+    return Dataset(*name, fields, "parquet", symlink, version=version, layer=snapshots.DELTA, location=place)
+
+
+def relation(jplan: Any, node: Node, catalog: Catalog) -> Dataset | None:
+    """The table that a plan is no more than a name for."""
+    while str(jplan.nodeName()) == "SubqueryAlias":
+        jplan, node = jplan.child(), node.children[0]
+    return next(iter(_datasets(jplan, node, catalog)), None)
+
+
 def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list[Dataset]:
     """A DataSourceV2 table: by its location when it has one (Iceberg, Delta, files), else by the name it gives itself."""
     kind = str(table.getClass().getSimpleName()).rstrip("$")
-    if kind == "NoopTable":
+    if kind == "RowLevelOperationTable":
+        return v2_table(table.table(), fields, catalog)
+    if kind in _NOWHERE:
         return []
     with contextlib.suppress(Exception):
         options = table.jdbcOptions()
@@ -251,9 +292,6 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
     with contextlib.suppress(Exception):
         paths = str(table.fileIndex().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
         return _files(paths, fields, str(table.formatName()).lower())
-    version = ""
-    with contextlib.suppress(Exception):
-        version = str(table.currentVersion())
     properties: dict[str, str] = {}
     with contextlib.suppress(Exception):
         properties = {str(k): str(v) for k, v in table.properties().items()}
@@ -261,9 +299,13 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
     if properties.get("location"):
         where = names.from_location(properties["location"])
         storage = properties.get("provider", kind).lower()
-        return [Dataset(*where_pair(where), fields, storage, (catalog.namespace, name), version=version)]
-    if kind in {"MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"}:
-        return []
+        found = Dataset(*where_pair(where), fields, storage, catalog.named(name))
+        if storage in snapshots.KEPT:
+            found.layer, found.location = storage, properties["location"]
+            found.storage = properties.get("format", "").rpartition("/")[2] or "parquet"
+        if storage == snapshots.ICEBERG:
+            found.version = snapshots.current(table, properties)
+        return [] if storage == snapshots.ICEBERG and snapshots.about(table) else [found]
     return [Dataset("spark", name, fields, kind)]
 
 

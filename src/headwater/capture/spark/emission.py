@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+import msgspec
+
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.datasets import Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies
-from headwater.capture.spark.statistics import Metrics, Statistics
+from headwater.capture.spark.statistics import Metrics, Scan, Statistics
 from headwater.client import context, event
 
 Facets = dict[str, Any]
@@ -79,11 +81,13 @@ def inputs(
     read = _by_dataset(leaves, metrics)
     result = []
     for dataset in found:
-        statistics = read.get(dataset.key)
-        facets = {"inputStatistics": _input_statistics(statistics)} if statistics and statistics.known else {}
+        scan = read.get(dataset.key)
+        facets = {"inputStatistics": _input_statistics(scan.counts)} if scan and scan.counts.known else {}
         if at := (offsets or {}).get(dataset.key):
             facets["headwater_offsets"] = event.facet("headwater_offsets", offsets=at)
-        result.append(event.dataset(*dataset.key, facets=_facets(dataset, dataset.fields), input_facets=facets or None))
+        # What was read, where the scan says so; otherwise what was there when the query was planned.
+        seen = msgspec.structs.replace(dataset, version=scan.version) if scan and scan.version else dataset
+        result.append(event.dataset(*dataset.key, facets=_facets(seen, dataset.fields), input_facets=facets or None))
     return result
 
 
@@ -173,7 +177,9 @@ def _facets(dataset: Dataset, fields: list[dict[str, Any]]) -> Facets:
         facets["schema"] = event.schema(fields)
     if dataset.storage:
         facets["storage"] = event.facet(
-            "StorageDatasetFacet", storageLayer=dataset.namespace.split(":")[0], fileFormat=dataset.storage
+            "StorageDatasetFacet",
+            storageLayer=dataset.layer or dataset.namespace.split(":")[0],
+            fileFormat=dataset.storage,
         )
     if dataset.symlink:
         identifier = {"namespace": dataset.symlink[0], "name": dataset.symlink[1], "type": "TABLE"}
@@ -190,12 +196,15 @@ def _input_statistics(counts: Statistics) -> dict[str, Any]:
     return event.facet("InputStatisticsInputDatasetFacet", **{k: v for k, v in known.items() if v is not None})
 
 
-def _by_dataset(leaves: Leaves, metrics: Metrics | None) -> dict[tuple[str, str], Statistics]:
+def _by_dataset(leaves: Leaves, metrics: Metrics | None) -> dict[tuple[str, str], Scan]:
     """Scans of one dataset are summed. A leaf that is several datasets cannot be split, and says nothing."""
-    result: dict[tuple[str, str], Statistics] = {}
-    for ids, counts in metrics.scans if metrics else ():
-        key = next((leaf for leaf in leaves.by_key if ids & leaves.ids.get(leaf, frozenset((leaf,)))), None)
+    result: dict[tuple[str, str], Scan] = {}
+    for scan in metrics.scans if metrics else ():
+        key = next((leaf for leaf in leaves.by_key if scan.ids & leaves.ids.get(leaf, frozenset((leaf,)))), None)
         datasets = leaves.by_key.get(key, []) if key else []
         if len(datasets) == 1:
-            result[datasets[0].key] = result.get(datasets[0].key, Statistics()).plus(counts)
+            known = result.get(datasets[0].key)
+            result[datasets[0].key] = (
+                scan if known is None else Scan(scan.ids, known.counts.plus(scan.counts), known.version)
+            )
     return result

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 _METRIC = re.compile(r"(\w+) -> SQLMetric\(.*?value: (-?\d+)\)")
+_SNAPSHOT = re.compile(r"\bsnapshotId=(\d+)")
 _MOST_NODES = 300
 
 
@@ -28,11 +29,19 @@ class Statistics(msgspec.Struct):
         return Statistics(_sum(self.rows, other.rows), _sum(self.size, other.size), _sum(self.files, other.files))
 
 
+class Scan(msgspec.Struct):
+    """What was read of a relation, by its ExprIds; `version`: the snapshot, where it says so (Iceberg)."""
+
+    ids: frozenset[str]
+    counts: Statistics
+    version: str = ""
+
+
 class Metrics(msgspec.Struct):
-    """Of one execution: what it wrote, and what it read by each relation's ExprIds."""
+    """Of one execution: what it wrote, and what it read."""
 
     written: Statistics
-    scans: list[tuple[frozenset[str], Statistics]] = []
+    scans: list[Scan] = []
 
 
 def read(jexecuted: Any) -> Metrics:
@@ -61,7 +70,9 @@ def read(jexecuted: Any) -> Metrics:
             metrics = _metrics(node)
             ids = frozenset(re.findall(r"#(\d+)", str(node.output().mkString(","))))
             rows = metrics.get("numOutputRows")
-            result.scans.append((ids, Statistics(rows, metrics.get("filesSize"), metrics.get("numFiles"))))
+            found = _SNAPSHOT.search(str(node.scan().toString())) if name.startswith("BatchScan") else None
+            counts = Statistics(rows, metrics.get("filesSize"), metrics.get("numFiles"))
+            result.scans.append(Scan(ids, counts, found[1] if found else ""))
         elif name.startswith(("Execute", "AppendData", "Overwrite", "Replace", "CreateTable", "WriteToDataSource")):
             metrics = _metrics(node)
             if "numOutputRows" in metrics:
