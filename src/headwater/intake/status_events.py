@@ -4,6 +4,7 @@ Only what is declared is spoken of: an entity that is `stored_in` a dataset that
 Which instances: `event_instances`. A run whose instances nobody tells is not guessed at, and said to be unplaced.
 """
 
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from headwater.intake.run_told import RunTold
 from headwater.intake.status_report import Reported, What, WhatWasRead
 from headwater.intake.understood import if_understood
 from headwater.model import facets as known
-from headwater.model import version
+from headwater.model import names, version
 from headwater.model.event import DatasetReport, Facets
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName
@@ -33,6 +34,8 @@ NO_STATE = "no_state"
 BOTH = "run said failed and completed"
 _NOT_MADE = frozenset({"DROP", "TRUNCATE", "RENAME", "ALTER"})
 _FINGERPRINT = "xxh3-128"
+_VERSIONS = {"delta": "delta_version", "iceberg": "iceberg_snapshot"}
+_NUMBER = re.compile("[0-9]{1,19}")
 
 
 class Unplaced(NamedTuple):
@@ -207,14 +210,18 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
             told_version if told_version.startswith(_FINGERPRINT) else None
         )
         if told_version and not told_version.startswith(_FINGERPRINT):
-            found["storage"] = {
-                "namespace": output.name.namespace,
-                "name": output.name.name,
-                "version": told_version,
-            }
+            found["storage"] = _stored(output, told_version)
         counts = if_understood(known.statistics, output.here.get("outputStatistics")) or (None, None, None)
         found["rows"], found["bytes"] = counts[:2]
     return found
+
+
+def _stored(output: DatasetReport, told_version: str) -> dict[str, Any]:
+    """Which version of what: of a table that a plan may go back to a version of, as reports say it."""
+    key = _VERSIONS.get(if_understood(known.storage_layer, output.facets.get("storage")) or "")
+    if key and names.is_path(output.name.namespace) and _NUMBER.fullmatch(told_version):
+        return {key: int(told_version), "table": names.location(output.name)}
+    return {"namespace": output.name.namespace, "name": output.name.name, "version": told_version}
 
 
 def _code(told: RunTold) -> str | None:

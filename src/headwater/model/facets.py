@@ -66,6 +66,10 @@ class _Version(msgspec.Struct, rename="camel"):
     dataset_version: str | int
 
 
+class _Storage(msgspec.Struct, rename="camel"):
+    storage_layer: str
+
+
 class _Sql(msgspec.Struct):
     query: str
 
@@ -197,6 +201,7 @@ class LineageEntry(msgspec.Struct, frozen=True):
 _schema = msgspec.json.Decoder(_Schema)
 _parent = msgspec.json.Decoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
+_storage = msgspec.json.Decoder(_Storage)
 _job_type = msgspec.json.Decoder(_JobType)
 _sql = msgspec.json.Decoder(_Sql)
 _offsets = msgspec.json.Decoder(_Offsets)
@@ -238,6 +243,11 @@ def _reference(reference: _Reference) -> Parent:
 def external_version(body: bytes) -> str:
     """The version the storage gives: a Delta version, an Iceberg snapshot, offsets."""
     return clean(str(_version.decode(body).dataset_version))
+
+
+def storage_layer(body: bytes) -> str:
+    """What keeps the dataset's versions, or its files: `delta`, `iceberg`, `s3`."""
+    return clean(_storage.decode(body).storage_layer).lower()
 
 
 def offsets(body: bytes) -> str | None:

@@ -120,6 +120,11 @@ def from_location(location: str, *, base: str | None = None, partitions: bool = 
     return normalised(f"{scheme}://{host}", path or "/")
 
 
+def location(name: DatasetName) -> str:
+    """Where the files are of a dataset whose namespace `is_path`: what `from_location` takes."""
+    return name.name if name.namespace == "file" else f"{name.namespace}/{name.name.lstrip('/')}"
+
+
 def without_partitions(path: str) -> str:
     """The path up to its first `key=value` segment: `/t/day=1/part-0.parquet` is `/t`. A path that is all partitions stays whole."""
     segments = path.split("/")
