@@ -3,10 +3,15 @@
 from typing import Any
 
 import pytest
+from tests.events import dataset, encoded, facet, run_event
 from tests.fixtures.app import Client
 
 from api.test_entities import declare, made, post, say
 from api.test_plans import plan
+from api.test_status_feeder import now
+from headwater.intake.deliveries import settled
+from headwater.intake.status_feed import Feed
+from headwater.store.database import Database
 
 YAML = """
 entity: loads
@@ -85,6 +90,28 @@ def wrong(client: Client) -> list[str]:
         kinds = {mark["kind"] for each in stretches for mark in each["marks"]}
         found += [f"{entity} {kind}" for kind in sorted(kinds & {"tainted", "inherited", "repairing"})]
     return found
+
+
+def test_what_events_of_spark_told_is_enough(client: Client, database: Database, run: Any) -> None:
+    """Its capture names the version of a Delta table that a query left, and the code; nobody reports anything by hand."""
+    yaml = "entity: loads\nperiod: {every: day, from: 2024-01-01}\nstored_in: [file /lake/loads]\n"
+    assert declare(client, yaml).status_code == 200
+    run(now(database))
+    told = {"nominalTime": facet(nominalStartTime=f"{DAY}T00:00:00Z")}
+    for number, code in ((1, "v1"), (2, "v2")):
+        output = dataset(
+            "/lake/loads",
+            storage=facet(storageLayer="delta", fileFormat="parquet"),
+            version=facet(datasetVersion=str(number)),
+        )
+        at = f"2024-03-07T0{number}:00:00Z"
+        source = {"sourceCodeLocation": facet(type="git", url="https://git.test/x", version=code)}
+        event = run_event("COMPLETE", number, "load", [], [output], at=at, run_facets=told, job_facets=source)
+        assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    run(Feed(database).live(run(settled(database))))
+    found = plan(client, incident=incident(client))
+    assert (actions(found), shown(found)) == ([("restore", ["loads"])], [("loads", 1)])
+    assert found["restores"][0]["storage"] == {"delta_version": 1, "table": "/lake/loads"}
 
 
 @pytest.mark.parametrize("more", [{}, {"fingerprint": None}])

@@ -16,6 +16,7 @@ from headwater.model.names import (
     suffixes_match,
     without_partitions,
 )
+from headwater.model.names import location as where
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,9 @@ from headwater.model.names import (
     ],
 )
 def test_locations(location: str, namespace: str, name: str) -> None:
-    assert from_location(location, base="/base") == DatasetName(namespace, name)
+    found = from_location(location, base="/base")
+    assert found == DatasetName(namespace, name)
+    assert from_location(where(found)) == found
 
 
 @pytest.mark.parametrize(
