@@ -85,12 +85,12 @@ def _opaque(node: Node, carried: Mapping[int, Dependencies]) -> bool:
     return not all(attribute.expression_id in carried for attribute in node.attributes("output"))
 
 
-def tables_only(jquery: Any, catalog: Catalog, config: Config, size: int) -> Analysis:
-    """A plan too large to read: the places its leaves say they are, no columns."""
+def tables_only(plans: Sequence[Any], catalog: Catalog, config: Config, size: int) -> Analysis:
+    """Plans too large to read: the places their leaves say they are, no columns."""
     found = Leaves()
-    for i, leaf in enumerate(datasets._items(jquery.collectLeaves())[:200]):
-        node = Node(str(leaf.getClass().getSimpleName()), {"class": ""}, [])
-        if places := datasets._datasets(leaf, node, catalog):
+    leaves = [leaf for jplan in plans for leaf in datasets._items(jplan.collectLeaves())]
+    for i, leaf in enumerate(leaves[:200]):
+        if places := datasets._datasets(leaf, datasets.bare(leaf), catalog):
             found.by_key[f"leaf-{i}"] = places
     warning = f"column lineage left out: the plan's text has {size} characters, the limit is {config.largest_plan}"
     return Analysis(found, warnings=[warning])

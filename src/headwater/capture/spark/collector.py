@@ -49,12 +49,15 @@ _MOST_KNOWN = 20_000
 
 
 class Execution(msgspec.Struct):
-    """One SQL execution between its start and its end. `owner`: the execution it is part of, or -1."""
+    """One SQL execution between its start and its end. `owner`: the execution it is part of, or -1. `wrote`: when the files were written of a table
+    whose commit comes afterwards.
+    """
 
     id: int
     description: str
     started: int
     owner: int = -1
+    wrote: int = 0
     stream: int = -1
     run_id: str = ""
     examined: bool = False
@@ -152,7 +155,7 @@ class Collector:
             return  # Began before we were attached.
         jqe = happening.qe()
         if execution.owner >= 0:
-            self._absorb(self.live.get(execution.owner), jqe)
+            self._absorb(self.live.get(execution.owner), jqe, happening)
             return
         failure = crossing.text(happening.errorMessage())
         named = crossing.text(happening.executionName())
@@ -186,9 +189,13 @@ class Collector:
             "table",
         }
 
-    def _absorb(self, owner: Execution | None, jqe: Any) -> None:
+    def _absorb(self, owner: Execution | None, jqe: Any, happening: Any) -> None:
         """An execution inside another one: its counts are the owner's (CREATE TABLE AS runs its insert so)."""
         if owner is None or (owner.examined and owner.write is None) or jqe is None:
+            return
+        if owner.write is not None and owner.write.target is not None and owner.write.target.layer == snapshots.DELTA:
+            if crossing.text(happening.executionName()) == snapshots.WRITES:
+                owner.wrote = int(happening.time())
             return
         metrics = statistics.read(jqe.executedPlan())
         if metrics.written.known and not (owner.metrics and owner.metrics.written.known):
@@ -228,12 +235,12 @@ class Collector:
 
     def _examine_large(self, execution: Execution, janalyzed: Any, catalog: Catalog, size: int) -> None:
         kind = str(janalyzed.getClass().getSimpleName())
-        jquery = janalyzed
+        plans = [janalyzed]
         if commands.writes(kind):
             execution.write = commands.write(janalyzed, plan.Node(kind, {"class": kind}, []), catalog)
             if execution.write is not None and execution.write.jquery is not None:
-                jquery = execution.write.jquery
-        execution.analysis = analysis.tables_only(jquery, catalog, self.config, size)
+                plans = execution.write.inner or [execution.write.jquery]
+        execution.analysis = analysis.tables_only(plans, catalog, self.config, size)
 
     def _remember(self, found: Analysis) -> None:
         for column in found.columns:
@@ -287,7 +294,8 @@ class Collector:
                 if found.layer == snapshots.DELTA
                 else snapshots.of_iceberg(execution.write.jtable)
             )
-            left = snapshots.left(commits, execution.started, int(happening.time()), self._application_id)
+            began = max(execution.started, execution.wrote)
+            left = snapshots.left(commits, began, int(happening.time()), self._application_id)
             if left is None:
                 return metrics
             execution.write.target = msgspec.structs.replace(found, version=left.version)

@@ -43,7 +43,10 @@ class Write(msgspec.Struct):
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
     """What the root of a plan writes. None for a plain query, and for commands that touch no data (SHOW, SET, temp views)."""
     handler = _HANDLERS.get(node.kind)
-    return handler(jcommand, node, catalog) if handler else None
+    found = handler(jcommand, node, catalog) if handler else None
+    if found is not None and found.target is not None:
+        found.target.version = ""  # that is the one from before
+    return found
 
 
 def _query(node: Node, field: str = "query") -> Node | None:
@@ -174,23 +177,18 @@ def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """MERGE, UPDATE, DELETE over a V2 table: the target and all that is read. Delta's own commands hide both."""
-    target, inner = None, []
-    for field in ("targetTable", "target", "table"):
-        plan = _query(node, field)
-        if plan is not None:
-            target = relation(getattr(jcommand, field)(), plan, catalog)
-            break
+    field = {"MergeIntoTable": "targetTable"}.get(node.kind, "target" if node.kind.endswith("Command") else "table")
+    target = relation(getattr(jcommand, field)(), _query(node, field), catalog)
+    inner = []
     if node.kind.endswith("Command"):
-        inner = [getattr(jcommand, field)() for field in ("target", "source") if node.nested(field) is not None]
-    if target is not None:
-        target = msgspec.structs.replace(target, version="")
+        inner = [jcommand.target(), *([jcommand.source()] if node.kind == "MergeIntoCommand" else [])]
     return Write(target, "", node, jcommand, inner=inner)
 
 
 def _restored(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """RESTORE TABLE of Delta: all of an earlier version, as a new one."""
     found = v2_table(jcommand.sourceTable(), [], catalog)
-    return Write(msgspec.structs.replace(found[0], version="") if found else None, OVERWRITE)
+    return Write(found[0] if found else None, OVERWRITE)
 
 
 def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -317,7 +315,7 @@ def made(write: Write, catalog: Catalog) -> Dataset | None:
         write.jtable = write.jname.catalog().loadTable(write.jname.identifier())
         found = v2_table(write.jtable, [], catalog)
         if found and found[0].layer:
-            write.target = found[0]
+            write.target = msgspec.structs.replace(found[0], version="")
     return write.target if write.target is not None and write.target.layer else None
 
 

@@ -272,11 +272,16 @@ def delta(
     return Dataset(*name, fields, "parquet", symlink, version=version, layer=snapshots.DELTA, location=place)
 
 
-def relation(jplan: Any, node: Node, catalog: Catalog) -> Dataset | None:
-    """The table that a plan is no more than a name for."""
+def relation(jplan: Any, node: Node | None, catalog: Catalog) -> Dataset | None:
+    """The table that a plan is no more than a name for; without its columns where there is no `node`."""
     while str(jplan.nodeName()) == "SubqueryAlias":
-        jplan, node = jplan.child(), node.children[0]
-    return next(iter(_datasets(jplan, node, catalog)), None)
+        jplan, node = jplan.child(), node.children[0] if node is not None else None
+    return next(iter(_datasets(jplan, node or bare(jplan), catalog)), None)
+
+
+def bare(jplan: Any) -> Node:
+    """The node of a plan that was not read."""
+    return Node(str(jplan.getClass().getSimpleName()), {"class": ""}, [])
 
 
 def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list[Dataset]:

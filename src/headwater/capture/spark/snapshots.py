@@ -19,6 +19,8 @@ KEPT = frozenset({DELTA, ICEBERG})
 
 LOG = "/_delta_log/"
 """In the path of a file in which Delta keeps what it knows of a table: its own queries read them."""
+WRITES = "deltaTransactionalWrite"
+"""What Delta calls the execution that writes the files of a commit."""
 _MOST_COMMITS = 50
 """Commits that are looked through: so many may have come since the query was over."""
 _MOST_LINES = 5
@@ -62,8 +64,8 @@ def current(jtable: Any, properties: dict[str, str]) -> str:
     """The snapshot of an Iceberg table that a query reads: the one it asks for, otherwise the last."""
     for ask in ("snapshotId", "version"):
         with contextlib.suppress(Exception):
-            if (asked := getattr(jtable, ask)()) is not None:
-                return str(asked)
+            if (asked := str(getattr(jtable, ask)())).isdigit():
+                return asked
     told = properties.get("current-snapshot-id", "")
     return told if told.isdigit() else ""
 
