@@ -9,6 +9,7 @@ from tests.fixtures.app import Client
 from api.test_entities import declare, made, post, say
 from api.test_plans import plan
 from api.test_status_feeder import now
+from headwater.client.event import PRODUCER
 from headwater.intake.deliveries import settled
 from headwater.intake.status_feed import Feed
 from headwater.store.database import Database
@@ -102,7 +103,7 @@ def test_what_events_of_spark_told_is_enough(client: Client, database: Database,
         output = dataset(
             "/lake/loads",
             storage=facet(storageLayer="delta", fileFormat="parquet"),
-            version=facet(datasetVersion=str(number)),
+            version=facet(datasetVersion=str(number)) | {"_producer": PRODUCER},
         )
         at = f"2024-03-07T0{number}:00:00Z"
         source = {"sourceCodeLocation": facet(type="git", url="https://git.test/x", version=code)}

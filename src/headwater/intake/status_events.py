@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from headwater.client.event import PRODUCER
 from headwater.entities import ranges
 from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.held import Held
@@ -35,6 +36,7 @@ BOTH = "run said failed and completed"
 _NOT_MADE = frozenset({"DROP", "TRUNCATE", "RENAME", "ALTER"})
 _FINGERPRINT = "xxh3-128"
 _VERSIONS = {"delta": "delta_version", "iceberg": "iceberg_snapshot"}
+_OURS = PRODUCER.rpartition("/")[0] + "/"
 _NUMBER = re.compile("[0-9]{1,19}")
 
 
@@ -217,9 +219,13 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
 
 
 def _stored(output: DatasetReport, told_version: str) -> dict[str, Any]:
-    """Which version of what: of a table that a plan may go back to a version of, as reports say it."""
+    """Which version of what. That a run left it, so that a plan may go back to it, is taken from our own capture alone: others name, of a write, the
+    version that there was when the query was planned.
+    """
     key = _VERSIONS.get(if_understood(known.storage_layer, output.facets.get("storage")) or "")
-    if key and names.is_path(output.name.namespace) and _NUMBER.fullmatch(told_version):
+    told_by = if_understood(_told_by.decode, output.facets.get("version"))
+    ours = told_by is not None and told_by.producer.startswith(_OURS)
+    if key and ours and names.is_path(output.name.namespace) and _NUMBER.fullmatch(told_version):
         return {key: int(told_version), "table": names.location(output.name)}
     return {"namespace": output.name.namespace, "name": output.name.name, "version": told_version}
 
@@ -241,7 +247,12 @@ class _Version(msgspec.Struct):
     version: str | None = None
 
 
+class _ToldBy(msgspec.Struct):
+    producer: str = msgspec.field(default="", name="_producer")
+
+
 _item = msgspec.json.Decoder(_Item)
+_told_by = msgspec.json.Decoder(_ToldBy)
 _version = msgspec.json.Decoder(_Version)
 
 

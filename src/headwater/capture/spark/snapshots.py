@@ -56,8 +56,12 @@ _line = msgspec.json.Decoder(_Line)
 
 
 def read_by(jindex: Any) -> tuple[str, str]:
-    """Where the Delta table is of which this is the file index, and the version that it reads. Raises where it is another index."""
-    return str(jindex.deltaLog().dataPath().toString()), str(jindex.version())
+    """Where the Delta table is of which this is the file index, and the version that it reads, or empty. Raises where it is another index."""
+    place = str(jindex.deltaLog().dataPath().toString())
+    for ask in (jindex.version, lambda: jindex.getSnapshot().version()):
+        with contextlib.suppress(Exception):
+            return place, str(ask())
+    return place, ""
 
 
 def current(jtable: Any, properties: dict[str, str]) -> str:
