@@ -28,6 +28,11 @@ class Analysis(msgspec.Struct):
     warnings: list[str] = []
     opaque: bool = False
 
+    def gives(self, partitions: Sequence[str]) -> None:
+        """Partition columns that the query does not make have the value that the statement names."""
+        made = {column.name.lower() for column in self.columns}
+        self.columns += [Column(-1, name, {}) for name in partitions if made and name.lower() not in made]
+
     def rewrites(self, table: Dataset, fields: list[dict[str, Any]]) -> None:
         """It makes other rows instead of some of a table that it reads: the columns are the table's, and what is left of them is what it was."""
         made = {column.name: column for column in self.columns}

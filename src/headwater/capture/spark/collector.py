@@ -221,6 +221,7 @@ class Collector:
             execution.analysis = analysis.analyse(
                 jquery, execution.write.query, text, catalog, self.known, output=not inner, inner=inner
             )
+            execution.analysis.gives(execution.write.partitions)
             if execution.write.columns and execution.write.target is not None:
                 execution.analysis.rewrites(execution.write.target, execution.write.columns)
             execution.sql = execution.write.sql or _sql(janalyzed) or _sql(jquery)

@@ -92,10 +92,8 @@ def _new_table(field: str) -> Callable[[Any, Node, Catalog], Write]:
             lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), CREATE)
         if query is None:
             target.fields = schema.struct_fields(described.get("schema"))
-        partitions = described.get("partitionColumnNames")
-        partitions = partitions if isinstance(partitions, list) else str(partitions or "").strip("[]").split(", ")
         return Write(
-            target, lifecycle, query, jcommand.query() if query is not None else None, [p for p in partitions if p]
+            target, lifecycle, query, jcommand.query() if query is not None else None, _partitioned_by(described)
         )
 
     return handler
@@ -103,8 +101,23 @@ def _new_table(field: str) -> Callable[[Any, Node, Catalog], Write]:
 
 def _hive_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     jtable = jcommand.table()
-    target = _located(str(jtable.location().toString()), "hive", catalog.symlink(_identifier(node.fields.get("table"))))
-    return Write(target, OVERWRITE if node.fields.get("overwrite") else "", _query(node), jcommand.query())
+    described = node.fields.get("table")
+    target = _located(str(jtable.location().toString()), "hive", catalog.symlink(_identifier(described)))
+    target.fields = schema.struct_fields(json.loads(str(jtable.schema().json())))
+    lifecycle = OVERWRITE if node.fields.get("overwrite") else ""
+    return Write(target, lifecycle, _query(node), jcommand.query(), _partitioned_by(described))
+
+
+def _partitioned_by(table: Any) -> list[str]:
+    """The partition columns of a CatalogTable in JSON."""
+    told = table.get("partitionColumnNames") if isinstance(table, dict) else None
+    return [name for name in (told if isinstance(told, list) else str(told or "").strip("[]").split(", ")) if name]
+
+
+def _load(jcommand: Any, node: Node, catalog: Catalog) -> Write:
+    """LOAD DATA: files become a table's, or a partition's."""
+    target = _located(catalog.location(jcommand.table()), "", catalog.symlink(node.fields.get("table")))
+    return Write(target, OVERWRITE if node.fields.get("isOverwrite") else "")
 
 
 def _source_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
@@ -280,6 +293,7 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
     "CreateDataSourceTableCommand": _new_table("table"),
     "CreateTableCommand": _new_table("table"),
     "InsertIntoHiveTable": _hive_insert,
+    "LoadDataCommand": _load,
     "InsertIntoDataSourceCommand": _source_insert,
     "InsertIntoDataSourceDirCommand": _directory,
     "InsertIntoHiveDirCommand": _directory,
@@ -303,6 +317,7 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
     "DropTable": _drop_v2,
     "TruncateTableCommand": _table("tableName", TRUNCATE),
     "AlterTableAddColumnsCommand": _table("table", ALTER),
+    "AlterTableDropPartitionCommand": _table("tableName", ALTER),
     "AlterTableRenameCommand": _rename,
     "WriteToMicroBatchDataSourceV1": _micro_batch,
     "WriteToMicroBatchDataSource": _micro_batch,

@@ -98,7 +98,7 @@ def output(
     if write.target is None:
         return []
     target = write.target
-    facets = _facets(target, (analysis.fields if analysis else []) or target.fields)
+    facets = _facets(target, target.fields or (analysis.fields if analysis else []))
     if write.lifecycle:
         change: dict[str, Any] = {"lifecycleStateChange": write.lifecycle}
         if write.previous:

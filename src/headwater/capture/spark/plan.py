@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 ATTRIBUTE = "AttributeReference"
+# Leaves that leave out their output, which is these.
+_OUTPUTS = {"HiveTableRelation": ("dataCols", "partitionCols")}
 
 
 class Node(msgspec.Struct, gc=False):
@@ -74,7 +76,10 @@ def tree(flat: list[dict[str, Any]]) -> Node:
     root: Node | None = None
     open_nodes: list[tuple[Node, int]] = []
     for item in flat:
-        node = Node(str(item["class"]).rsplit(".", 1)[-1], item, [])
+        kind = str(item["class"]).rsplit(".", 1)[-1]
+        if kind in _OUTPUTS and "output" not in item:
+            item = {**item, "output": [tree for field in _OUTPUTS[kind] for tree in item.get(field) or []]}  # noqa: PLW2901 - the same, completed
+        node = Node(kind, item, [])
         wanted = int(item.get("num-children", 0))
         if root is None:
             root = node

@@ -1,6 +1,6 @@
-"""Statements over Delta and Iceberg tables, and what Spark finds at the versions that capture told: `spark-submit lake_job.py STATEMENTS FOLDER`.
+"""Statements over tables, and what Spark finds at the versions that capture told: `spark-submit statements_job.py STATEMENTS FOLDER [hive]`.
 
-Leaves beside the tables: `told.json`, by statement the event of its end; `history.json`, by table its versions, the first one first; and
+Leaves beside the tables: `told.json`, by statement the event of its end; `history.json`, by table that keeps versions all of them, the first one first; and
 `found.json`, how many rows Spark reads at each version that was told as written.
 """
 
@@ -14,19 +14,22 @@ from pyspark.sql import SparkSession
 from headwater.capture.spark import attach
 
 statements, folder = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2]
-spark = (
-    SparkSession.builder.appName("lake")
-    .config(
-        "spark.sql.extensions",
-        "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+builder = SparkSession.builder.appName("lake").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+if "hive" in sys.argv[3:]:
+    store = f"jdbc:derby:;databaseName={folder}/metastore;create=true"
+    builder = builder.config("spark.hadoop.javax.jdo.option.ConnectionURL", store).enableHiveSupport()
+else:
+    builder = (
+        builder.config(
+            "spark.sql.extensions",
+            "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        )
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
+        .config("spark.sql.catalog.ice.type", "hadoop")
+        .config("spark.sql.catalog.ice.warehouse", f"{folder}/ice")
     )
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
-    .config("spark.sql.catalog.ice.type", "hadoop")
-    .config("spark.sql.catalog.ice.warehouse", f"{folder}/ice")
-    .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
-    .getOrCreate()
-)
+spark = builder.getOrCreate()
 attachment = attach(spark)
 events = Path(os.environ["HEADWATER_EVENTS_FILE"])
 
