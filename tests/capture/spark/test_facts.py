@@ -1,5 +1,6 @@
 """Facets, identities and behaviour that the cases do not show: schema, counts, symlinks, errors, other processes."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -143,6 +144,13 @@ def test_deep_plans_end_in_tables_not_in_a_hang(spark: Any, attachment: Any, eve
 def test_attaching_again_is_the_same_attachment(spark: Any, attachment: Any) -> None:
     assert attach(spark) is attachment
     assert attach(spark.newSession()) is attachment
+
+
+def test_attach_is_a_function_still_when_it_was_called(attachment: Any) -> None:
+    """A module of that name in its place would refuse every session but the first."""
+    from headwater.capture import spark as capture
+
+    assert inspect.isfunction(capture.attach)
 
 
 def test_the_end_of_a_program_tells_all_and_waits_for_no_server(
