@@ -52,7 +52,10 @@ def killed_in(table_name: str, whom: str) -> None:
 if __name__ == "__main__":
     store, given, table_name, whom = sys.argv[1:]
     killed_in(table_name, whom)
-    properties = [word for name, value in FAST.items() for word in ("--conf", f"{name}={value}")]
+    # As it begins processes otherwise, a JVM that is killed just then leaves helpers that keep its sockets open, and Python waits for good.
+    options = f"{FAST['spark.driver.extraJavaOptions']} -Djdk.lang.Process.launchMechanism=VFORK"
+    settings = FAST | {"spark.driver.extraJavaOptions": options}
+    properties = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     words = ["sync", "query-log", "--source", "bigquery", "--input", given, "--store", store, "--no-publish", "--json"]
     sys.argv[1:] = [*words, "--master", "local[2]", *properties]
     main()
