@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.fixtures.statements import LOCAL
 
 ROOT = Path(__file__).parents[2]
 YAML = """
@@ -30,10 +31,6 @@ period: {every: day, from: 2024-01-01}
 produced_by: [package:report]
 depends_on: {reads: same}
 """
-LOCAL = (
-    "--master local[1] --driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 --conf spark.ui.enabled=false "
-    "--conf spark.sql.shuffle.partitions=1 --conf spark.databricks.delta.snapshotPartitions=1"
-)
 DAYS = ("2024-03-05", "2024-03-06", "2024-03-07")
 BAD = DAYS[1]
 
