@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo warehouse repair test check fix lock web clean bench versus-entities lint-deploy
+.PHONY: help setup demo warehouse repair check test soak fix lock web clean bench versus-entities lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-$(STAMP): scripts/setup scripts/java-shim requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
+$(STAMP): scripts/setup scripts/java-shim requirements/uv.txt requirements/dev.txt requirements/java.txt requirements/node.txt pyproject.toml
 	@scripts/setup $(PYTHON)
 	@touch $@
 
@@ -30,17 +30,14 @@ warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE
 repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used them, made again
 	@scripts/repair
 
-check: $(STAMP) ## lint, types, layering, fast tests (about four minutes)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	@scripts/corpus
-	@scripts/xxhsum >/dev/null
-	$(BIN)/pytest -q -n 2 tests/unit tests/meta
+check: $(STAMP) ## lint, types, layering, fast tests (one to two minutes)
+	@scripts/test --check
 
-test: $(STAMP) web ## the whole suite
+test: $(STAMP) ## every check and the whole suite (about twenty minutes)
 	@scripts/test
+
+soak: $(STAMP) ## what takes hours: the suite's long versions, one by one; goes on where it was stopped
+	@scripts/test --soak
 
 fix: $(STAMP) ## format and repair what ruff can
 	$(BIN)/ruff check --fix .

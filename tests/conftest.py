@@ -5,6 +5,8 @@ import sys
 
 from hypothesis import settings
 
+from tests.scale import full
+
 pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.app",
@@ -25,6 +27,6 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 # No test asserts a time, whatever else the machine does.
 # One commit gives one answer. `HYPOTHESIS_PROFILE=drawn pytest …` looks for what these examples do not show.
-settings.register_profile("suite", deadline=None, derandomize=True)
-settings.register_profile("drawn", deadline=None)
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=full(100, 30))
+settings.register_profile("drawn", deadline=None, max_examples=full(1000, 100))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.oracle import generated, tpc
 from tests.oracle.generate import SCHEMAS
+from tests.scale import full
 
 from headwater.columns import cache as module
 from headwater.columns.analysis import analyse
@@ -73,7 +74,7 @@ def test_what_the_corpus_says_with_other_literals(dialect: str, seed: int) -> No
     chance = random.Random(seed)
     cache = Cache()
     by_key: dict[tuple[bytes, int], list[Statement]] = {}
-    for text, catalog in corpus()[seed % 3 :: 3]:
+    for text, catalog in corpus()[seed % 3 :: full(3, 9)]:
         for one in (text, changed(text, chance, 0.05), changed(text, chance, 0.5), changed(text, chance, 1.0)):
             sent = chance.choice(BEFORE) + one + chance.choice(AFTER)
             right = told(analyse(sent, dialect, catalog))
@@ -125,7 +126,7 @@ def test_a_literal_that_matters_is_not_taken_for_another(dialect: str) -> None:
     """Every shape with the same kinds of literals, one after the other, in one cache."""
     cache, chance = Cache(), random.Random(1)
     for text in SHAPES:
-        for _ in range(15):
+        for _ in range(full(15, 6)):
             one = LITERAL.sub(lambda found: chance.choice(ALIKE[3:] if found[0][0] == "'" else ALIKE[:3]), text)
             assert told(cache.analyse(one, dialect)) == told(analyse(one, dialect)), one
 
@@ -142,7 +143,7 @@ CHANGES = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=full(400, 60), deadline=None)
 @given(st.lists(CHANGES, min_size=1, max_size=12), st.sampled_from(DIALECTS), st.integers(1, 6))
 @example(
     [("create temporary table n as select a as q from t where c = 1", 0, 0.0, "", "", None), ("select * from n where q = 1", 0, 0.0, "", "", None)] * 2,

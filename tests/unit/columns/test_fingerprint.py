@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.scale import full
 
 from headwater.columns.shape.fingerprint import fingerprint, normalised, shape
 from headwater.columns.shape.key import cache_key
@@ -84,7 +85,7 @@ TEXTS = st.lists(st.sampled_from(ATOMS), max_size=14).map("".join) | st.text(st.
 DIALECTS = st.sampled_from(sorted(RULES))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=full(1500, 200), deadline=None)
 @given(TEXTS, DIALECTS)
 def test_any_text_has_a_shape_and_its_shape_has_the_same(text: str, dialect: str) -> None:
     found, readable = shape(text, dialect)
@@ -96,7 +97,7 @@ def test_any_text_has_a_shape_and_its_shape_has_the_same(text: str, dialect: str
 
 
 @example("distinct on ,1", "", False)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=full(1500, 200), deadline=None)
 @given(TEXTS, DIALECTS, st.booleans())
 def test_both_ways_give_the_same(text: str, dialect: str, parameters: bool) -> None:
     module = sys.modules[fingerprint.__module__]
@@ -115,7 +116,7 @@ LITERALS = (
 BLANKS = st.sampled_from([" ", "\n", "\r\n\t", "  ", " /* it's */ ", " -- 'c\n", "/**/ "])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=full(500, 100), deadline=None)
 @given(st.lists(st.tuples(NAMES, st.sampled_from(["=", "<", ">=", "<>"]), LITERALS), min_size=1, max_size=5), st.data())
 def test_blanks_comments_case_and_values_do_not_count(terms: list[tuple[str, str, str]], data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(["", "postgres", "snowflake", "tsql", "duckdb", "trino", "oracle"]))

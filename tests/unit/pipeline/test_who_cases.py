@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openlineage.client.uuid import generate_static_uuid
 from tests.fixtures.who import Case, cases
+from tests.scale import full
 
 from headwater.pipeline.query_log.who import COLUMNS, MARKS, Config, runs
 from headwater.pipeline.query_log.who.comments import comments, statement_comments
@@ -187,7 +188,7 @@ SEEDS = [
 HOSTILE = st.lists(st.one_of(st.sampled_from(SEEDS), st.text(max_size=20)), max_size=12).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=full(300, 80), deadline=None)
 @given(text=HOSTILE, tags=st.dictionaries(HOSTILE, st.one_of(st.none(), HOSTILE), max_size=4), name=HOSTILE)
 def test_nothing_raises(text: str, tags: dict[str, str | None], name: str) -> None:
     for statement in (text, f"/* {text} */ select 1", f"select 1 -- {text}"):

@@ -1,0 +1,55 @@
+"""What `make soak` runs: the suite's long versions, one at a time, each within half an hour.
+
+A stage that passed at a commit is not run again at that commit, so that a soak that was stopped goes on where it was. The variable SUITE_SCALE makes
+the tests go all the way (tests/scale.py); Hypothesis draws new examples each time.
+"""
+
+import sys
+from pathlib import Path
+
+from tests.suite.stages import STAGES, Stage
+
+LIMIT = 1800.0
+ENVIRONMENT = {"SUITE_SCALE": "full", "HYPOTHESIS_PROFILE": "drawn"}
+
+
+def _python(*words: str) -> tuple[str, ...]:
+    return (sys.executable, *words)
+
+
+_NEEDED = ("xxhsum", "corpus", "java", "page", "rabbitmq", "dbt")
+_NEEDS = tuple(stage for stage in STAGES if stage.name in _NEEDED)
+
+
+def _soak(name: str, tests: tuple[str, ...] = (), command: tuple[str, ...] = ()) -> Stage:
+    return Stage(f"soak-{name}", tests, command, after=_NEEDED, limit=LIMIT)
+
+
+SOAK = (
+    *_NEEDS,
+    _soak("unit", tests=("tests/unit",)),
+    _soak("store", tests=("tests/store",)),
+    _soak("fuzz", tests=("tests/api/test_fuzz.py",)),
+    _soak("pipeline", tests=("tests/pipeline",)),
+    _soak("oracle", tests=("tests/oracle",)),
+    _soak("processes", tests=("tests/acceptance/test_receive_processes.py", "tests/acceptance/test_watch.py")),
+    _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),
+    _soak("chaos", command=_python("-m", "tests.chaos", "--rounds", "5", "--seconds", "60")),
+)
+
+
+class Passed:
+    """Which stages passed at a commit: a file each, below the folder of the soak."""
+
+    def __init__(self, folder: Path, commit: str) -> None:
+        self.folder = folder
+        self.commit = commit
+
+    def has(self, stage: Stage) -> bool:
+        try:
+            return (self.folder / stage.name / "passed").read_text(encoding="utf-8") == self.commit
+        except FileNotFoundError:
+            return False
+
+    def add(self, stage: Stage) -> None:
+        (self.folder / stage.name / "passed").write_text(self.commit, encoding="utf-8")

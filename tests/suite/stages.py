@@ -1,0 +1,104 @@
+"""What the suite is made of: every check and every test, in stages that can run beside each other.
+
+A stage is one command with one log. Stages of tests are pytest processes: each has its own PostgreSQL, its own Spark and its own broker, so two of
+them never meet. The order is the order of starting: what takes long, and what others wait for, comes first, so that both lanes end together.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One command of the suite.
+
+    `tests`: paths for pytest; what another stage names below one of them is that stage's. `command`: any other program, run in the root.
+    `after`: names of stages that must have passed. `alone`: nothing else runs meanwhile. `check`: also a part of `make check`.
+    `limit`: seconds after which it is ended and counts as failed. `repeatable`: a command that is run again when it fails.
+    """
+
+    name: str
+    tests: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    alone: bool = False
+    check: bool = False
+    limit: float = 1200
+    repeatable: bool = False
+
+
+def script(name: str, *words: str) -> tuple[str, ...]:
+    return (str(ROOT / "scripts" / name), *words)
+
+
+STAGES = (
+    # What is quick to say no, and what others wait for.
+    Stage("xxhsum", command=script("xxhsum"), check=True),
+    Stage("corpus", command=script("corpus"), check=True),
+    Stage("java", command=script("test-java", "archive")),
+    Stage("lint", command=script("lint"), check=True),
+    Stage("types", command=(str(_BIN / "mypy"),), check=True),
+    Stage("unit-client", tests=("tests/unit/client", "tests/unit/cli"), after=("xxhsum",), check=True),
+    Stage("unit-columns", tests=("tests/unit/columns",), after=("corpus",), check=True),
+    Stage("unit-entities", tests=("tests/unit/entities",), check=True),
+    Stage("unit", tests=("tests/unit", "tests/meta"), check=True),
+    Stage("page", command=script("build-web")),
+    Stage("airflow", command=script("airflow")),
+    Stage("rabbitmq", command=script("rabbitmq")),
+    Stage("lake", command=script("lake"), after=("java",)),
+    Stage("dbt", command=script("warehouse", "environment")),
+    Stage("prometheus", command=script("prometheus")),
+    Stage("chromium", command=script("chromium")),
+    # Tests, the longest first.
+    Stage(
+        "demo",
+        tests=("tests/acceptance/test_flights.py",),
+        after=("java", "page"),
+    ),
+    Stage("examples", tests=("tests/examples",), after=("java", "page", "dbt")),
+    Stage("pipeline", tests=("tests/pipeline",), after=("java", "page")),
+    Stage("acceptance", tests=("tests/acceptance",), after=("java", "page", "rabbitmq", "prometheus", "lake")),
+    Stage("lake-tables", tests=("tests/capture/spark/test_lake.py",), after=("java", "lake")),
+    Stage("in-airflow", tests=("tests/acceptance/airflow",), after=("airflow", "page", "java")),
+    Stage("api", tests=("tests/api",), after=("page",)),
+    Stage("store", tests=("tests/store",), after=("rabbitmq",)),
+    Stage("capture", tests=("tests/capture",), after=("java",)),
+    Stage("oracle", tests=("tests/oracle",), after=("corpus", "java")),
+    Stage(
+        "api-workers",
+        tests=("tests/api/test_backfill_airflow.py", "tests/api/test_backfill_cli.py", "tests/api/test_deliveries.py"),
+    ),
+    Stage("fuzz", tests=("tests/api/test_fuzz.py",), after=("page",)),
+    Stage("contract", tests=("tests/contract",), after=("java", "page", "rabbitmq")),
+    Stage("page-browser", command=script("browse-web"), after=("page", "chromium"), repeatable=True),
+    Stage("page-checks", command=script("check-web"), after=("page",)),
+    Stage("monitoring", command=script("lint-monitoring"), after=("page", "prometheus")),
+)
+
+
+def chosen(stages: Sequence[Stage], names: Sequence[str]) -> list[Stage]:
+    """The stages of these names and all that they come after, in the table's order.
+
+    Raises KeyError for a name that no stage has.
+    """
+    by_name = {stage.name: stage for stage in stages}
+    wanted: set[str] = set()
+    queue = list(names)
+    while queue:
+        name = queue.pop()
+        if name not in wanted:
+            wanted.add(name)
+            queue.extend(by_name[name].after)
+    return [stage for stage in stages if stage.name in wanted]
+
+
+def pytest_words(stage: Stage, stages: Sequence[Stage]) -> list[str]:
+    """What pytest collects for a stage: its paths, less those below them that other stages name."""
+    others = [path for other in stages if other.name != stage.name for path in other.tests]
+    ignored = [path for path in others if any(path.startswith(f"{mine}/") for mine in stage.tests)]
+    return [*stage.tests, *(f"--ignore={path}" for path in ignored)]
