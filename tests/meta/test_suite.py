@@ -104,6 +104,24 @@ def test_a_stage_has_a_limit_and_leaves_nothing(said) -> None:
     assert not sleeping("611", "612")
 
 
+def test_an_orphan_that_has_ended_is_gone(tmp_path: Path, said) -> None:
+    """A zombie would look alive to whoever waits for its number: `pg_ctl stop`, `headwater down`."""
+    (tmp_path / "orphan.py").write_text("""
+import os, subprocess, time
+number = int(subprocess.run("setsid sleep 600 >/dev/null 2>&1 & echo $!", shell=True, capture_output=True, text=True).stdout)
+os.kill(number, 9)
+for _ in range(100):
+    time.sleep(0.05)
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        raise SystemExit(0)
+raise SystemExit("still there")
+""")
+    code, out = said("Stage('orphan', command=(sys.executable, '{here}/orphan.py'))")
+    assert code == 0, out
+
+
 @pytest.mark.parametrize(("number", "deaf"), [(signal.SIGTERM, ""), (signal.SIGINT, "trap true TERM; ")])
 def test_ended_it_leaves_nothing(begin, number: int, deaf: str) -> None:
     process = begin(f"Stage('daemons', command=('sh', '-c', '{deaf}setsid sleep 613 & sleep 614'))")

@@ -161,10 +161,7 @@ class Suite:
             process = subprocess.Popen(
                 words, cwd=self.root, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
             )
-            try:
-                code: int | None = process.wait(timeout=1200)
-            except subprocess.TimeoutExpired:
-                code = None
+            code = processes.wait(process, 1200)
         processes.end_what_is_left("again", patience=0 if code is None else 3)
         if code != 0:
             print(_end_of(folder / "log"), flush=True)

@@ -11,8 +11,6 @@ from pathlib import Path
 from tests.suite import processes
 from tests.suite.stages import Stage
 
-_BETWEEN_LOOKS = 0.2
-
 
 @dataclass(slots=True)
 class Outcome:
@@ -66,7 +64,8 @@ class Lanes:
             while (stage := self._next(waiting, ended)) is not None:
                 waiting.remove(stage)
                 self._start(stage)
-            time.sleep(_BETWEEN_LOOKS)
+            time.sleep(processes.BETWEEN_LOOKS)
+            processes.reap(running.process for running in self._running.values())
             for outcome in self._ended():
                 ended[outcome.stage.name] = outcome
                 self.announce(outcome)
@@ -115,7 +114,6 @@ class Lanes:
             outcome.code = code
             if code and not outcome.reason:
                 outcome.reason = f"exit code {code}"
-            processes.collect_orphans(each.process.pid for each in self._running.values())
             outcome.left_behind = processes.end_what_is_left(name)
             del self._running[name]
             found.append(outcome)
@@ -125,8 +123,8 @@ class Lanes:
 def _interrupted(process: subprocess.Popen[bytes], patience: float = 20) -> int:
     """End a stage as Ctrl-C does, on which pytest tells of the failures until then; what does not obey is killed."""
     process.send_signal(signal.SIGINT)
-    try:
-        return process.wait(patience)
-    except subprocess.TimeoutExpired:
+    code = processes.wait(process, patience)
+    if code is None:
         process.kill()
-        return process.wait()
+        code = process.wait()
+    return code

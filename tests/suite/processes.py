@@ -7,11 +7,14 @@ whatever was started below it stays below it, and nothing outlives it.
 import contextlib
 import ctypes
 import os
+import subprocess
+import time
 from collections.abc import Iterable
 
 import psutil
 
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+BETWEEN_LOOKS = 0.05  # seconds
 STAGE_VARIABLE = "SUITE_STAGE"
 
 
@@ -62,10 +65,25 @@ def end(processes: Iterable[psutil.Process], patience: float = 10) -> None:
         _, alive = psutil.wait_procs(alive, timeout=patience)
 
 
-def collect_orphans(own: Iterable[int]) -> None:
-    """Collect adopted children that have ended; those of the numbers in `own` are left to whoever waits for them."""
-    waited_for = set(own)
-    for process in psutil.Process().children():
-        if process.pid not in waited_for and process.status() == psutil.STATUS_ZOMBIE:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(process.pid, os.WNOHANG)
+def reap(own: Iterable[subprocess.Popen[bytes]]) -> None:
+    """Collect every child that has ended, and the exit codes of `own`.
+
+    An adopted child stays a zombie until it is collected, and a zombie looks alive to whoever waits for its number to go (`pg_ctl stop` does).
+    Call it several times a second.
+    """
+    by_number = {process.pid: process for process in own}
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            if ended.si_pid in by_number:
+                by_number[ended.si_pid].poll()
+            else:
+                os.waitpid(ended.si_pid, 0)
+
+
+def wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Its exit code; None where it runs for longer. Collects orphans meanwhile."""
+    until = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < until:
+        reap([process])
+        time.sleep(BETWEEN_LOOKS)
+    return process.returncode
