@@ -20,6 +20,7 @@ pytest_plugins = [
     "tests.fixtures.pipeline",
     "tests.fixtures.query_logs",
     "tests.fixtures.airflow",
+    "tests.fixtures.demo",
 ]
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.acceptance.test_server import Machine
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
+from tests.fixtures.machine import Machine
 
 from headwater.errors import DatabaseRefused
 from headwater.intake.deliveries import settled

@@ -3,12 +3,11 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.acceptance.test_server import Machine
+from tests.fixtures.demo import Demo
+from tests.fixtures.machine import HEADWATER
 
 from headwater.client.ask import ask
 
@@ -17,40 +16,6 @@ CASES = sorted((ROOT / "tests/cases/flights").glob("*.json"))
 TABLES = [path for path in CASES if path.name != "report.index.html.json"]
 RAW = {"raw/flights", "raw/weather", "raw/planes", "raw/airports", "raw/airports_supplement", "raw/airlines"}
 pytestmark = pytest.mark.spark
-
-
-class Demo(Machine):
-    """The demo's own home, its data and what it printed."""
-
-    printed = ""
-
-    @property
-    def data(self) -> Path:
-        return self.home / "data"
-
-    def place(self, dataset: str) -> str:
-        return f"dataset:file:{self.data}/{dataset}"
-
-    def short(self, node_id: str) -> str:
-        return node_id.removeprefix(self.place(""))
-
-    def lineage(self, dataset: str, **question: Any) -> Any:
-        return json.loads(ask(self.url, "/api/v2/lineage", {"node": self.place(dataset), "columns": True, **question}))
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    made = Demo(tmp_path_factory.mktemp("demo"))
-    env = {**made.env, "PORT": str(made.port), "ONCE": "1", "DEMO_DATA": str(made.data)}
-    done = subprocess.run(
-        [str(ROOT / "scripts/demo")], env=env, capture_output=True, text=True, timeout=1800, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    made.printed = done.stdout
-    assert not (made.home / "headwater/server.json").exists(), "the demo leaves nothing running"
-    made.up()
-    yield made
-    made.run("down")
 
 
 @pytest.mark.parametrize("case", TABLES, ids=[path.stem for path in TABLES])
@@ -149,7 +114,7 @@ def test_a_second_demo_adds_versions_and_loses_nothing(demo: Demo) -> None:
     before = json.loads(demo.run("datasets", "reference/airlines", "--json").stdout)
     env = {**demo.env, **{k: v for k, v in os.environ.items() if k in {"JAVA_HOME", "PATH"}}}
     done = subprocess.run(
-        ["headwater", "run", "examples/flights/reference", "--param", f"data={demo.data}", "--master", "local[2]"],
+        [*HEADWATER, "run", "examples/flights/reference", "--param", f"data={demo.data}", "--master", "local[2]"],
         env=env, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

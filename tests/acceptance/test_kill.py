@@ -22,8 +22,9 @@ import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script, too
-from tests.acceptance.test_server import HEADWATER, Machine, _below, _kill_postgres
+from tests.acceptance.test_server import _below, _kill_postgres
 from tests.events import dataset, encoded, facet, run_event, schema
+from tests.fixtures.machine import HEADWATER, Machine
 
 WRITERS = 4
 

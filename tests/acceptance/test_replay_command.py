@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_server import Machine
 from tests.events import encoded, run_event
+from tests.fixtures.machine import Machine
 
 from headwater.client.ask import ask
 

@@ -10,51 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.events import RUN, encoded, run_event
+from tests.fixtures.machine import Machine
 
 from headwater.client.ask import ask
 from headwater.errors import HeadwaterError
-
-HEADWATER = [sys.executable, "-m", "headwater"]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Machine:
-    """A home of its own, and the command line in it."""
-
-    def __init__(self, home: Path) -> None:
-        self.home, self.port = home, free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE_"))}
-        self.env = {
-            **kept,
-            "HEADWATER_HOME": str(home / "headwater"),
-            "HEADWATER_SPOOL": str(home / "spool"),
-            "HEADWATER_URL": self.url,
-        }
-
-    def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*HEADWATER, *arguments], capture_output=True, text=True, env=self.env, timeout=120, check=False, **more
-        )
-
-    def up(self) -> None:
-        done = self.run("up", "--port", str(self.port))
-        assert done.returncode == 0, done.stderr
-
-    def post(self, body: bytes) -> bytes:
-        return ask(self.url, "/api/v1/lineage", method="POST", body=body, timeout=30)
-
-    def pid(self) -> int:
-        return int(json.loads((self.home / "headwater/server.json").read_text())["pid"])
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.acceptance.test_server import HEADWATER, Machine, _below, _kill_postgres
+from tests.acceptance.test_server import _below, _kill_postgres
+from tests.fixtures.machine import HEADWATER, Machine
 from tests.liar import Forward, Lie, Reply, honest, standing_before
 
 from headwater.client.watch import CHECKS, Check, Kind, Report, Watch, World

@@ -5,6 +5,7 @@ At the boundaries of stages and before each commit: test_query_log_sync.py.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.pipeline.test_query_log_sync import synced, tables
+from tests.scale import full
 
 from headwater.pipeline.query_log.batch import Batch
 from headwater.pipeline.query_log.stages import Settings, batch_stages, final_stages
@@ -40,7 +42,7 @@ def half(directory: Path) -> None:
 def test_killed_in_the_middle_of_every_write_of_every_stage(
     spark: Any, bigquery_log: Path, tmp_path: Path, plain_tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call dies at the first table that no call has died at, until one gets through."""
+    """Each call dies at the first table that no call has died at, until one gets through. The suite spares every second table."""
     store = tmp_path / "store"
     write, died = Change._write, []
 
@@ -48,6 +50,8 @@ def test_killed_in_the_middle_of_every_write_of_every_stage(
         made = write(change, table, rows)
         if table.name not in died:
             died.append(table.name)
+            if len(died) % full(1, 2):
+                return made
             half(max((store / table.name).iterdir(), key=lambda one: one.stat().st_mtime_ns))
             raise Killed(table.name)
         return made
@@ -105,10 +109,10 @@ def test_sigkill_while_spark_writes(
     # Without its JVM the command ends by itself, and says that calling again may help.
     done = killed(store, bigquery_log, "executions", "jvm", tmp_path)
     assert done.returncode == 75, done.stderr
-    # Not the last line always: a thread of PySpark's that was being told of a task's counts says its own end on stderr too.
-    said = [line for line in done.stderr.splitlines() if line.startswith("headwater: ")]
-    assert len(said) == 1, done.stderr
-    assert said[0].startswith("headwater: stage executions did not end: Spark is gone ("), done.stderr
+    # Neither the last line always nor at its beginning: a thread of PySpark's writes its own end to stderr at the same time, piece by piece.
+    errors = re.findall(r"headwater: (?!WARNING).*", done.stderr)
+    assert len(errors) == 1, done.stderr
+    assert errors[0].startswith("headwater: stage executions did not end: Spark is gone ("), done.stderr
     assert Store(spark, str(store)).state["batch"]["done"] == ["land", "shapes", "statements"]
 
     done = killed(store, bigquery_log, "edges", "all", tmp_path)

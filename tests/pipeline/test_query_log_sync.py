@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import PySparkValueError
 from tests.fixtures.pipeline import content
 from tests.fixtures.query_logs import BEGIN, bigquery_jobs, json_lines
+from tests.scale import full
 
 from headwater.errors import InvalidQuestion, NotFound, StageFailed
 from headwater.pipeline.folder import LocalFolder
@@ -73,14 +74,15 @@ class PowerCut(RuntimeError):
 def test_killed_at_every_boundary_and_before_every_commit_it_ends_the_same(
     spark: Any, bigquery_log: Path, tmp_path: Path, expected: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call dies at the first moment that no call has died at yet, until one gets through."""
+    """Each call dies at the first moment that no call has died at yet, until one gets through. The suite spares two of three moments."""
     seen: set[object] = set()
     create = LocalFolder.create
 
     def once(moment: object) -> None:
         if moment not in seen:
             seen.add(moment)
-            raise PowerCut(moment)
+            if len(seen) % full(1, 3) == 0:
+                raise PowerCut(moment)
 
     def show(told: Progress) -> None:
         once((told.what, told.stage, told.batch))

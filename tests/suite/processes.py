@@ -27,9 +27,14 @@ def adopt_orphans() -> None:
 
 def below_this() -> list[psutil.Process]:
     """Every process below this one that has not ended."""
-    return [
-        process for process in psutil.Process().children(recursive=True) if process.status() != psutil.STATUS_ZOMBIE
-    ]
+    return [process for process in psutil.Process().children(recursive=True) if _runs(process)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def of_stage(name: str) -> list[psutil.Process]:

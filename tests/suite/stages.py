@@ -55,12 +55,19 @@ STAGES = (
     Stage("prometheus", command=script("prometheus")),
     Stage("chromium", command=script("chromium")),
     # Tests, the longest first.
+    Stage("demo", tests=("tests/acceptance/test_flights.py", "tests/examples/flights"), after=("java", "page")),
+    Stage("examples", tests=("tests/examples",), after=("java", "page", "dbt")),
     Stage(
-        "demo",
-        tests=("tests/acceptance/test_flights.py",),
+        "syncs",
+        tests=(
+            "tests/pipeline/test_query_log_cluster.py",
+            "tests/pipeline/test_query_log_end_to_end.py",
+            "tests/pipeline/test_query_log_follow.py",
+            "tests/pipeline/test_query_log_kill.py",
+            "tests/pipeline/test_query_log_sync.py",
+        ),
         after=("java", "page"),
     ),
-    Stage("examples", tests=("tests/examples",), after=("java", "page", "dbt")),
     Stage("pipeline", tests=("tests/pipeline",), after=("java", "page")),
     Stage("acceptance", tests=("tests/acceptance",), after=("java", "page", "rabbitmq", "prometheus", "lake")),
     Stage("lake-tables", tests=("tests/capture/spark/test_lake.py",), after=("java", "lake")),

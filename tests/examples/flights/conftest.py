@@ -1,12 +1,10 @@
-"""Spark sessions for the tests of the flights example, and a way to run its packages as their `dk.yaml` says."""
+"""Spark sessions for the tests of the flights example."""
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flights_example import load, package, statements
 
 
 @pytest.fixture(scope="session")
@@ -31,21 +29,3 @@ def spark(spark_is_local: None) -> Iterator[Any]:
     session = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     yield session
     session.stop()
-
-
-@pytest.fixture(scope="session")
-def run_package(spark_is_local: None) -> Callable[[str, Path], None]:
-    """Run one package as its `dk.yaml` says, in this process, with all data below the given folder."""
-    from pyspark.sql import SparkSession
-
-    def run(folder: str, data: Path) -> None:
-        settings = package(folder, data)["run"]
-        if settings["kind"] == "sql":
-            session = SparkSession.builder.getOrCreate()
-            for statement in statements(settings["sql"]):
-                session.sql(statement)
-            session.stop()
-        else:
-            load(folder, Path(settings["script"]).stem).main(settings["args"])
-
-    return run

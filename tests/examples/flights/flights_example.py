@@ -47,8 +47,3 @@ def package(folder: str, data: Path | str) -> Package:
     if raw["run"]["kind"] == "sql":
         raw["run"]["sql"] = resolve((EXAMPLE / folder / raw["run"]["file"]).read_text(encoding="utf-8"))
     return raw
-
-
-def statements(sql: str) -> list[str]:
-    """The statements of an SQL file without its comments. The example's SQL has no `;` or `--` inside a literal."""
-    return [text for text in re.sub(r"--.*", "", sql).split(";") if text.strip()]

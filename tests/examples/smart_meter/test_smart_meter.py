@@ -20,7 +20,8 @@ import pytest
 import xxhash
 from meter_export import FAULTY_FILE, REGISTER, Export, write_export
 from station_weather import station_file
-from tests.acceptance.test_server import Machine, free_port
+from tests.fixtures.machine import Machine
+from tests.fixtures.processes import free_port
 
 from headwater.client.ask import ask
 
