@@ -64,6 +64,17 @@ class HeadwaterError(Exception):
         self.detail = detail
 
 
+def error_types() -> dict[str, type[HeadwaterError]]:
+    """Every error of the tree by its code."""
+    found: dict[str, type[HeadwaterError]] = {}
+    waiting = [HeadwaterError]
+    while waiting:
+        kind = waiting.pop()
+        found[kind.code] = kind
+        waiting += kind.__subclasses__()
+    return found
+
+
 class InvalidEvent(HeadwaterError):
     code = "invalid_event"
 

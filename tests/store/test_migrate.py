@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
+from headwater.answer import health
 from headwater.errors import DatabaseRefused
 from headwater.store import migrate as module
 from headwater.store.database import Database
@@ -24,6 +25,41 @@ def test_an_edited_file_is_refused(database: Database, run: Any, monkeypatch: py
     monkeypatch.setattr(module, "files", lambda: [(name, sql + "\n-- edited"), *rest])
     with pytest.raises(DatabaseRefused, match="was edited after it ran"):
         run(module.migrate(database))
+
+
+def test_a_newer_database_is_refused(database: Database, run: Any) -> None:
+    async def newer(version: str | None) -> None:
+        async with database.transaction() as connection:
+            await connection.execute("delete from migrations where name = '9999_later.sql'")
+            await connection.execute("insert into migrations (name, checksum, version) values ('9999_later.sql', '', %s)", (version,))  # fmt: skip
+
+    async def gone() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("delete from migrations where name = '9999_later.sql'")
+
+    try:
+        run(newer("12.0.1"))
+        with pytest.raises(
+            DatabaseRefused, match=r"newer Headwater \(9999_later\.sql\).* Install 12\.0\.1 or newer, or"
+        ):
+            run(module.migrate(database))
+        assert "Install 12.0.1 or newer" in run(health.unready(database))
+        run(newer(None))
+        with pytest.raises(DatabaseRefused, match="Install that version, or restore a backup"):
+            run(module.migrate(database))
+    finally:
+        run(gone())
+    assert run(health.unready(database)) == ""
+
+
+def test_a_database_that_never_recorded_versions_is_migrated(database: Database, run: Any) -> None:
+    async def forget() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("alter table migrations drop column version")
+
+    run(forget())
+    assert run(health.unready(database)) == ""
+    assert run(module.migrate(database)) == []
 
 
 # Both wait for a line, so that they begin together.

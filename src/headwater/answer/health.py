@@ -10,6 +10,7 @@ from headwater.store import nodes as node_store
 from headwater.store import server as server_store
 from headwater.store.database import Database
 from headwater.store.migrate import files as migration_files
+from headwater.store.migrate import newer_than_this
 
 _STARTED = dt.datetime.now(dt.UTC)
 
@@ -63,11 +64,13 @@ async def log_size(database: Database) -> LogSize:
         return LogSize(*await server_store.log_size(connection))
 
 
-async def unready(database: Database) -> list[str]:
-    """Migrations of this version that have not run; empty when the database is ready. Raises DatabaseUnavailable, DatabaseRefused."""
+async def unready(database: Database) -> str:
+    """Why the database's schema is not the one of this version; "" when it is. Raises DatabaseUnavailable, DatabaseRefused."""
     async with database.connection() as connection:
-        done = await server_store.migrations(connection)
-    return [name for name, _ in migration_files() if name not in done]
+        ran = await server_store.migrations(connection)
+    if missing := [name for name, _ in migration_files() if name not in ran]:
+        return f"migrations have not run: {', '.join(missing)}"
+    return newer_than_this(ran.items())
 
 
 async def near_misses(database: Database) -> NearMisses:

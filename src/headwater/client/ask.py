@@ -12,34 +12,16 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from headwater.errors import (
-    Ambiguous,
     Forbidden,
     HeadwaterError,
-    InvalidChange,
-    InvalidEntities,
-    InvalidEvent,
     InvalidQuestion,
     NotFound,
     ServerUnavailable,
     TooLarge,
     Unauthenticated,
+    error_types,
 )
 
-_BY_CODE: dict[str, type[HeadwaterError]] = {
-    error.code: error
-    for error in (
-        Ambiguous,
-        Forbidden,
-        InvalidChange,
-        InvalidEntities,
-        InvalidEvent,
-        InvalidQuestion,
-        NotFound,
-        ServerUnavailable,
-        TooLarge,
-        Unauthenticated,
-    )
-}
 _BY_STATUS: dict[int, type[HeadwaterError]] = {
     400: InvalidQuestion,
     401: Unauthenticated,
@@ -71,7 +53,7 @@ def ask(
 
     Who asks is said by `api_key`, or by `basic`, a name and a password, to servers that know no other way.
 
-    Raises ServerUnavailable when nobody answers (or 5xx), else the error the body names by its `code`, else one that fits the status.
+    Raises ServerUnavailable when no server answers or one answers that it cannot now; else what `refusal` makes of the answer.
     """
     base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
     given = [
@@ -117,14 +99,18 @@ def _text(value: object) -> str:
 
 
 def refusal(status: int, reply: bytes, url: str) -> HeadwaterError:
-    """The error that an answer other than 2xx is: the one its body names, else one that fits the status."""
+    """The error of an answer other than 2xx: the one whose code its body names, else one that fits the status.
+
+    A 5xx or 429 that may be asked again is ServerUnavailable.
+    """
     try:
         problem = msgspec.json.decode(reply, type=_Problem)
     except ValueError:
         text = reply[:200].decode("utf-8", "replace").strip()
         problem = _Problem(f"{url} answered HTTP {status}" + (f": {text}" if text else ""))
-    kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(status)
-    if kind is None:
-        kind = ServerUnavailable if status >= 500 or status == 429 else HeadwaterError
+    kind = error_types().get(problem.code) or _BY_STATUS.get(status)
+    if (status >= 500 or status == 429) and (kind is None or not kind.permanent):
+        kind = ServerUnavailable  # whatever keeps it from answering now, the caller's answer is to ask again
+    kind = kind or HeadwaterError
     detail = {key: value for key, value in (problem.detail or {}).items() if key not in {"self", "message"}}
     return kind(problem.message, **detail | {"status": status})

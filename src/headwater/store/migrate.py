@@ -1,8 +1,12 @@
 """Forward-only migrations: each file of `migrations/` once, in order, under an advisory lock, with its checksum remembered."""
 
 import hashlib
+import re
+from collections.abc import Iterable
 from importlib import resources
+from typing import NamedTuple
 
+from headwater import __version__
 from headwater.errors import DatabaseRefused
 from headwater.store.database import Connection, Database
 
@@ -20,29 +24,59 @@ def files() -> list[tuple[str, str]]:
 async def migrate(database: Database) -> list[str]:
     """Bring the schema up to date; the names of the files that ran.
 
-    Raises DatabaseRefused when a file that has run was changed since: an applied migration is never edited, a new one follows it.
+    Raises DatabaseRefused when a file that has run was changed since (an applied migration is never edited, a new one follows it), and when a
+    migration has run that is not among the files: a newer Headwater migrated the database, and this one would not understand it.
     """
     applied = []
     async with database.transaction() as connection:
         await connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        known = await _known(connection)
+        ran = await _applied(connection)
+        if reason := newer_than_this([(each.name, each.version) for each in ran.values()]):
+            raise DatabaseRefused(reason, migrations=sorted(ran.keys() - {name for name, _ in files()}))
         for name, sql in files():
             checksum = hashlib.sha256(sql.encode()).hexdigest()
-            if name in known:
-                if known[name] != checksum:
+            if name in ran:
+                if ran[name].checksum != checksum:
                     raise DatabaseRefused(
                         f"migration {name} was edited after it ran; write a new one instead", name=name
                     )
                 continue
             await connection.execute(sql)
-            await connection.execute("insert into migrations (name, checksum) values (%s, %s)", (name, checksum))
+            await connection.execute(
+                "insert into migrations (name, checksum, version) values (%s, %s, %s)", (name, checksum, __version__)
+            )
             applied.append(name)
     return applied
 
 
-async def _known(connection: Connection) -> dict[str, str]:
+def newer_than_this(ran: Iterable[tuple[str, str | None]]) -> str:
+    """Why this Headwater must not use a database, by the migrations that ran and the version that ran each (None: not recorded); "" if it may."""
+    own = {name for name, _ in files()}
+    unknown = {name: version for name, version in ran if name not in own}
+    if not unknown:
+        return ""
+    versions = [version for version in unknown.values() if version]
+    needed = f"{max(versions, key=_order)} or newer" if versions else "that version"
+    return (
+        f"The database was migrated by a newer Headwater ({', '.join(sorted(unknown))}), and this is {__version__}. "
+        f"Install {needed}, or restore a backup from before the upgrade."
+    )
+
+
+def _order(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+class _Applied(NamedTuple):
+    name: str
+    checksum: str
+    version: str | None
+
+
+async def _applied(connection: Connection) -> dict[str, _Applied]:
     await connection.execute(
         "create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())"
     )
-    cursor = await connection.execute("select name, checksum from migrations")
-    return dict(await cursor.fetchall())
+    await connection.execute("alter table migrations add column if not exists version text")
+    cursor = await connection.execute("select name, checksum, version from migrations")
+    return {row[0]: _Applied(*row) for row in await cursor.fetchall()}

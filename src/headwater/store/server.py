@@ -16,6 +16,6 @@ async def log_size(connection: Connection) -> tuple[int, int]:
     return size, events
 
 
-async def migrations(connection: Connection) -> set[str]:
-    """Names of the migrations that have run."""
-    return {name for (name,) in await sqlfile.load("server")["migrations"].many(connection)}
+async def migrations(connection: Connection) -> dict[str, str | None]:
+    """The migrations that have run, with the version of Headwater that ran each; None: not recorded."""
+    return dict(await sqlfile.load("server")["migrations"].many(connection))

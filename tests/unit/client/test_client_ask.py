@@ -5,8 +5,8 @@ import json
 import pytest
 
 from collector import Collector
-from headwater.client.ask import ask
-from headwater.errors import Ambiguous, HeadwaterError, InvalidQuestion, NotFound, ServerUnavailable
+from headwater.client.ask import ask, refusal
+from headwater.errors import Ambiguous, HeadwaterError, InvalidQuestion, NotFound, ServerUnavailable, error_types
 
 
 def test_an_answer_is_bytes_and_parameters_are_encoded(collector: Collector) -> None:
@@ -53,6 +53,18 @@ def test_an_error_keeps_its_kind(
         assert caught.value.message == body["message"]
     else:
         assert f"HTTP {status}" in caught.value.message
+
+
+@pytest.mark.parametrize("kind", error_types().values(), ids=error_types())
+def test_every_code_is_the_error_it_was(kind: type[HeadwaterError]) -> None:
+    """The exit code of a command is that of the server's error: 75 where asking again may help."""
+    reply = json.dumps({"code": kind.code, "message": "m", "detail": {"name": "x"}}).encode()
+    error = refusal(409, reply, "http://h/")
+    assert type(error) is kind
+    assert error.detail == {"name": "x", "status": 409}
+    away = refusal(503, reply, "http://h/")
+    assert away.permanent is kind.permanent
+    assert type(away) is (kind if kind.permanent else ServerUnavailable)
 
 
 def test_nobody_there_says_what_to_do() -> None:

@@ -31,8 +31,7 @@ async def readyz(state: State) -> Response[Health]:
     reason = None
     try:
         async with asyncio.timeout(_PATIENCE):
-            if missing := await health.unready(state.database):
-                reason = f"migrations have not run: {', '.join(missing)}"
+            reason = await health.unready(state.database) or None
     except TimeoutError:
         reason = "the database did not answer within a second"
     except HeadwaterError:
