@@ -1,5 +1,6 @@
 """The commands that ask about the graph, against the application itself."""
 
+import json
 from typing import Any
 
 import pytest
@@ -112,3 +113,36 @@ def test_lineage_as_asked_for(client: Any, headwater: Any) -> None:
     assert headwater("lineage", "/2", "--group", "namespace", "--format", "mermaid").output.count("-->") == 2
     both = headwater("lineage", "/2", "--namespace", "file", "--namespace", "te*", "--format", "dot").output
     assert both.count("->") == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("diff", "--from", "not a date"),
+        ("diff", "--from", "2026-01-01", "--to", "not a date"),
+        ("paths", "/src", "/b", "--as-of", "not a date"),
+        ("conflicts", "--as-of", "not a date"),
+        ("lineage", "/b", "--as-of", "not a date"),
+        ("lineage", "/b", "--since", "not a date"),
+        ("run", "lineage", RUN.format(2), "--as-of", "not a date"),
+        ("usage", "--unread-since", "not a date"),
+        ("receipts", "--since", "not a date"),
+        ("sync", "query-log", "--source", "bigquery", "--input", "x", "--store", "y", "--since", "not a date"),
+    ],
+    ids=" ".join,
+)
+def test_a_text_that_is_no_time(client: Any, headwater: Any, words: tuple[str, ...]) -> None:
+    """One reading of times for all commands: the message says which text, and how to write one."""
+    send(client, run_event("COMPLETE", 2, "build", ["/src"], ["/b"], at="2026-01-02T00:00:00Z"))
+    with pytest.raises(InvalidQuestion, match=r"'not a date' is no time; write 2026-11-21 or"):
+        headwater(*words)
+
+
+def test_a_day_is_its_beginning_in_utc(client: Any, headwater: Any) -> None:
+    send(client, run_event("COMPLETE", 2, "build", ["/src"], ["/b"], at="2026-01-02T00:00:00Z"))
+    by_day, by_time = (
+        json.loads(headwater("lineage", "/b", "--json", "--as-of", at).output)
+        for at in ("2026-01-02", "2026-01-02T01:00:00+01:00")
+    )
+    assert len(by_day["nodes"]) == 3
+    assert by_day["nodes"] == by_time["nodes"]

@@ -1,6 +1,5 @@
 """Lists of figures that the server gives: asked for as a table, JSON or CSV. The options and ways to write them that the commands share."""
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ Sort = Annotated[str | None, typer.Option(help="By which figure; `name` too.")]
 Order = Annotated[str | None, typer.Option(help="`asc` or `desc`; else as one expects of the figure.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="So many rows; 50 in a table.")]
 Offset = Annotated[int, typer.Option(min=0, help="Leave out so many first.")]
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _PAGE = 10_000
 _TABLE = 50
 
@@ -71,11 +69,6 @@ def counted(count: int, what: str) -> str:
 
 def share(value: float | None) -> str | None:
     return None if value is None else f"{value:.1%}"
-
-
-def time(text: str | None) -> str | None:
-    """A day alone is its beginning, in UTC."""
-    return f"{text}T00:00:00Z" if text and _DAY.fullmatch(text) else text
 
 
 def node(url: str | None, name: str | None, kind: str | None = None) -> str | None:

@@ -32,7 +32,12 @@ def diff(
       headwater diff --namespace warehouse --from 2026-01-01
     """
     root = server.resolve(url, node)["id"] if node else None
-    asked: dict[str, Any] = {"node": root, "from": _time(before), "to": _time(after), "namespace": namespace}
+    asked: dict[str, Any] = {
+        "node": root,
+        "from": server.time(before),
+        "to": server.time(after),
+        "namespace": namespace,
+    }
     answer = server.ask(url, "/api/v2/lineage/diff", **asked, depth=depth, columns=columns)
     if json:
         output.raw(answer)
@@ -49,11 +54,6 @@ def diff(
         hidden = found[side]["hidden"]
         if hidden["nodes"]:
             output.line(f"{side}: {hidden['nodes']} nodes were left out: {hidden['reason']}", "yellow")
-
-
-def _time(text: str | None) -> str | None:
-    """A day is its beginning."""
-    return f"{text}T00:00:00Z" if text is not None and len(text) == 10 else text
 
 
 def _node_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
@@ -137,7 +137,13 @@ def paths(
       headwater paths raw/flights marts/daily_traffic --from-column dep_delay --json
     """
     asked: dict[str, Any] = {"from": server.resolve(url, start)["id"], "to": server.resolve(url, end)["id"]}
-    asked |= {"from_field": column, "to_field": to_column, "limit": limit, "max_length": max_length, "as_of": as_of}
+    asked |= {
+        "from_field": column,
+        "to_field": to_column,
+        "limit": limit,
+        "max_length": max_length,
+        "as_of": server.time(as_of),
+    }
     answer = server.ask(url, "/api/v2/paths", **asked)
     if json:
         output.raw(answer)
@@ -183,7 +189,14 @@ def conflicts(
       headwater conflicts --kind declared_not_observed --json
     """
     about = server.resolve(url, node)["id"] if node else None
-    asked = {"node": about, "namespace": namespace, "kind": kind, "limit": limit, "after": after, "as_of": as_of}
+    asked = {
+        "node": about,
+        "namespace": namespace,
+        "kind": kind,
+        "limit": limit,
+        "after": after,
+        "as_of": server.time(as_of),
+    }
     answer = server.ask(url, "/api/v2/conflicts", **asked)
     if json:
         output.raw(answer)

@@ -71,11 +71,11 @@ def lineage(
         "depth": depth,
         "columns": columns or column is not None,
         "field": column,
-        "as_of": as_of,
+        "as_of": server.time(as_of),
     }
     shape = {
         "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
-        "since": since, "collapse": collapse, "group": group, "hide": hide,
+        "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
     }  # fmt: skip
     question |= {key: value for key, value in shape.items() if value}
     if json or format is Format.json:

@@ -46,7 +46,7 @@ def usage(
     """
     asked = figures.List(
         url, "/api/v2/usage", "datasets", _USAGE, node=figures.node(url, name, "dataset"), namespace=namespace, status=status, actor_kind=actor_kind,
-        unread_since=figures.time(unread_since), sort=sort, order=order,
+        unread_since=server.time(unread_since), sort=sort, order=order,
     )  # fmt: skip
     found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:

@@ -76,7 +76,9 @@ def receipts(
 
       headwater receipts --code facet_not_understood
     """
-    body = server.ask(url, "/api/v2/receipts", producer=producer, code=code, run=run, since=since, limit=limit)
+    body = server.ask(
+        url, "/api/v2/receipts", producer=producer, code=code, run=run, since=server.time(since), limit=limit
+    )
     if json:
         output.raw(body)
         return

@@ -154,7 +154,7 @@ def run_lineage(
     """
     direction = "both" if upstream == downstream else ("upstream" if upstream else "downstream")
     place = server.path("runs", run_id, "lineage")
-    answer = server.ask(url, place, direction=direction, depth=depth, as_of=as_of)
+    answer = server.ask(url, place, direction=direction, depth=depth, as_of=server.time(as_of))
     if json:
         output.raw(answer)
         return

@@ -13,7 +13,6 @@ from headwater.cli.extras import need
 from headwater.cli.server import URL_HELP
 
 if TYPE_CHECKING:
-    import datetime as dt
     import threading
     from collections.abc import Callable, Iterator
 
@@ -168,6 +167,7 @@ def _sync(
     from pathlib import Path
 
     from headwater.cli import process
+    from headwater.cli.moment import moment
     from headwater.pipeline.query_log import prices as price_list
     from headwater.pipeline.query_log.batch import Asked
     from headwater.pipeline.query_log.stages import Settings
@@ -181,8 +181,8 @@ def _sync(
         source,
         inputs,
         namespace,
-        _moment(since, "since"),
-        _moment(until, "until"),
+        moment(since) if since else None,
+        moment(until) if until else None,
         batch_files=knobs.batch_files,
         batch_bytes=knobs.batch_bytes,
     )
@@ -333,22 +333,6 @@ def _property(given: str) -> tuple[str, str]:
     if not name or not sign:
         raise InvalidQuestion(f"--conf {given!r} is not K=V", parameter="conf", value=given)
     return name, value
-
-
-def _moment(text: str | None, option: str) -> dt.datetime | None:
-    import datetime as dt
-
-    from headwater.errors import InvalidQuestion
-
-    if text is None:
-        return None
-    try:
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQuestion(
-            f"--{option} {text!r} is no time; write 2026-11-01 or 2026-11-01T12:00:00Z", parameter=option, value=text
-        ) from None
-    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 @contextlib.contextmanager
