@@ -265,7 +265,7 @@ def _show_plan(found: Any, window: str) -> None:
     cost = found["cost"]
     output.line()
     makes = sum(found["counts"].values())
-    output.line(f"{figures.counted(found['items'], 'item')} make {figures.counted(makes, 'instance')}: "
+    output.line(f"{output.counted(found['items'], 'item')} make {output.counted(makes, 'instance')}: "
                 f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
                 f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])}){window}")  # fmt: skip
     if cost["unknown"]:

@@ -15,7 +15,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.extras import need
-from headwater.cli.instances import As, Entity, Limit, Url, counted, short
+from headwater.cli.instances import As, Entity, Limit, Url, short
 from headwater.cli.instances import AsOf as KnownAsOf
 from headwater.cli.metadata import author
 from headwater.cli.moment import moment
@@ -82,7 +82,7 @@ def check(paths: Paths, as_of: AsOf = None, json: Json = False) -> None:
     for warning in found.warnings:
         output.line(f"warning: {output.escaped(str(warning))}", "yellow")
     told = ", ".join(
-        counted(len(some), what)
+        output.counted(len(some), what)
         for some, what in ((shown, "entity"), (needs, "dependency"), (found.warnings, "warning"))
     )
     output.line(f"\n{told}", "dim")
@@ -145,7 +145,8 @@ def apply(
         output.line(f"warning: {output.escaped(warning)}", "yellow")
     written = "nothing was written" if found["number"] is None else f"declaration {found['number']}"
     output.line(
-        f"\n{counted(found['entities'], 'entity')}, {counted(len(found['changes']), 'change')}; {written}", "dim"
+        f"\n{output.counted(found['entities'], 'entity')}, {output.counted(len(found['changes']), 'change')}; {written}",
+        "dim",
     )
 
 
@@ -219,7 +220,7 @@ def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = Fa
         ("made by", ", ".join(producer["job"] for producer in declared.get("produced_by", []))),
         ("stored in", ", ".join(f"{held['namespace']} {held['name']}" for held in declared.get("stored_in", []))),
         ("latest", one["latest"]),
-        ("wrong", counted(one["wrong"], "instance") if one["wrong"] else None),
+        ("wrong", output.counted(one["wrong"], "instance") if one["wrong"] else None),
     ):
         if value:
             output.line(f"  {word:<10}{output.printable(str(value))}")

@@ -63,10 +63,6 @@ def count(value: int | None) -> str | None:
     return None if value is None else f"{value:,}"
 
 
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def share(value: float | None) -> str | None:
     return None if value is None else f"{value:.1%}"
 

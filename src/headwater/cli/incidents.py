@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.cli.instances import As, AsOf, Entity, Instances, Json, Limit, Note, Url, counted, short
+from headwater.cli.instances import As, AsOf, Entity, Instances, Json, Limit, Note, Url, short
 from headwater.cli.metadata import author
 from headwater.errors import InvalidQuestion
 
@@ -98,11 +98,11 @@ def taint(
         return
     found = msgspec.json.decode(answer)
     hits = found["hits"]
-    told = f"{counted(found['count'], 'instance')} of {counted(len(hits), 'entity')}"
+    told = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
     if found["id"]:
         output.line(f"incident {output.printable(found['id'])}: {told} {_be(found['count'])} wrong", "bold")
     else:
-        runs = counted(found["stretches"], "run")
+        runs = output.counted(found["stretches"], "run")
         output.line(f"{told} would be wrong; nothing was written; it would be {runs} of marks", "bold")
     output.table(
         ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if column else ())),
@@ -206,7 +206,7 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
         ("fixed", fixed),
         ("closed", f"{output.moment(one['closed_at'])} UTC by {one['closed_by']}" if one["closed_at"] else ""),
         ("note", one["note"]),
-        ("wrong now", f"{counted(one['wrong'], 'instance')} of {counted(one['entities'], 'entity')}"),
+        ("wrong now", f"{output.counted(one['wrong'], 'instance')} of {output.counted(one['entities'], 'entity')}"),
     )
     for name, value in facts:
         if value:
@@ -312,7 +312,7 @@ def _columns(one: Mapping[str, Any]) -> str:
 
 def _left_out(number: int, limit: int, what: str) -> None:
     if number > limit:
-        output.line(f"{counted(number - limit, what)} more; --limit shows more", "dim")
+        output.line(f"{output.counted(number - limit, what)} more; --limit shows more", "dim")
 
 
 def _be(number: int) -> str:

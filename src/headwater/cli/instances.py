@@ -42,11 +42,6 @@ def short(texts: Sequence[str]) -> str:
     return f"{shown} and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else shown
 
 
-def counted(number: int, what: str) -> str:
-    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number:,} {what if number == 1 else several}"
-
-
 def report(
     entity: Entity,
     what: Annotated[

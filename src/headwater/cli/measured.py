@@ -68,7 +68,7 @@ def usage(
     )  # fmt: skip
     counts = ", ".join(f"{n:,} {status.replace('_', '-')}" for status, n in found["totals"]["by_status"].items() if n)
     output.line(
-        f"{figures.counted(found['total'], 'dataset')}: {counts}" if counts else "no query log told of any dataset",
+        f"{output.counted(found['total'], 'dataset')}: {counts}" if counts else "no query log told of any dataset",
         "dim",
     )
     figures.more(len(found["datasets"]), found["total"], offset)
@@ -226,7 +226,7 @@ def prune(
         if found["money_month"] is None
         else f" {'saves' if found['total'] == 1 else 'save'} {money(found['money_month'])} a month"
     )
-    datasets, waves = figures.counted(found["total"], "dataset"), figures.counted(len(found["waves"]), "wave")
+    datasets, waves = output.counted(found["total"], "dataset"), output.counted(len(found["waves"]), "wave")
     output.line(f"{datasets} in {waves}{saved}", "dim")
     figures.more(len(found["datasets"]), found["total"], offset)
 

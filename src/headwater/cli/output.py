@@ -3,6 +3,7 @@
 Names come from events and are untrusted: control characters are shown escaped, so that no name can drive the terminal.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -109,3 +110,9 @@ def complain(error: HeadwaterError) -> None:
         found = error.detail.get(key)
         for item in found if isinstance(found, list) else []:
             sys.stderr.write(f"  {printable(str(item))}\n")
+
+
+def counted(number: int, noun: str) -> str:
+    """The number and its noun, in the plural unless it is one: `2 entities`, `3 days`."""
+    plural = f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.cli.instances import AsOf, Entity, Json, Limit, Url, counted, short
+from headwater.cli.instances import AsOf, Entity, Json, Limit, Url, short
 from headwater.errors import InvalidQuestion
 
 _SLICE = 20.0
@@ -81,9 +81,9 @@ def _tell(found: dict[str, Any], limit: int) -> None:
         for state in one["states"]:
             _state(state, limit)
     if len(every) > limit:
-        output.line(f"{counted(len(every) - limit, 'instance')} more; --limit shows more", "dim")
+        output.line(f"{output.counted(len(every) - limit, 'instance')} more; --limit shows more", "dim")
     ready_ones = sum(one["ready"] for one in every)
-    output.line(f"{ready_ones:,} of {counted(len(every), 'instance')} ready, as of report {found['seq']}", "dim")
+    output.line(f"{ready_ones:,} of {output.counted(len(every), 'instance')} ready, as of report {found['seq']}", "dim")
 
 
 def _state(state: dict[str, Any], limit: int) -> None:

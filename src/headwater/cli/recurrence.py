@@ -66,8 +66,8 @@ def recurrence(
     )  # fmt: skip
     totals = found["totals"]
     counts = ", ".join(f"{n:,} {kind.replace('_', '-')}" for kind, n in totals["by_class"].items() if n)
-    runs = f"{figures.counted(totals['missing'], 'run')} missing, {totals['unexpected']:,} unexpected"
-    told = f"{figures.counted(found['total'], 'shape')}: {counts}; {runs}"
+    runs = f"{output.counted(totals['missing'], 'run')} missing, {totals['unexpected']:,} unexpected"
+    told = f"{output.counted(found['total'], 'shape')}: {counts}; {runs}"
     output.line(told if counts else "no such query shape", "dim")
     figures.more(len(found["shapes"]), found["total"], offset)
 

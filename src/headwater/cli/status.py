@@ -10,7 +10,7 @@ import typer
 from headwater.cli import local, output, server
 from headwater.cli.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
 from headwater.cli.extras import need
-from headwater.cli.instances import AsOf, Json, Limit, Url, counted, short
+from headwater.cli.instances import AsOf, Json, Limit, Url, short
 from headwater.errors import InvalidQuestion, NotInstalled
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _draw(
     cut = drawn[-limit:]
     before += sum(status is not None for row in drawn[:-limit] for status in row.cells)
     if before:
-        output.line(f"{counted(before, 'instance')} before; --limit shows more", "dim")
+        output.line(f"{output.counted(before, 'instance')} before; --limit shows more", "dim")
     heading = ""
     for row in cut:
         if row.heading != heading:
@@ -129,7 +129,7 @@ def _draw(
             output.line(heading, "dim")
         output.pieces(_row(row, letters))
     if after:
-        output.line(f"{counted(after, 'instance')} after, none of them over", "dim")
+        output.line(f"{output.counted(after, 'instance')} after, none of them over", "dim")
 
 
 def _row(row: Row, letters: dict[str, tuple[str, str]]) -> Iterable[tuple[str, str]]:
