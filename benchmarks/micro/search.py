@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.answer.find import resolve
-from headwater.answer.search import search, search_simple
+from headwater.answer.search import search
 from headwater.intake.accept import Intake
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
@@ -202,8 +202,6 @@ async def measure(database: Database, asked: argparse.Namespace) -> None:
     for label, ask in (
         ("resolve, the end of a name", lambda name: resolve(database, name.replace("/", ".").rsplit(".", 1)[-1])),
         ("resolve, misspelt", lambda name: resolve(database, name[:-8] + "x" + name[-8:])),
-        ("search_simple", lambda name: search_simple(database, name[3:12])),
-        ("search_simple, every name", lambda name: search_simple(database, "a")),
     ):
         found = []
         for name in names[: asked.questions]:

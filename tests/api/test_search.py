@@ -8,7 +8,6 @@ import pytest
 from tests.events import dataset, encoded, facet, run_event, schema
 
 from headwater.answer import search as answer
-from headwater.store.database import Database
 
 CASES = sorted((Path(__file__).parents[1] / "cases/search").glob("*.json"))
 
@@ -239,21 +238,3 @@ def test_resolve_suggests_what_is_near(client: Any) -> None:
     assert client.get("/api/v2/resolve", name="lake:orders").json()["match"]["id"] == "dataset:s3://lake:orders"
     assert client.get("/api/v2/resolve", name="s3://lake:orders").json()["match"]["id"] == "dataset:s3://lake:orders"
     assert client.get("/api/v2/resolve", name="_old").json()["match"] is None
-
-
-def test_simple_is_a_part_of_a_name(client: Any, database: Database, run: Any) -> None:
-    shop(client)
-    send(client, node({"type": "dataset", "name": "100%", "at": "2026-02-01T00:00:00Z"}))
-
-    def simple(*asked: Any, **narrow: Any) -> list[str]:
-        return [one.node_id for one in run(answer.search_simple(database, *asked, **narrow))]
-
-    assert simple("RDERS_O") == ["dataset:s3://lake:orders_old"]
-    assert simple("orders", "job") == ["job:etl:load_orders"]
-    assert simple("orders", None, "kafka://k:9092") == ["dataset:kafka://k:9092:orders"]
-    assert simple("%") == ["dataset:ns:100%"]
-    assert simple("_") == ["job:etl:load_orders", "dataset:s3://lake:orders_old"]
-    assert len(simple("o", limit=2)) == 2
-    at = run(answer.search_simple(database, "100"))[0].updated_at
-    assert simple("100", after=at) == ["dataset:ns:100%"]
-    assert simple("100", before=at) == []

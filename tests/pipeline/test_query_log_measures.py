@@ -10,7 +10,6 @@ from tests.pipeline.measured import case, cut, daily, expected, plain, runs, see
 from headwater.pipeline.query_log import prices
 from headwater.pipeline.query_log import schema as S
 from headwater.pipeline.query_log.cost import cost, drivers
-from headwater.pipeline.query_log.needless import needless
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import Alarm, quality
 from headwater.pipeline.query_log.touches import newest
@@ -112,46 +111,6 @@ def test_pruning(spark):
     same(seen(table, told["pruning"], ("name",)), expected(told["pruning"], ("name",)), ("name",))
     evidence = {row["name"]: json.loads(row["evidence"]) for row in table.collect()}
     assert {name: evidence[name] for name in told["evidence"]} == told["evidence"]
-
-
-def test_jobs_that_make_nothing_anybody_needs(spark):
-    told = {
-        "dead": {"reads": ["mart.a"], "writes": ["dead.a"], "kind": "INSERT"},
-        "dead2": {"reads": ["dead.a"], "writes": ["dead.b"], "kind": "INSERT"},
-        "live": {"writes": ["mart.a"], "kind": "INSERT"},
-        "look": {"reads": ["mart.a"]},
-    }
-    dead, mixed, readers = (
-        {"job_namespace": "air", "job_name": name} for name in ("dag.dead", "dag.mixed", "dag.test")
-    )
-    log = daily(
-        spark,
-        runs(
-            [
-                # 45 days of log, so 30 of them are two thirds of what is spent.
-                {"run": "live pipeline etl", "days": "2026-03-17"},
-                {"run": "dead pipeline etl", "days": "2026-04-30", "executions": 2, "money": 3, **dead},
-                {"run": "dead2 pipeline etl", "days": "2026-04-29", "money": 1.5, **dead},
-                # It looks at its own work too, and that is over as well.
-                {"run": "look pipeline etl", "days": "2026-04-29", "money": 3, **dead},
-                {"run": "dead2 pipeline etl", "days": "2026-04-30", **mixed},
-                {"run": "live pipeline etl", "days": "2026-04-30", **mixed},
-                {"run": "look pipeline etl", "days": "2026-04-30", **readers},
-                {"run": "look person ada", "days": "2026-04-30"},
-            ]
-        ),
-    )
-    known = statements(spark, told)
-    advice = pruning(log, known).localCheckpoint()
-    (row,) = needless(log, known, advice).collect()
-    assert {name: plain(value) for name, value in row.asDict().items()} == {
-        "job_namespace": "air",
-        "job_name": "dag.dead",
-        "wave": 2,
-        "datasets": 2,
-        "executions": 4,
-        "money_month": "5",
-    }
 
 
 def test_what_was_dropped_is_gone_unless_it_came_back(spark):

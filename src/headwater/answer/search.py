@@ -4,7 +4,6 @@ How it is ranked and what it costs: docs/explanation/search.md.
 """
 
 import asyncio
-import datetime as dt
 
 import msgspec
 
@@ -14,7 +13,7 @@ from headwater.answer.search_question import MOST_CHARACTERS, MOST_WORDS, Questi
 from headwater.errors import InvalidQuestion
 from headwater.model.described import FACETS, described
 from headwater.model.names import short
-from headwater.store import facets, names, nodes
+from headwater.store import facets, names
 from headwater.store import search as search_store
 from headwater.store.database import Connection, Database
 from headwater.store.search import Candidate
@@ -54,16 +53,6 @@ class SearchResult(msgspec.Struct):
     corrected: str | None
     capped: bool
     notes: list[str]
-
-
-class Simple(msgspec.Struct):
-    """A dataset or job by its name alone. `type` is DATASET or JOB."""
-
-    type: str
-    name: str
-    updated_at: dt.datetime
-    namespace: str
-    node_id: str
 
 
 async def search(
@@ -165,37 +154,6 @@ async def near(connection: Connection, name: str, limit: int) -> list[Candidate]
     queries = [f"({question.in_names()})", f"({ends.in_names()})", any_word]
     found = await search_store.candidates(connection, queries, 100)
     return sorted(found, key=lambda one: (one.tier, abs(len(one.name) - len(name)), one.name))[:limit]
-
-
-async def search_simple(
-    database: Database,
-    q: str,
-    filter: str | None = None,
-    namespace: str | None = None,
-    before: dt.datetime | None = None,
-    after: dt.datetime | None = None,
-    limit: int = 10,
-) -> list[Simple]:
-    """Datasets and jobs with this very text somewhere in their name, whatever its case, in the order of their names.
-
-    `filter`: dataset or job. `after` ≤ updated_at < `before`. `%` and `_` mean themselves. Of more than 10,000 of a type some are looked at.
-    Raises InvalidQuestion for a blank `q` and an unknown filter.
-    """
-    wanted = kind_of(filter, "filter")
-    if not q.strip():
-        raise InvalidQuestion("q must not be blank", parameter="q")
-    async with database.connection() as connection:
-        rows = await search_store.simple(
-            connection,
-            f"%{nodes.literal(q)}%",
-            kind=wanted,
-            namespace=namespace,
-            before=before or "infinity",
-            after=after or "-infinity",
-            limit=limit,
-            most=MOST_COUNTED,
-        )
-    return [Simple(type_, name, at, space, f"{type_.lower()}:{space}:{name}") for type_, name, at, space in rows]
 
 
 def kind_of(kind: str | None, parameter: str = "type") -> str | None:

@@ -12,6 +12,6 @@ taint       what is wrong, what may be behind it walk        the walk of both, a
 chains      chains of one entity, closed at once marks       what is known of instances
 status      what a report changes of it          incidents   what a verdict on versions changes of it
 readiness   whether an instance may be made      missing     why an instance may not be read
-plan        what to make again, with             plan_runs, plan_blocks, plan_order, plan_cutoff, plan_schedule, plan_kept
+plan        what to make again, with             plan_runs, plan_blocks, plan_order, plan_schedule, plan_kept
 impact      what one run means for others
 """

@@ -3,8 +3,8 @@
     found = plan(graph, {"reads": hours, "report": weeks}, exist=exist, producers={"reads": Producer("airflow://prod/reads/load", days)})
     found.page(0, 100)
 
-What is planned is the declared repair. Whether a result turned out the same as before, so that who used it needs no run, is known only afterwards:
-`plan_cutoff.py`. Nothing is executed or kept here, and no clock is looked at.
+What is planned is the declared repair: whether a result turns out the same as before is known only when its run is over. Nothing is executed or
+kept here, and no clock is looked at.
 """
 
 import datetime as dt

@@ -18,15 +18,6 @@ class Applied(msgspec.Struct, frozen=True):
     id: uuid.UUID
 
 
-class Apply(msgspec.Struct, frozen=True):
-    """Who changed declarations when; `changes` is JSON."""
-
-    number: int
-    at: dt.datetime
-    author: str
-    changes: bytes
-
-
 class Once(msgspec.Struct, frozen=True):
     """What was declared of an entity for a while; `until` None: it holds."""
 
@@ -108,9 +99,3 @@ async def history(connection: Connection, name: str, limit: int, offset: int) ->
     """What was declared under a name, and of what has the name now under names before, the latest first."""
     rows = await sqlfile.load("entities")["history"].many(connection, name=name, limit=limit, offset=offset)
     return [Once(row[0], row[1], row[2], row[3].encode()) for row in rows]
-
-
-async def applies(connection: Connection, limit: int, offset: int) -> list[Apply]:
-    """The latest first."""
-    rows = await sqlfile.load("entities")["applies"].many(connection, limit=limit, offset=offset)
-    return [Apply(row[0], row[1], row[2], row[3].encode()) for row in rows]

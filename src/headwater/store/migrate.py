@@ -3,13 +3,13 @@
 import hashlib
 import re
 from collections.abc import Iterable
-from importlib import resources
+from importlib import metadata, resources
 from typing import NamedTuple
 
-from headwater import __version__
 from headwater.errors import DatabaseRefused
 from headwater.store.database import Connection, Database
 
+_VERSION = metadata.version("headwater")
 _LOCK = 0x68656164  # "head"
 
 
@@ -43,7 +43,7 @@ async def migrate(database: Database) -> list[str]:
                 continue
             await connection.execute(sql)
             await connection.execute(
-                "insert into migrations (name, checksum, version) values (%s, %s, %s)", (name, checksum, __version__)
+                "insert into migrations (name, checksum, version) values (%s, %s, %s)", (name, checksum, _VERSION)
             )
             applied.append(name)
     return applied
@@ -58,7 +58,7 @@ def newer_than_this(ran: Iterable[tuple[str, str | None]]) -> str:
     versions = [version for version in unknown.values() if version]
     needed = f"{max(versions, key=_order)} or newer" if versions else "that version"
     return (
-        f"The database was migrated by a newer Headwater ({', '.join(sorted(unknown))}), and this is {__version__}. "
+        f"The database was migrated by a newer Headwater ({', '.join(sorted(unknown))}), and this is {_VERSION}. "
         f"Install {needed}, or restore a backup from before the upgrade."
     )
 

@@ -255,20 +255,3 @@ async def said_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
     """What people said of these nodes: descriptions, tags, owners."""
     rows = await sqlfile.load("search")["said_of"].many(connection, ids=list(ids)) if ids else []
     return {row[0]: _facts(row[1]) for row in rows}
-
-
-async def simple(
-    connection: Connection,
-    pattern: str,
-    *,
-    kind: str | None,
-    namespace: str | None,
-    before: dt.datetime | str,
-    after: dt.datetime | str,
-    limit: int,
-    most: int,
-) -> list[sqlfile.Row]:
-    """(type, name, last seen, namespace) of datasets and jobs whose name is ILIKE the pattern, by name."""
-    return await sqlfile.load("search")["simple"].many(
-        connection, pattern=pattern, type=kind, namespace=namespace, before=before, after=after, limit=limit, most=most
-    )

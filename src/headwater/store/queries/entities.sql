@@ -48,7 +48,3 @@ select u.id, %(at)s, %(number)s, u.body::jsonb from unnest(%(id)b::int4[], %(bod
 select d.from_at, d.until_at, a.author, d.body::text from entity_declarations d join entity_applies a on a.number = d.apply
 where d.body ->> 'entity' = %(name)s or d.entity_id = (select id from entities where name = %(name)s)
 order by d.from_at desc limit %(limit)s offset %(offset)s
-
--- name: applies :many
--- Who changed declarations when, the latest first.
-select number, at, author, changes::text from entity_applies order by number desc limit %(limit)s offset %(offset)s

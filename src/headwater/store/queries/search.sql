@@ -167,16 +167,3 @@ with hits as materialized (
 )
 select facet, value, n from (select *, row_number() over (partition by facet order by n desc, value) as place from counted) c
 where place <= 20 order by facet, n desc, value
-
--- name: simple :many
--- Datasets and jobs with the text in their name, by name; rows are looked at until there are `most`.
-select type, name, last_seen, namespace from (
-  (select 'DATASET' as type, d.name, d.last_seen, d.namespace from datasets d
-   where %(type)s::text is distinct from 'JOB' and not d.hidden and d.name ilike %(pattern)s and (%(namespace)s::text is null or d.namespace = %(namespace)s)
-     and d.last_seen < %(before)s and d.last_seen >= %(after)s
-     and not exists (select 1 from dataset_canonical c where c.dataset_id = d.id and c.canonical_id <> d.id) limit %(most)s)
-  union all
-  (select 'JOB', j.name, j.last_seen, j.namespace from jobs j
-   where %(type)s::text is distinct from 'DATASET' and not j.hidden and j.name ilike %(pattern)s and (%(namespace)s::text is null or j.namespace = %(namespace)s)
-     and j.last_seen < %(before)s and j.last_seen >= %(after)s limit %(most)s)) n
-order by name, namespace, type limit %(limit)s
