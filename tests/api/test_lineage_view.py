@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
 from tests.api.test_lineage import ask, chain, send
 from tests.events import columns, dataset, facet, parent, run_event
+
+from headwater.store.database import Database
 
 
 def edges(answer: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -271,3 +274,18 @@ def test_ad_hoc_jobs_are_hidden_with_what_they_alone_connect(client: Any) -> Non
     # The start is always shown.
     assert names(ask(client, "job:test:look", hide="ad_hoc")) >= {"look", "/out", "/copy"}
     assert client.get("/api/v2/lineage", node="dataset:file:/out", hide="boring").status_code == 400
+
+
+def test_one_moment_of_the_database_answers(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes while a view is made is in none of it: a parent drawn without its child, say."""
+    chain(client, 3)
+    opened: list[str] = []
+    snapshot = Database.snapshot
+
+    def counted(self: Database, **options: Any) -> Any:
+        opened.append("snapshot")
+        return snapshot(self, **options)
+
+    monkeypatch.setattr(Database, "snapshot", counted)
+    ask(client, "dataset:file:/3", type="dataset", collapse="parent")
+    assert opened == ["snapshot"]

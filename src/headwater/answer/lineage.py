@@ -175,6 +175,12 @@ def _passes(
 
 async def lineage(database: Database, question: Question, live_runs: int = 10) -> Lineage:
     """Answer the question. Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense."""
+    async with database.snapshot(generic=True) as connection:
+        return await lineage_in(connection, question, live_runs)
+
+
+async def lineage_in(connection: Connection, question: Question, live_runs: int) -> Lineage:
+    """`lineage` within a snapshot that the caller opened, for answers that ask more of the same moment."""
     if question.direction not in DIRECTIONS:
         raise InvalidQuestion(
             f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}", direction=question.direction
@@ -182,22 +188,21 @@ async def lineage(database: Database, question: Question, live_runs: int = 10) -
     if not 0 <= question.depth <= 100:
         raise InvalidQuestion("depth goes from 0 to 100", depth=question.depth)
     moment = Moment(question.as_of or "infinity", live_runs)
-    async with database.snapshot(generic=True) as connection:
-        row = await node_row(connection, question.node)
-        if question.as_of is not None and row.first_seen > question.as_of:
-            raise NotFound(
-                f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}"
-            )
-        walk = Walk(connection, question, moment)
-        walk.hops[row.id] = 0
-        datasets, jobs = await _start(walk, row)
-        for direction in ("upstream", "downstream"):
-            if question.direction in {"both", direction}:
-                await walk.go(direction, set(datasets), set(jobs))
-        columns = await _columns(walk) if question.columns or question.field else []
-        if question.field is not None:
-            columns = _narrowed(walk, row, question.field, columns)
-        nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
+    row = await node_row(connection, question.node)
+    if question.as_of is not None and row.first_seen > question.as_of:
+        raise NotFound(
+            f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}"
+        )
+    walk = Walk(connection, question, moment)
+    walk.hops[row.id] = 0
+    datasets, jobs = await _start(walk, row)
+    for direction in ("upstream", "downstream"):
+        if question.direction in {"both", direction}:
+            await walk.go(direction, set(datasets), set(jobs))
+    columns = await _columns(walk) if question.columns or question.field else []
+    if question.field is not None:
+        columns = _narrowed(walk, row, question.field, columns)
+    nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     return _answer(question, row, walk, nodes, columns)
 
 

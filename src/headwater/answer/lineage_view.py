@@ -111,9 +111,9 @@ class View(Lineage):
 async def view(database: Database, question: lineage.Question, shape: Shape, live_runs: int = 10) -> View:
     """Answer the question in this shape. Raises what `lineage` raises, and InvalidQuestion for a shape that does not exist."""
     shape = _checked(shape)
-    found = await lineage.lineage(database, question, live_runs)
     moment = Moment(question.as_of or "infinity", live_runs)
-    async with database.snapshot() as connection:
+    async with database.snapshot(generic=True) as connection:
+        found = await lineage.lineage_in(connection, question, live_runs)
         drawing = _Drawing(connection, found, shape, moment)
         await drawing.filter()
         if shape.collapse != "none":
