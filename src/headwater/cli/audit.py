@@ -23,7 +23,9 @@ def audit(
     offset: Annotated[int, typer.Option(min=0, help="Rows to leave out first.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Who changed what, the latest first: metadata, keys, rules. Events are in the event log instead.
+    """List changes of metadata, keys and rules, the latest first.
+
+    Events are in the event log instead.
 
     Examples:
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 backfill = typer.Typer(
-    help="Make again what is wrong: plan it, look at it, work it off.", rich_markup_mode=None, no_args_is_help=True
+    help="Plan what to make again, look at the plan, and work it off.", rich_markup_mode=None, no_args_is_help=True
 )
 backfill.command("apply")(apply)
 backfill.command("export")(export)

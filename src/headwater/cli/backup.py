@@ -24,7 +24,9 @@ def backup(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write the database to a file, while the server runs: one moment of it, in pg_dump's format.
+    """Write the database to a file, while the server runs.
+
+    The file holds one moment of it, in pg_dump's format.
 
     Examples:
 
@@ -50,7 +52,9 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A file of `headwater backup`, or of pg_dump --format=custom.")],
     json: Json = False,
 ) -> None:
-    """Make the database what the file holds. It must hold no event yet, and the server must be down.
+    """Restore the database from a backup file.
+
+    The database must hold no event yet, and the server must be down.
 
     A file of the log alone is followed by a rebuild, one of an older version by its migrations.
 

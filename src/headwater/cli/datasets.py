@@ -14,7 +14,9 @@ def datasets(
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Datasets, the latest spoken of first; or one with schema, versions and the tags it inherits.
+    """List datasets, or show one with its schema, versions and tags.
+
+    The list begins with the dataset of the latest event.
 
     Examples:
 

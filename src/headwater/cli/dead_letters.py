@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headwater.store.database import Database
 
 dead_letters = typer.Typer(
-    help="Events that could not be accepted: look, try again, throw away.", rich_markup_mode=None, no_args_is_help=True
+    help="List, retry and discard events that could not be accepted.", rich_markup_mode=None, no_args_is_help=True
 )
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Ids = Annotated[list[str] | None, typer.Argument(help="Letters by id, as `list` shows them.")]

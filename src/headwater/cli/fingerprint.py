@@ -19,7 +19,9 @@ def fingerprint(
         str | None, typer.Option(metavar="TEXT", help="Exit with 1 when the fingerprint is another.")
     ] = None,
 ) -> None:
-    """The fingerprint of content: xxh3-128 over what is in a file after unpacking gzip, zstd, bz2, xz or zip.
+    """Print the fingerprint of a file's content.
+
+    It is xxh3-128 over the content after unpacking gzip, zstd, bz2, xz or zip.
 
     Of a folder: over the names and contents of all files in it.
 

@@ -23,7 +23,9 @@ def diff(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What changed in the graph between two times: datasets, jobs, edges, columns and schemas that came (+), went (-) and changed (~).
+    """Compare the graph at two times: what came (+), went (-) and changed (~).
+
+    Datasets, jobs, edges, columns and schemas are compared.
 
     Examples:
 
@@ -128,7 +130,9 @@ def paths(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """The shortest paths between two datasets, jobs or columns, and the jobs they lead through.
+    """Find the shortest paths between two datasets, jobs or columns.
+
+    The jobs on the way are part of a path.
 
     Examples:
 
@@ -180,7 +184,9 @@ def conflicts(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Where those who tell lineage disagree: runs, manifests, JobEvents, people, explicit lineage, column lineage.
+    """List the edges that producers disagree about.
+
+    Claims of runs, manifests, JobEvents, people, explicit lineage and column lineage are compared.
 
     Examples:
 

@@ -21,7 +21,9 @@ def freshness(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Which datasets are late; or of one: is it there, how often is it updated, is it late, what did its checks say.
+    """List datasets that are late, or show how fresh one is.
+
+    For one dataset: whether it is there, how often it is updated, whether it is late, and the results of its checks.
 
     Examples:
 
@@ -122,7 +124,9 @@ def slower(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Which jobs became slower, since when, and how sure that is: those that cost the most time first.
+    """List jobs that became slower: since when, and how sure that is.
+
+    The jobs that cost the most time come first.
 
     Examples:
 
@@ -192,7 +196,9 @@ def _levels(found: dict[str, Any]) -> None:
 
 
 def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
-    """Who sends events, how late, and what is odd about them; the last seven days.
+    """List who sends events, how late, and what is odd about them.
+
+    The last seven days are counted.
 
     Examples:
 

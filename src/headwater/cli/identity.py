@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-identity = typer.Typer(help="Rules about dataset names: show, set, try.", rich_markup_mode=None, no_args_is_help=True)
+identity = typer.Typer(help="Show, set and try the rules that decide which names are one dataset.", rich_markup_mode=None, no_args_is_help=True)
 
 
 @identity.command()

@@ -35,7 +35,9 @@ def impact(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
-    """Which tasks to clear and which runs to start after a run that failed, or made something wrong; with periods converted.
+    """List the tasks to clear and the runs to start after a bad run.
+
+    The run failed, or made something wrong. Periods are converted.
 
     Examples:
 

@@ -15,7 +15,7 @@ from headwater.cli.metadata import author
 from headwater.errors import InvalidQuestion
 
 incident = typer.Typer(
-    help="Verdicts that something is wrong (`headwater taint` opens one).", rich_markup_mode=None, no_args_is_help=True
+    help="List, show and close incidents.\n\n`headwater taint` opens one.", rich_markup_mode=None, no_args_is_help=True
 )
 Id = Annotated[str, typer.Argument(metavar="ID", help="The incident's id.")]
 
@@ -31,7 +31,9 @@ def suspects(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What may have made these instances wrong, the likeliest first: everything that they were made from.
+    """List what may have made instances wrong, the likeliest first.
+
+    The candidates are everything that they were made from.
 
     Examples:
 
@@ -80,7 +82,9 @@ def taint(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say that instances are wrong: opens an incident, and everything that used them is wrong too. Of some columns: everything that used those.
+    """Mark instances or columns as wrong, with everything that used them.
+
+    It opens an incident. If only some columns are wrong, only what used those is marked.
 
     Examples:
 

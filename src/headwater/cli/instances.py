@@ -86,7 +86,9 @@ def report(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say something of instances by hand: what a scheduler or a callback says otherwise.
+    """Report a state of instances by hand.
+
+    It is what a scheduler or a callback reports otherwise.
 
     Examples:
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-keys = typer.Typer(help="API keys: make, list, revoke.", rich_markup_mode=None, no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke API keys.", rich_markup_mode=None, no_args_is_help=True)
 
 
 @keys.command()

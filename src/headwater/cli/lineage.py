@@ -48,7 +48,9 @@ def lineage(
     ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
-    """Where a dataset or job comes from, what depends on it, and how its last run went.
+    """Show where a dataset or job comes from and what depends on it.
+
+    The state of each job's last run is shown with it.
 
     Examples:
 

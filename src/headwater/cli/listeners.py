@@ -28,7 +28,7 @@ Secret = Annotated[
 ]
 
 listeners = typer.Typer(
-    help="Send events on: webhooks, Marquez, DataHub, OpenMetadata, OpenLineage, Python.",
+    help="Send events on to webhooks, Marquez, DataHub, OpenMetadata and others.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )

@@ -22,7 +22,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def up(
     port: Port = None, json: Json = False, wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 60.0
 ) -> None:
-    """Start Headwater: database, API and page in one background process. Safe to call again.
+    """Start Headwater: database, API and page in one background process.
+
+    Run it again at any time: a server that is up stays up.
 
     Examples:
 
@@ -121,7 +123,10 @@ def _answers(url: str) -> bool:
 
 
 def down(json: Json = False) -> None:
-    """Stop the server that `up` started, and its database. The data stays."""
+    """Stop the server that `up` started, and its database.
+
+    The data stays.
+    """
     import os
     import signal
     import time

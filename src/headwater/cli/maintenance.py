@@ -21,7 +21,9 @@ def rebuild(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Make every table again from the event log. Readers see the old tables until the new ones are whole.
+    """Rebuild every table from the event log.
+
+    Readers see the old tables until the new ones are complete.
 
     Examples:
 
@@ -98,7 +100,9 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
 
 
 def doctor(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
-    """Why events do not arrive, or links are missing: the road from a job to the server, checked step by step.
+    """Find out why events do not arrive or links are missing.
+
+    Each step from a job to the server is checked.
 
     Exit code 1 when something is wrong.
 

@@ -32,7 +32,9 @@ def usage(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Who reads and writes which datasets, how often, when last: those that are read most first.
+    """Show who reads and writes which datasets, how often, and when last.
+
+    The datasets that are read most come first.
 
     Examples:
 
@@ -127,7 +129,7 @@ def cost(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """What tables, query shapes, users, Airflow tasks, dbt models or tools cost: the dearest first.
+    """Show what tables, queries, users, tasks and tools cost, the dearest first.
 
     Examples:
 
@@ -193,7 +195,9 @@ def prune(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Which datasets may go, wave by wave, what that saves a month and how sure it is. Nothing is deleted.
+    """List unused datasets in a safe order of removal, with the monthly saving.
+
+    Each has a confidence. Nothing is deleted.
 
     A wave is safe once those before it are gone. What reads a dataset without leaving a trace in the query logs is not known.
 
@@ -254,7 +258,9 @@ def quality(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """How good the lineage from query logs is itself: how much was understood, what was not, whether that dropped. CSV is by day.
+    """Show how much of the query logs was understood, and whether that dropped.
+
+    CSV is by day.
 
     Examples:
 

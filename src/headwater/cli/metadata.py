@@ -24,7 +24,9 @@ def describe(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Describe a dataset, job or column. A person's description comes before what events say.
+    """Describe a dataset, job or column.
+
+    A person's description comes before that of events.
 
     Examples:
 
@@ -58,7 +60,7 @@ def own(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say who owns a dataset or job.
+    """Set the owners of a dataset or job.
 
     Examples:
 
@@ -82,7 +84,9 @@ def tag(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Tag a dataset, job or column. A value has to fit the tag's definition (`headwater tags`).
+    """Tag a dataset, job or column.
+
+    A value has to fit the tag's definition (`headwater tags`).
 
     Examples:
 
@@ -99,7 +103,7 @@ def tag(
         _say(json, server.send(url, "PUT", where, body, column=column, **author(as_)))
 
 
-tags = typer.Typer(help="Which tags are defined, and which values they take.", no_args_is_help=True)
+tags = typer.Typer(help="List and define tags, and the values that they take.", no_args_is_help=True)
 
 
 @tags.command("list")
@@ -167,7 +171,7 @@ def tags_remove(tag: Annotated[str, typer.Argument()], as_: As = None, url: Url 
     _say(json, server.send(url, "DELETE", server.path("metadata", "tags", tag), **author(as_)))
 
 
-edge = typer.Typer(help="Draw lineage that no event tells.", no_args_is_help=True)
+edge = typer.Typer(help="Draw an edge that no event reports.", no_args_is_help=True)
 Source = Annotated[str, typer.Argument(help="Where the data comes from: a known name, or a node id, known or new.")]
 Target = Annotated[str, typer.Argument(help="Where it goes.")]
 
@@ -206,7 +210,7 @@ def edge_remove(source: Source, target: Target, as_: As = None, url: Url = None,
     _say(json, server.send(url, "DELETE", "/api/v2/metadata/edges", **given, **author(as_)))
 
 
-alias = typer.Typer(help="Say that two names are one dataset.", no_args_is_help=True)
+alias = typer.Typer(help="Merge two names into one dataset.", no_args_is_help=True)
 
 
 @alias.command("add")
@@ -249,7 +253,7 @@ def changes(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What people said, the latest first: who, when, what, before and after.
+    """List what people changed, the latest first: who, when, before and after.
 
     Examples:
 

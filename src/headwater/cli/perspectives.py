@@ -33,7 +33,9 @@ def perspectives(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Who tells which edges between datasets: the query log, dbt, Airflow, …; and where they disagree.
+    """Compare the graph as the query log, dbt, Airflow and others report it.
+
+    The edges that one reports and another does not are listed.
 
     Examples:
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.pipeline.graph_stats.work import GraphStats
 
 pipeline = typer.Typer(
-    help="Jobs on Spark over the whole graph and the whole log.", rich_markup_mode=None, no_args_is_help=True
+    help="Run Spark jobs over the whole graph and the whole log.", rich_markup_mode=None, no_args_is_help=True
 )
 
 archive = typer.Typer(help="The event log as Parquet files.", rich_markup_mode=None, no_args_is_help=True)

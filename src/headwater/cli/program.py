@@ -37,6 +37,7 @@ from headwater.cli.entities import entities
 from headwater.cli.entity_drafts import infer
 from headwater.cli.feed import feed
 from headwater.cli.fingerprint import fingerprint
+from headwater.cli.groups import WIDTH, GroupedCommands
 from headwater.cli.identity import identity
 from headwater.cli.keys import keys
 from headwater.cli.listeners import listeners
@@ -51,12 +52,12 @@ from headwater.cli.watch import watch
 
 program = typer.Typer(
     name="headwater",
+    cls=GroupedCommands,
     help="Where data comes from, what happened to it, who depends on it.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
 )
 run = typer.Typer(
     help=(
@@ -68,10 +69,10 @@ run = typer.Typer(
     rich_markup_mode=None,
 )
 past = typer.Typer(
-    help="What facets, versions and schemas were, and what changed.", rich_markup_mode=None, no_args_is_help=True
+    help="Show earlier facets, versions and schemas, and what changed.", rich_markup_mode=None, no_args_is_help=True
 )
 dev = typer.Typer(
-    help="The local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
+    help="Run the local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
 )
 
 for group in (program, dev):

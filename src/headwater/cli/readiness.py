@@ -44,7 +44,9 @@ def ready(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Whether instances may be made, of exactly what, and what is missing. Exit code 0 when all may, 1 when some may not.
+    """Check whether instances may be made, of exactly what, and what is missing.
+
+    Exit code 0 when all may, 1 when some may not.
 
     Examples:
 

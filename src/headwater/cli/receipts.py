@@ -16,7 +16,9 @@ def receipt(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What became of an event: when it came, what was odd about it, what it speaks of. How often it was sent again is not kept.
+    """Show what one event created, changed and could not place.
+
+    How often it was sent again is not recorded.
 
     Examples:
 
@@ -70,7 +72,7 @@ def receipts(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Events that came in, the latest first.
+    """List events that came in, the latest first.
 
     Examples:
 

@@ -45,7 +45,9 @@ def receive(
     metrics_host: Annotated[str, typer.Option(help="On this address.")] = "127.0.0.1",
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
-    """Take events from a RabbitMQ queue into the database. Run as many as you like; stop with SIGTERM or Ctrl-C.
+    """Receive events from a RabbitMQ queue.
+
+    Run as many processes as you like; stop them with SIGTERM or Ctrl-C.
 
     A message is acknowledged after its events are committed; what can never be accepted goes to the dead letters with the reason.
 

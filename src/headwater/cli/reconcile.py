@@ -59,7 +59,9 @@ def reconcile(
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare what storage holds with what is known of an entity's instances. Deletes nothing, and without --report changes nothing.
+    """Compare an entity's instances with what storage holds.
+
+    It deletes nothing, and without --report it changes nothing.
 
     Examples:
 

@@ -29,7 +29,9 @@ def recurrence(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Which query shapes run again and again, when each is expected next, and which runs were missing: the most missing first.
+    """List query shapes that recur, when each is due next, and missing runs.
+
+    The shapes with the most missing runs come first.
 
     Measured against the newest time of the log, not against today.
 

@@ -38,7 +38,9 @@ def replay(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Make another, empty database what this one was at a time, so that it answers as this one answered then.
+    """Replay the log up to a time into another, empty database.
+
+    That database then answers as this one answered at that time.
 
     The database in use is only read. Stopped, it goes on when it is called again. With --check, exit code 1 when a row changed.
 

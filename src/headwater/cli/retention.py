@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headwater.store.database import Database
 
 retention = typer.Typer(
-    help="Delete what is older than the settings keep it.", rich_markup_mode=None, no_args_is_help=True
+    help="Delete what is older than the retention settings.", rich_markup_mode=None, no_args_is_help=True
 )
 
 

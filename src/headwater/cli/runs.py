@@ -19,7 +19,7 @@ def runs(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Runs, the latest first.
+    """List runs, the latest first.
 
     Examples:
 

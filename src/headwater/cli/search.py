@@ -18,7 +18,9 @@ def search(
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Datasets and jobs that have all the words, the best first; misspelt words are mended.
+    """Find datasets and jobs by words, the best match first.
+
+    All words must match; misspelt words are corrected.
 
     Examples:
 

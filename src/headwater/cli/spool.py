@@ -20,7 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option(help="Addresses, separated by commas, instead of those the environment says.")]
 
 spool = typer.Typer(
-    help="Events that wait on this machine, and those that were refused.", rich_markup_mode=None, no_args_is_help=True
+    help="Show, send and repair events that wait on this machine.", rich_markup_mode=None, no_args_is_help=True
 )
 
 

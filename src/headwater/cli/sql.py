@@ -51,7 +51,9 @@ def sql(
         typer.Option("--strict", help="Exit with 1 if a statement is not understood in full or a name stays open."),
     ] = False,
 ) -> None:
-    """What SQL reads and writes, column by column: from its text, without a server or a database.
+    """Parse SQL into column lineage, without a server or a database.
+
+    It shows what each statement reads and writes, column by column.
 
     Examples:
 

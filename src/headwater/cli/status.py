@@ -42,7 +42,9 @@ def status(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Which instances of an entity are there, right, wrong, being made: a calendar of letters, and what is not completed.
+    """Draw the status of an entity's instances as a calendar.
+
+    Each instance is there, right, wrong or being made; what is not completed is listed. Without an entity: show the server's own status.
 
     A single key shows that instance with its versions and history (its JSON: --one KEY). Without an entity: whether the server
     answers, what it holds, and what waits to be sent to it.

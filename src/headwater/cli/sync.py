@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headwater.pipeline.query_log.sync import Progress, Publisher, Synced
 
 sync = typer.Typer(
-    help="Take in what others keep about a warehouse's work.", rich_markup_mode=None, no_args_is_help=True
+    help="Import query logs from a data warehouse.", rich_markup_mode=None, no_args_is_help=True
 )
 
 

@@ -43,7 +43,9 @@ def trace(
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
-    """Which steps made this very item of what, and what was made of it: process, version, when, how long, forced, size.
+    """Trace one item or file: which steps made it of what, and what became of it.
+
+    Each step is shown with its process, version, time, duration and size.
 
     Examples:
 

@@ -35,7 +35,9 @@ def watch(
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON: an object a line, the last with `done`.")] = False,
 ) -> None:
-    """Write lineage that is known, through the public API, read it back, and count every mismatch by kind.
+    """Write known lineage to a server, read it back, and count mismatches.
+
+    It uses the public API; mismatches are counted by kind.
 
     Safe beside real lineage: it writes to a namespace of its own, under a bounded number of names. It survives the server's restarts: what
     was acknowledged before must be there afterwards. Exit code 1 when anything mismatched, 75 when the server did not come back.

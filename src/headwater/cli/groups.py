@@ -1,0 +1,33 @@
+"""The commands in the order of a day's questions, under headings: what `headwater --help` prints.
+
+Refuses to know what a command does: its first line of help is the command's own.
+"""
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+GROUPS = {
+    "Look": ("search", "datasets", "lineage", "runs", "run", "status", "history", "diff", "trace", "paths"),
+    "Understand": (
+        "freshness", "slower", "usage", "cost", "prune", "recurrence", "quality", "conflicts", "perspectives", "sql", "fingerprint",
+    ),
+    "Fix": ("ready", "suspects", "taint", "incident", "impact", "backfill", "report", "reconcile"),
+    "Describe": ("describe", "own", "tag", "tags", "edge", "alias", "changes"),
+    "Feed": (
+        "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",
+    ),
+    "Run the server": (
+        "up", "down", "doctor", "keys", "identity", "audit", "retention", "backup", "restore", "replay", "rebuild", "watch", "dev",
+    ),
+}  # fmt: skip
+WIDTH = 100
+
+
+class GroupedCommands(TyperGroup):
+    """A command whose subcommands are listed under the headings of GROUPS."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(WIDTH)) for name in names])

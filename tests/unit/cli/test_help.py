@@ -1,0 +1,61 @@
+"""`headwater --help`: every command under one heading, in a line that fits and says what it does."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from headwater.cli.groups import GROUPS, WIDTH
+from headwater.cli.program import program
+
+COMMANDS = {name: each for name, each in typer.main.get_command(program).commands.items() if not each.hidden}  # type: ignore[attr-defined]
+# What a question begins with; a help text says what the command does.
+NO_VERBS = {
+    "What",
+    "Which",
+    "Who",
+    "Where",
+    "Why",
+    "How",
+    "Whether",
+    "The",
+    "A",
+    "An",
+    "Datasets",
+    "Runs",
+    "Jobs",
+    "Events",
+    "Rules",
+}
+
+
+def test_each_command_is_in_one_group() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_its_first_line_is_an_imperative_that_fits(name: str) -> None:
+    first = (COMMANDS[name].help or "").split("\n\n", maxsplit=1)[0]
+    assert first.split()[0].rstrip(":,") not in NO_VERBS
+    assert first.endswith(".")
+    assert "\n" not in first
+    assert len(first) <= 80
+
+
+def test_no_line_is_cut_or_too_long() -> None:
+    text = CliRunner().invoke(program, ["--help"], terminal_width=WIDTH).output
+    assert "..." not in text.split("Look:")[1]
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert [line[:-1] for line in text.splitlines() if line.rstrip(":") in GROUPS] == list(GROUPS)
+
+
+def test_completion_of_a_shell() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'headwater'; from headwater.cli import main; main()"],
+        env={"PATH": "/usr/bin:/bin", "_HEADWATER_COMPLETE": "complete_bash", "COMP_WORDS": "headwater tai", "COMP_CWORD": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["taint"], done.stderr
