@@ -326,7 +326,7 @@ def test_items_one_by_one(place_: Place, scheduler: tuple[Scheduler, str]) -> No
     """A plan that nobody began, in any order, some twice."""
     airflow, url = scheduler
     plan = place_.plan(incident=place_.incident("2024-03-06T23"), apply=False)
-    assert came(turn(place_, url, plan, 1)) == ("failed", "nobody is making what it needs: items 0")
+    assert came(turn(place_, url, plan, 1)) == ("failed", "no run is making what it needs: items 0")
     for number in (0, 1, 0, 2, 1):
         assert turn(place_, url, plan, number).came == "done"
     assert (airflow.made, place_.wrong()) == (ONCE, [])

@@ -68,4 +68,4 @@ def test_what_is_refused(place: Place, tmp_path: Path, monkeypatch: pytest.Monke
     plan = place.plan(wrong=[{"entity": "weather", "instances": ["2024-03-07T00"]}])
     with pytest.raises(InvalidPlan) as refused:
         place.headwater("backfill", "export", plan)
-    assert refused.value.detail["problems"] == ["#2 notes 2024-W10: by hand: nobody is known to make it"]
+    assert refused.value.detail["problems"] == ["#2 notes 2024-W10: by hand: no job is known to make it"]

@@ -71,8 +71,8 @@ def test_looked_at_reported_and_nothing_left(client: Client, headwater: Any, tmp
     pattern = f"{tmp_path}/{{period}}.csv"
     dry = headwater("reads", "--files", pattern, "--check")
     assert dry.exit_code == 1
-    assert "2 gone, and nobody meant it to: 2024-01-04..2024-01-05" in dry.output
-    assert "1 there, and nobody reported it: 2024-01-09" in dry.output
+    assert "2 gone, and not reported as removed: 2024-01-04..2024-01-05" in dry.output
+    assert "1 there, and not reported: 2024-01-09" in dry.output
     assert "not an instance: 2024-01: " in dry.output
     assert "not an instance: \\x1b[31mred" in dry.output
     assert "\x1b" not in dry.output

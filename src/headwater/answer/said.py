@@ -113,7 +113,7 @@ async def about(database: Database, node_id: str) -> Metadata:
         target = f"{kind}:{key_of(name) if kind == 'tag' else name}"
         said = (await annotation_store.of_targets(connection, [target])).get(target, [])
     if not said:
-        raise NotFound(f"nobody said anything of {node_id!r}", node=node_id)
+        raise NotFound(f"no description, owner, tag or edge of {node_id!r} was ever recorded", node=node_id)
     return Metadata(target, [_statement(one) for one in said])
 
 

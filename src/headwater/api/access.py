@@ -192,7 +192,8 @@ async def closed(settings: Settings, database: Any) -> bool:
         return False
     if not configured and not await known_keys.any_live(database):
         raise NotSecured(
-            f"the server would listen on {host} with nobody able to come in. Make a key with `headwater keys create NAME --role admin`, "
+            f"the server would listen on {host} without a key and without sign-in, and refuse every request. "
+            "Make a key with `headwater keys create NAME --role admin`, "
             "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open lets everybody in.",
             host=host,
         )

@@ -9,7 +9,7 @@ ANONYMOUS = "anonymous"
 
 # On an open server people say who they are; whoever signed in or came with a key is who they are.
 As = Annotated[
-    str | None, QueryParameter(name="as", max_length=200, description="Who says it, where nobody has to sign in.")
+    str | None, QueryParameter(name="as", max_length=200, description="The author, on a server without sign-in.")
 ]
 
 

@@ -25,17 +25,28 @@ def main() -> None:
         from headwater.cli.fingerprint_lines import tell
 
         sys.exit(tell(sys.argv[2:]))
+    from headwater import errors
     from headwater.cli.program import program
-    from headwater.errors import Ambiguous, HeadwaterError, InvalidManifest, InvalidQuestion
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # an arrow into an ASCII pipe is no reason to fail
     try:
         program(args=arguments(sys.argv[1:]))
-    except HeadwaterError as error:
+    except errors.HeadwaterError as error:
         from headwater.cli.output import complain
 
         complain(error)
         if not error.permanent:
             sys.exit(75)
-        sys.exit(2 if isinstance(error, InvalidQuestion | InvalidManifest | Ambiguous) else 1)
+        nonsense = (
+            errors.InvalidQuestion,
+            errors.InvalidManifest,
+            errors.InvalidPeriod,
+            errors.InvalidDates,
+            errors.InvalidCalendar,
+            errors.InvalidStatus,
+            errors.InvalidPlan,
+            errors.Unprocessable,
+            errors.Ambiguous,
+        )
+        sys.exit(2 if isinstance(error, nonsense) else 1)

@@ -59,7 +59,7 @@ def plan(
         bool,
         typer.Option(
             "--trust-stored",
-            help="Go back also to versions of the code that made the wrong one, or of code that nobody knows: you say that they are right.",
+            help="Go back also to versions of the code that made the wrong one, or of unknown code: you vouch for them.",
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, and keep nothing.")] = False,

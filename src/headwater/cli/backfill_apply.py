@@ -228,7 +228,7 @@ def _plain(one: Told) -> dict[str, Any]:
 _WORDS = {
     "watches": "waits for the run of a worker that is gone:",
     "again": "given back",
-    "lost": "is somebody else's by now",
+    "lost": "was taken by another process",
 }
 
 

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     First = Callable[[Edge], int | None]
 
 entities = typer.Typer(
-    help="Declare datasets with a schedule: their periods, states and needs.", rich_markup_mode=None, no_args_is_help=True
+    help="Declare datasets with a schedule: their periods, states and needs.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
 )
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH…", help="Files, or folders with .yaml and .yml files.")]

@@ -83,7 +83,7 @@ def late(one: dict[str, Any]) -> str | None:
 
 def _one(one: dict[str, Any]) -> None:
     output.line(output.printable(one["label"]), "bold")
-    there = {True: "yes", False: "no: it was dropped", None: "nobody was seen writing it"}[one["available"]]
+    there = {True: "yes", False: "no: it was dropped", None: "no run was seen writing it"}[one["available"]]
     run = one["last_run"]
     facts = (
         ("available", there),
@@ -190,9 +190,7 @@ def _levels(found: dict[str, Any]) -> None:
             f"{output.duration(told['after_ms'])}, first in run {told['first_run']}"
         )
     else:
-        output.line(
-            "a stream: it ends when somebody stops it" if found["streaming"] else "not slower than before", "dim"
-        )
+        output.line("a stream: it ends when it is stopped" if found["streaming"] else "not slower than before", "dim")
 
 
 def producers(since: Since = None, url: Url = None, json: Json = False) -> None:

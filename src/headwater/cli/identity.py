@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-identity = typer.Typer(help="Show, set and try the rules that decide which names are one dataset.", rich_markup_mode=None, no_args_is_help=True)
+identity = typer.Typer(
+    help="Show, set and try the rules that decide which names are one dataset.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
 
 
 @identity.command()

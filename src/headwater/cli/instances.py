@@ -22,7 +22,9 @@ Instances = Annotated[
     ),
 ]
 AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="As it was known, and declared, then.")]
-As = Annotated[str | None, typer.Option("--as", help="Who says it, where nobody has to sign in; else the user here.")]
+As = Annotated[
+    str | None, typer.Option("--as", help="The author, on a server without sign-in; default: the user here.")
+]
 Note = Annotated[str, typer.Option(help="What people should know of it.")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="So many lines of a list; what is left out is counted.")]
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
@@ -77,7 +79,7 @@ def report(
         ),
     ] = None,
     right: Annotated[
-        bool, typer.Option("--right", help="Somebody looked: it is right whatever incidents say.")
+        bool, typer.Option("--right", help="Mark it as checked by a person: it is right whatever incidents say.")
     ] = False,
     reason: Annotated[str, typer.Option(help="Why, for those who read the history.")] = "",
     at: Annotated[str | None, typer.Option(metavar="TIME", help="When it happened; else now.")] = None,

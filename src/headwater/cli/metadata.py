@@ -10,7 +10,9 @@ from headwater.cli import output, server
 Name = Annotated[str, typer.Argument(help="A dataset or job: a name, an ending of one, or a node id.")]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="A column of the dataset.")]
 Remove = Annotated[bool, typer.Option("--remove", help="Take it back.")]
-As = Annotated[str | None, typer.Option("--as", help="Who says it, where nobody has to sign in; else the user here.")]
+As = Annotated[
+    str | None, typer.Option("--as", help="The author, on a server without sign-in; default: the user here.")
+]
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -26,7 +26,7 @@ def perspectives(
         list[str] | None,
         typer.Option(help="Only `in_no_dag`, `untold_by_its_job` or `never_seen`; again: or. Else all three."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Edges that nobody disagrees about too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include edges without a disagreement.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=_PAGE, help="So many edges.")] = 50,
     offset: Annotated[int, typer.Option(min=0, help="Leave out so many first.")] = 0,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
     from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, Told
 
-pull = typer.Typer(
-    help="Export query logs from a warehouse to files.", rich_markup_mode=None, no_args_is_help=True
-)
+pull = typer.Typer(help="Export query logs from a warehouse to files.", rich_markup_mode=None, no_args_is_help=True)
 
 
 @pull.callback()

@@ -106,7 +106,11 @@ def _state(state: dict[str, Any], limit: int) -> None:
 
 def words(lacking: dict[str, Any]) -> str:
     """What is missing and why: `2024-03-10 of reads: late: it is expected by now`."""
-    told = {**lacking, "until": f"{output.moment(lacking['until'])} UTC", "ref": lacking["ref"] or "somebody"}
+    told = {
+        **lacking,
+        "until": f"{output.moment(lacking['until'])} UTC",
+        "ref": lacking["ref"] or "a report without a name",
+    }
     why = WHY[lacking["why"]].format_map(told) if lacking["why"] in WHY else lacking["why"]
     why += _OUTCOMES.get(lacking["outcome"], "")
     if not lacking["instances"]:

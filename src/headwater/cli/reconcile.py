@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _KINDS = (
     ("retention", "gone, older than it is kept", ""),
-    ("external", "gone, and nobody meant it to", "bold red"),
-    ("unknown", "there, and nobody reported it", "yellow"),
+    ("external", "gone, and not reported as removed", "bold red"),
+    ("unknown", "there, and not reported", "yellow"),
     ("unfinished", "there, and its period is not over", "dim"),
     ("underway", "being made, or reported meanwhile", "dim"),
 )
@@ -51,7 +51,7 @@ def reconcile(
     ] = None,
     report: Annotated[bool, typer.Option("--report", help="Report what is gone as deleted; else only look.")] = False,
     adopt: Annotated[
-        bool, typer.Option("--adopt", help="With --report: report what nobody knows of as produced.")
+        bool, typer.Option("--adopt", help="With --report: report unknown instances as produced.")
     ] = False,
     state: Annotated[str, typer.Option(help="The state of what is adopted.")] = "completed",
     empty: Annotated[bool, typer.Option("--empty", help="Report even where storage holds nothing at all.")] = False,
@@ -76,7 +76,7 @@ def reconcile(
     from headwater.capture.storage import reconciler
 
     if adopt and not report:
-        raise InvalidQuestion("--adopt goes with --report; without them what nobody knows of is listed")
+        raise InvalidQuestion("--adopt needs --report; without both, unknown instances are only listed")
     at = reconciler.Server(server.address(url), server.key(url))
     since = reconciler.began(at, entity)
     listing = _listing(files, hive, delta, sql, query, driver, columns)

@@ -194,7 +194,7 @@ def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
             seen.add(one.spool)
             yield one.shown, one.spool
     for folder in backlog.nobodys(to):
-        yield f"nobody ({folder.name})", folder
+        yield f"unknown ({folder.name})", folder
 
 
 def _row(name: str, folder: Path) -> dict[str, Any]:

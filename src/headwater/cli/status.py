@@ -239,5 +239,5 @@ def _show(one: dict[str, Any], limit: int) -> None:
 
 def _reads(reads: list[dict[str, Any]] | None) -> str:
     if reads is None:
-        return "nobody said"
+        return "not reported"
     return "; ".join(f"{read['entity']} {short(read['instances'])} as of {read['seq']}" for read in reads) or "nothing"

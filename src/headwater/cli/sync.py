@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from headwater.errors import HeadwaterError
     from headwater.pipeline.query_log.sync import Progress, Publisher, Synced
 
-sync = typer.Typer(
-    help="Import query logs from a data warehouse.", rich_markup_mode=None, no_args_is_help=True
-)
+sync = typer.Typer(help="Import query logs from a data warehouse.", rich_markup_mode=None, no_args_is_help=True)
 
 
 _JAVA_WARNINGS = "-Xlog:disable -Xlog:all=warning:stderr"

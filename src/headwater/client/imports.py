@@ -126,7 +126,7 @@ def ask_server(job: tuple[str, str], fingerprint: str, destination: "Destination
     """
     server = _server(destination)
     if server is None:
-        raise Unanswered(f"events go to {destination.transport}, where nobody can be asked")
+        raise Unanswered(f"events go to {destination.transport}, which answers no questions")
     base, key = server
     if (until := _silent.get(base)) is not None and time.monotonic() < until[0]:
         raise Unanswered(until[1])

@@ -81,7 +81,11 @@ def _at(calendar: Calendar, text: str, date: str, hour: str, rest: str | None, o
     except InvalidCalendar as wrong:
         raise InvalidPeriod(f"{text!r} is outside the calendar", key=text) from wrong
     if len(found) != 1:
-        twice = f"the clock of {calendar.spec.zone} showed it twice, and nobody says which" if len(starts) > 1 else ""
+        twice = (
+            f"the clock of {calendar.spec.zone} showed it twice, and the text does not say which"
+            if len(starts) > 1
+            else ""
+        )
         raise InvalidPeriod(f"{text!r} is {len(found)} instances, not one: {twice or 'it is longer'}", key=text)
     return found.pop()
 

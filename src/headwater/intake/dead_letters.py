@@ -274,7 +274,7 @@ def _held(message: AbstractIncomingMessage, done: Callable[[], Awaitable[None]])
     headers = message.headers
     code, reason = (_text(headers.get(f"x-headwater-{name}")) for name in ("code", "reason"))
     if not code:
-        code, reason = "unknown", reason or _death(headers.get("x-death")) or "nobody said why"
+        code, reason = "unknown", reason or _death(headers.get("x-death")) or "no reason was given"
     at = _time(_text(headers.get("x-headwater-at"))) or message.timestamp
     origin = _text(headers.get("x-headwater-origin")) or message.message_id or ""
     letter = Letter(str(amqp.letter_id(code, message.body)), code, reason, at, origin, len(message.body))

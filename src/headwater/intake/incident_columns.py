@@ -44,8 +44,8 @@ async def restricted(
     state = await server_state.read(connection)
     if state.log_dropped_before and (since is None or since - _APART < state.log_dropped_before):
         raise InvalidStatus(
-            f"nobody knows what used some columns only: lineage of before {state.log_dropped_before:%Y-%m-%d %H:%M} is not kept, and some of these "
-            "instances are older; leave out the columns, and whoever used these instances is wrong",
+            f"what used only some columns is not known: lineage from before {state.log_dropped_before:%Y-%m-%d %H:%M} is not kept, and some of these "
+            "instances are older; leave out the columns to mark everything that used these instances",
             kept_from=state.log_dropped_before.isoformat(),
         )
     stored = await _stored(connection, held, Identity(state.rules))
@@ -131,7 +131,7 @@ async def _followed(connection: Connection, carried: Carried, since: dt.datetime
     while some := carried.unknown():
         if carried.seen + len(some) > _MOST:
             raise InvalidStatus(
-                f"these columns lead to more than {_MOST:,} datasets; leave out the columns, and whoever used these instances is wrong"
+                f"these columns lead to more than {_MOST:,} datasets; leave out the columns to mark everything that used these instances"
             )
         found = await column_flow.written_from(connection, some, None if since is None else since - _APART)
         carried.learn({id_: [Made(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})

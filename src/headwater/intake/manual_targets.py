@@ -165,7 +165,7 @@ async def _direction(connection: Connection, one: Target, two: Target) -> tuple[
     for target, alias in ((one, two), (two, one)):
         if any(a.kind == "alias" and a.key == alias.node and not a.deleted for a in told.get(target.text, ())):
             return target, alias
-    raise NotFound(f"nobody linked {one.node!r} and {two.node!r}", node=one.node)
+    raise NotFound(f"no link between {one.node!r} and {two.node!r} was drawn", node=one.node)
 
 
 async def of_node_id(connection: Connection, node_id: str, identity: Identity) -> Target:

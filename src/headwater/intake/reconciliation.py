@@ -33,7 +33,7 @@ _FOLLOW_SECONDS = 30.0
 EXPLANATIONS = {
     "invalid_event": "Not an OpenLineage event: not JSON, or without a run, job or dataset name. The producer has to be mended; "
     "the same bytes will never be accepted. Discard the letters when it is.",
-    "invalid_encoding": "The message did not unpack: broken or cut gzip, or an encoding nobody here knows. Its publisher has to be mended.",
+    "invalid_encoding": "The message did not unpack: broken or cut gzip, or an unknown encoding. Fix its publisher.",
     "too_large": "Over what one message may hold. The publisher has to send smaller batches; a receiver with a higher limit would take it.",
     "database_refused": "PostgreSQL refused the event itself. The receiver's log says what it said; a newer Headwater may accept it.",
     "unexpected_error": "Headwater failed on the event, which is a fault of Headwater's. The receiver's log has the traceback; "

@@ -38,7 +38,7 @@ def signal_name(number: int) -> str:
 
 def signal_message(number: int) -> str:
     """A sentence about a program that ended by a signal."""
-    hint = " (out of memory, or somebody's kill -9)" if number == signal.SIGKILL else ""
+    hint = " (out of memory, or a kill -9)" if number == signal.SIGKILL else ""
     return f"ended by {signal_name(number)}{hint}"
 
 

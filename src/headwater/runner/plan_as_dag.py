@@ -188,7 +188,7 @@ def _name(item: PlannedItem) -> str:
 
 def _who(item: PlannedItem) -> str:
     if item.action == "manual":
-        return "by hand: nobody is known to make it"
+        return "by hand: no job is known to make it"
     if item.action == "restore":
         return "restored by `headwater backfill apply --spark-submit`; a plan with --no-restore makes it again"
     if (item.producer or "").startswith(_SCHEME) and not _name(item):

@@ -72,7 +72,7 @@ def _came(plan: Progress, item: PlannedItem, *, later: bool) -> Turn:
     if later:
         opens = opens_at(plan.opens) if plan.opens else "others come first, or have it"
         return Turn(Came.later, item.about, "the plan is paused" if plan.state == "paused" else opens)
-    return Turn(Came.failed, item.about, f"nobody is making what it needs: items {', '.join(item.needs) or 'none'}")
+    return Turn(Came.failed, item.about, f"no run is making what it needs: items {', '.join(item.needs) or 'none'}")
 
 
 def _look(plan: PlanOnServer, number: int) -> tuple[Progress, PlannedItem]:

@@ -164,7 +164,7 @@ def test_what_airflow_cannot_run_is_listed_with_who_can() -> None:
         airflow_of(PLAN, [*TWO_STAGES, *others])
     assert refused.value.detail["problems"] == [
         "#5 reads 2024-03-06: package:words",
-        "#6 reads 2024-03-07: by hand: nobody is known to make it",
+        "#6 reads 2024-03-07: by hand: no job is known to make it",
         "#7 reads 2024-03-08: airflow://other/a/b",
         "#8 reads 2024-03-09: airflow://prod/a names no task; declare airflow://NAME/DAG/TASK",
         "#9 reads 2024-03-10: restored by `headwater backfill apply --spark-submit`; a plan with --no-restore makes it again",

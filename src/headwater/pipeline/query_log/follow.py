@@ -159,7 +159,7 @@ class _Following:
         finally:
             query.stop()
         told = query.exception()
-        why = cause(told) if told else "somebody stopped it"
+        why = cause(told) if told else "it was stopped"
         self._errors.append(StageFailed(f"the stream of new files ended: {why}", stage="follow"))
 
     def _batch(self, _files: DataFrame, _number: int) -> None:
