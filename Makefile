@@ -33,7 +33,7 @@ repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used 
 check: $(STAMP) ## lint, types, layering, fast tests (one to two minutes)
 	@scripts/test --check
 
-test: $(STAMP) ## every check and the whole suite (about twenty minutes)
+test: $(STAMP) ## every check and the whole suite (about half an hour)
 	@scripts/test
 
 soak: $(STAMP) ## what takes hours: the suite's long versions, one by one; goes on where it was stopped
