@@ -1,4 +1,4 @@
-"""Builds the web page into what is installed: a server without its page would be a surprise. An editable installation builds it with `make web`."""
+"""Builds the web page before a wheel or an archive is packed. An editable installation builds it with `make web`."""
 
 import shutil
 import subprocess

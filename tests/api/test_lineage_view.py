@@ -277,7 +277,7 @@ def test_ad_hoc_jobs_are_hidden_with_what_they_alone_connect(client: Any) -> Non
 
 
 def test_one_moment_of_the_database_answers(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes while a view is made is in none of it: a parent drawn without its child, say."""
+    """An event that arrives while the server computes a view is in no part of that view."""
     chain(client, 3)
     opened: list[str] = []
     snapshot = Database.snapshot

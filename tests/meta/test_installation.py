@@ -1,4 +1,4 @@
-"""`pip install .` brings the page with the server, or says what is missing."""
+"""`pip install .` installs the page with the server, or refuses and says what to install."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What a wheel is built of, without a built page."""
+    """The files that a wheel is built from, without a built page."""
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")

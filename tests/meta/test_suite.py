@@ -105,7 +105,7 @@ def test_a_stage_has_a_limit_and_leaves_nothing(said) -> None:
 
 
 def test_an_orphan_that_has_ended_is_gone(tmp_path: Path, said) -> None:
-    """A zombie would look alive to whoever waits for its number: `pg_ctl stop`, `headwater down`."""
+    """The suite collects an orphan at once: a zombie looks alive to `pg_ctl stop` and `headwater down`, which wait for its number to go."""
     (tmp_path / "orphan.py").write_text("""
 import os, subprocess, time
 number = int(subprocess.run("setsid sleep 600 >/dev/null 2>&1 & echo $!", shell=True, capture_output=True, text=True).stdout)

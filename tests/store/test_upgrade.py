@@ -1,4 +1,4 @@
-"""A database of an earlier version, with its log, is brought up to date: its tables are those of a database that was never anything else."""
+"""An upgraded database, rebuilt from its log, has the same tables as a new one."""
 
 import json
 import uuid

@@ -73,7 +73,7 @@ def end(processes: Iterable[psutil.Process], patience: float = 10) -> None:
 def reap(own: Iterable[subprocess.Popen[bytes]]) -> None:
     """Collect every child that has ended, and the exit codes of `own`.
 
-    An adopted child stays a zombie until it is collected, and a zombie looks alive to whoever waits for its number to go (`pg_ctl stop` does).
+    An adopted child stays a zombie until the suite collects it. A zombie looks alive to programs that wait for its number to go (`pg_ctl stop`).
     Call it several times a second.
     """
     by_number = {process.pid: process for process in own}

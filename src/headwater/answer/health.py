@@ -9,8 +9,8 @@ from headwater.store import events as event_store
 from headwater.store import nodes as node_store
 from headwater.store import server as server_store
 from headwater.store.database import Database
+from headwater.store.migrate import explain_newer_schema
 from headwater.store.migrate import files as migration_files
-from headwater.store.migrate import newer_than_this
 
 _STARTED = dt.datetime.now(dt.UTC)
 
@@ -70,7 +70,7 @@ async def unready(database: Database) -> str:
         ran = await server_store.migrations(connection)
     if missing := [name for name, _ in migration_files() if name not in ran]:
         return f"migrations have not run: {', '.join(missing)}"
-    return newer_than_this(ran.items())
+    return explain_newer_schema(ran.items())
 
 
 async def near_misses(database: Database) -> NearMisses:

@@ -156,10 +156,10 @@ async def near(connection: Connection, name: str, limit: int) -> list[Candidate]
     return sorted(found, key=lambda one: (one.tier, abs(len(one.name) - len(name)), one.name))[:limit]
 
 
-def kind_of(kind: str | None, parameter: str = "type") -> str | None:
+def kind_of(kind: str | None) -> str | None:
     """DATASET or JOB, or None for both. Raises InvalidQuestion."""
     if kind is None:
         return None
     if kind.upper() not in {"DATASET", "JOB"}:
-        raise InvalidQuestion(f"{parameter} {kind!r} is not dataset or job", parameter=parameter)
+        raise InvalidQuestion(f"type {kind!r} is not dataset or job", parameter="type")
     return kind.upper()

@@ -53,7 +53,7 @@ def ask(
 
     Who asks is said by `api_key`, or by `basic`, a name and a password, to servers that know no other way.
 
-    Raises ServerUnavailable when no server answers or one answers that it cannot now; else what `refusal` makes of the answer.
+    Raises ServerUnavailable when no server answers or one answers that it cannot now; else the error that `refusal` reads from the answer.
     """
     base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
     given = [
@@ -110,7 +110,7 @@ def refusal(status: int, reply: bytes, url: str) -> HeadwaterError:
         problem = _Problem(f"{url} answered HTTP {status}" + (f": {text}" if text else ""))
     kind = error_types().get(problem.code) or _BY_STATUS.get(status)
     if (status >= 500 or status == 429) and (kind is None or not kind.permanent):
-        kind = ServerUnavailable  # whatever keeps it from answering now, the caller's answer is to ask again
+        kind = ServerUnavailable  # the caller asks again, whatever the reason
     kind = kind or HeadwaterError
     detail = {key: value for key, value in (problem.detail or {}).items() if key not in {"self", "message"}}
     return kind(problem.message, **detail | {"status": status})

@@ -31,7 +31,7 @@ async def migrate(database: Database) -> list[str]:
     async with database.transaction() as connection:
         await connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
         ran = await _applied(connection)
-        if reason := newer_than_this([(each.name, each.version) for each in ran.values()]):
+        if reason := explain_newer_schema([(each.name, each.version) for each in ran.values()]):
             raise DatabaseRefused(reason, migrations=sorted(ran.keys() - {name for name, _ in files()}))
         for name, sql in files():
             checksum = hashlib.sha256(sql.encode()).hexdigest()
@@ -49,7 +49,7 @@ async def migrate(database: Database) -> list[str]:
     return applied
 
 
-def newer_than_this(ran: Iterable[tuple[str, str | None]]) -> str:
+def explain_newer_schema(ran: Iterable[tuple[str, str | None]]) -> str:
     """Why this Headwater must not use a database, by the migrations that ran and the version that ran each (None: not recorded); "" if it may."""
     own = {name for name, _ in files()}
     unknown = {name: version for name, version in ran if name not in own}

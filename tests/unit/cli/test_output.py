@@ -1,4 +1,4 @@
-"""What commands print has the right number of each thing."""
+"""Numbers and nouns that commands print agree."""
 
 import pytest
 
