@@ -14,11 +14,11 @@ from pyspark.sql import functions as F
 
 def main(archive: str, folder: str) -> None:
     options = f"--driver-java-options '-XX:ArchiveClassesAtExit={archive} -Xlog:cds=off -Xlog:cds+dynamic=off'"
-    os.chdir(folder)  # where Spark makes its warehouse
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] {options} --conf spark.ui.enabled=false pyspark-shell"
-    spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
     with tempfile.TemporaryDirectory(dir=folder) as place:
+        builder = SparkSession.builder.config("spark.sql.warehouse.dir", f"{place}/warehouse")
+        spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+        spark.sparkContext.setLogLevel("OFF")
         exercise(spark, Path(place))
     gateway = spark.sparkContext._gateway
     spark.stop()

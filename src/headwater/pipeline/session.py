@@ -29,6 +29,12 @@ RELIED_ON = {
     "spark.sql.codegen.useIdInClassName": "false",
 }
 
+# What only the start of a driver can set.
+AT_THE_START = {
+    # PySpark 4 asks the JVM nine more things about each expression, to name its line in an error; a sync makes some thousands of them.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
 # What a Spark Connect client needs besides the extra `spark`; pyspark's own extra `connect` brings it.
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "zstandard")
 CONNECT_PORT: Final = 15002
@@ -79,6 +85,8 @@ def session(
             master = "local[*]"
         if master is not None:
             builder = builder.master(master)
+        if running is None:
+            given = {**AT_THE_START, **given}
         if master is not None and master.startswith("local"):
             for key, value in ON_ONE_MACHINE.items():
                 builder = builder.config(key, value)
