@@ -14,13 +14,13 @@ import tracemalloc
 
 from taint import YEARS, drawn
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.graph import Graph
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.plan import Plan, plan
-from headwater.entities.plan_runs import Producer
-from headwater.entities.plan_schedule import Limits, Usage, estimate
-from headwater.entities.taint import tainted
+from headwater.entities.needs.graph import Graph
+from headwater.entities.plans.plan import Plan, plan
+from headwater.entities.plans.runs import Producer
+from headwater.entities.plans.schedule import Limits, Usage, estimate
+from headwater.entities.status.taint import tainted
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.ordinals import Ordinals
 
 
 def producers(graph: Graph, periods: int) -> dict[str, Producer]:

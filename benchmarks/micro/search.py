@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headwater.answer.find import resolve
-from headwater.answer.search import search
-from headwater.intake.accept import Intake
+from headwater.answer.lineage.find import resolve
+from headwater.answer.search.search import search
+from headwater.intake.events.accept import Intake
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
 from headwater.store import search as store

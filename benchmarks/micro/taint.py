@@ -13,13 +13,13 @@ import statistics
 import time
 import tracemalloc
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.taint import Reached, tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.status.taint import Reached, tainted
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 EVERY = {"hour": 60, "day": 30, "week": 10}
 MIXED = ["last 2 days", "last 7 days", "all_week", "previous", "-1w", "last 30 days", "from -3d to -1d"]

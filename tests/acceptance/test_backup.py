@@ -16,12 +16,12 @@ from tests.events import columns, dataset, encoded, facet, parent, run_event, sc
 from tests.fixtures.machine import Machine
 
 from headwater.errors import DatabaseRefused
-from headwater.intake.deliveries import settled
-from headwater.intake.rebuild import fingerprints
-from headwater.store import status_feed
-from headwater.store.backup import load
+from headwater.intake.listeners.deliveries import settled
+from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.store.database import Database
-from headwater.store.projections import TABLES
+from headwater.store.events.backup import load
+from headwater.store.events.projections import TABLES
+from headwater.store.status import feed
 
 PAGE = (Path(__file__).parents[2] / "docs/howto/backup.md").read_text(encoding="utf-8")
 COMMANDS = dict(re.findall(r"```bash\n# ([\w-]+)\n(.*?)```", PAGE, re.DOTALL))
@@ -57,7 +57,7 @@ def all_read(url: str) -> None:
             deadline = time.monotonic() + 60
             while True:
                 async with database.connection() as connection:
-                    place = await status_feed.place(connection)
+                    place = await feed.place(connection)
                 if place.arrived > await settled(database):
                     return
                 assert time.monotonic() < deadline, "the log was not read"

@@ -19,9 +19,9 @@ from tests.fixtures.processes import free_port
 from tests.fixtures.queues import letters, logged, publish
 
 import headwater
-from headwater.intake.accept import Intake
-from headwater.intake.amqp import Queues
-from headwater.intake.rebuild import fingerprints
+from headwater.intake.events.accept import Intake
+from headwater.intake.queue.amqp import Queues
+from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 

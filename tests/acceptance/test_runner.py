@@ -46,7 +46,7 @@ def start(tmp_path: Path, collector: Collector) -> Iterator[Start]:
             "HOME": str(tmp_path),
         } | env
         process = subprocess.Popen(
-            [sys.executable, "-m", "headwater.cli.run", str(folder), *words],
+            [sys.executable, "-m", "headwater.cli.capture.run", str(folder), *words],
             env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         started.append(process)
@@ -176,7 +176,7 @@ def test_at_a_terminal_the_program_is_interrupted_once_and_may_read(tmp_path: Pa
     (tmp_path / "main.py").write_text(dedent(program))
     ours, theirs = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "headwater.cli.run", str(tmp_path)],
+        [sys.executable, "-m", "headwater.cli.capture.run", str(tmp_path)],
         env=os.environ | {"HEADWATER_URL": collector.url, "HEADWATER_SPOOL": str(tmp_path / "spool")},
         stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - there is no other way to a controlling terminal

@@ -23,7 +23,7 @@ from headwater.cli.process import alive
 # Python runs `sitecustomize` at its start: here one with which preparing never ends.
 SLOW = """\
 import asyncio
-import headwater.intake.rebuild as rebuild
+import headwater.intake.upkeep.rebuild as rebuild
 
 async def needed(_):
     print("preparing", flush=True)

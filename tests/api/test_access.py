@@ -11,13 +11,13 @@ from litestar import Request, get, put
 from litestar.params import FromPath
 from tests.events import encoded, run_event
 
-from headwater.answer import keys as known_keys
+from headwater.answer.people import keys as known_keys
 from headwater.api import access
 from headwater.errors import DatabaseRefused, NotSecured
-from headwater.intake import keys as key_writes
-from headwater.intake.audit import by_command
+from headwater.intake.people import keys as key_writes
+from headwater.intake.people.audit import by_command
 from headwater.settings import AccessSettings, OidcSettings, ServerSettings, Settings
-from headwater.store import keys as key_store
+from headwater.store.people import keys as key_store
 
 KEYS = {"access": {"mode": "keys", "admin_key": "an-admin-key-of-the-tests"}}
 ADMIN = "an-admin-key-of-the-tests"

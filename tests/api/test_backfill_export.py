@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.api.backfilled import Place, by_hand, week, yaml
 
-from headwater.cli import backfill_export
+from headwater.cli.plans import backfill_export
 from headwater.errors import InvalidPlan, InvalidQuestion, NotFound
 
 YAML = yaml("airflow://prod/{}/make", "weather", "reads")

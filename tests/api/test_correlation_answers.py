@@ -8,7 +8,7 @@ from tests.api.correlated import ITEM, ask, content, depths, edges, events, name
 from tests.events import RUN, run_event
 from tests.hostile import TEXTS
 
-from headwater.store import correlation as store
+from headwater.store.lineage import correlation as store
 
 
 def test_a_time_series_comes_from_a_file_and_goes_into_a_forecast(client: Any) -> None:

@@ -19,17 +19,17 @@ from tests.events import encoded, run_event
 from tests.receiver import Receiver, receiving
 
 from headwater import telemetry
-from headwater.answer import listeners as answers
+from headwater.answer.people import listeners as answers
 from headwater.errors import DatabaseUnavailable, InvalidEvent
-from headwater.intake import deliveries, destinations
-from headwater.intake import listeners as writes
-from headwater.intake.accept import Intake
-from headwater.intake.audit import by_command
-from headwater.intake.listener_filter import Filter
-from headwater.store import backup
-from headwater.store import listeners as store
+from headwater.intake.events.accept import Intake
+from headwater.intake.listeners import changes as writes
+from headwater.intake.listeners import deliveries, destinations
+from headwater.intake.listeners.filter import Filter
+from headwater.intake.people.audit import by_command
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.events import backup
+from headwater.store.people import listeners as store
 
 PACE = deliveries.Pace(timeout_seconds=2.0, look_seconds=0.1, idle_seconds=0.1, rest_seconds=0.01)
 FORWARD = (Path(__file__).parents[2] / "docs/howto/forward.md").read_text(encoding="utf-8")
@@ -551,7 +551,7 @@ def test_pauses_grow_to_five_minutes_and_not_beyond(database: Database, run: Any
 
 def test_only_the_last_refusals_are_kept(database: Database, receiver: Receiver, run: Any, monkeypatch: Any) -> None:
     intake = Intake(database)
-    monkeypatch.setattr("headwater.store.listeners._KEPT", 3)
+    monkeypatch.setattr("headwater.store.people.listeners._KEPT", 3)
 
     async def work() -> None:
         receiver.answer = lambda _path, _body: (400, b"\0")

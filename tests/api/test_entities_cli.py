@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 
 from headwater.cli import main
-from headwater.cli.instances import WHAT
-from headwater.intake.status_report import What
+from headwater.cli.status.instances import WHAT
+from headwater.intake.status.request import What
 
 YAML = """
 entity: reads

@@ -11,13 +11,13 @@ import pytest
 from tests.fixtures.app import Client
 
 from events import facet, run_event
-from headwater.entities import keys
 from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.whole import Declaration, gathered
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
-from headwater.intake.accept import Intake
-from headwater.intake.entities import File, apply
+from headwater.entities.time import keys
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
+from headwater.intake.events.accept import Intake
+from headwater.intake.status.entities import File, apply
 from headwater.store.database import Database
 
 CASES = Path(__file__).parents[1] / "cases" / "entities" / "drafts"

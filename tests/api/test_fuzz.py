@@ -21,7 +21,7 @@ from schemathesis import GenerationMode
 from tests.events import RUN, dataset, encoded, facet, run_event
 from tests.hostile import FAR_TIMES, NUMBERS, TEXTS, VALUES, declared, deep, described, mutated, whole
 
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model.version import event_digest
 from headwater.store.database import Database
 

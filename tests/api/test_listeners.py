@@ -12,7 +12,7 @@ from tests.receiver import Receiver, receiving, waited
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
-from headwater.intake import posting
+from headwater.intake.listeners import posting
 from headwater.store.embedded import EmbeddedPostgres
 
 ADMIN = "an-admin-key-of-the-tests"

@@ -8,8 +8,8 @@ import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.postgres import empty
 
-from headwater.answer import log
-from headwater.intake.rebuild import fingerprints
+from headwater.answer.history import log
+from headwater.intake.upkeep.rebuild import fingerprints
 
 
 def body(number: int, at: str | None = "2026-03-01T00:00:00Z", **more: Any) -> bytes:

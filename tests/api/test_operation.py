@@ -18,7 +18,7 @@ from headwater import telemetry
 from headwater.api import problems
 from headwater.api.app import create_app
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, HeadwaterError, NotFound
-from headwater.intake import accept
+from headwater.intake.events import accept
 from headwater.settings import DatabaseSettings, Settings
 
 EVENT = encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"]))

@@ -9,7 +9,7 @@ from tests.fixtures.app import Client
 
 from api.test_entities import declare, made, post, say
 from api.test_plans import YAML, do, incident, plan, take
-from headwater.entities.plan_kept import KEPT
+from headwater.entities.plans.serialization import KEPT
 from headwater.store.database import Database
 
 DAY = "2024-03-06"

@@ -10,8 +10,8 @@ from api.test_entities import declare, made, post, say
 from api.test_plans import plan
 from api.test_status_feeder import now
 from headwater.client.event import PRODUCER
-from headwater.intake.deliveries import settled
-from headwater.intake.status_feed import Feed
+from headwater.intake.listeners.deliveries import settled
+from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
 
 YAML = """

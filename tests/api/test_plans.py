@@ -6,7 +6,7 @@ import pytest
 from tests.fixtures.app import Client
 
 from api.test_entities import declare, made, post, say
-from headwater.intake import plan_work
+from headwater.intake.plans import work as plan_work
 
 YAML = """
 entity: weather

@@ -75,10 +75,10 @@ def test_only_the_window_counts(client: Any, database: Any, run: Any) -> None:
     assert ask(client, since=(NOW + dt.timedelta(hours=1)).isoformat()) == {}
 
 
-@pytest.mark.parametrize("name", sorted(sqlfile.load("producers")))
+@pytest.mark.parametrize("name", sorted(sqlfile.load("events/producers")))
 def test_a_window_is_read_by_the_index_on_arrival(client: Any, database: Any, run: Any, name: str) -> None:
     send(client, run_event("START", 1, "job"))
-    query = sqlfile.load("producers")[name]
+    query = sqlfile.load("events/producers")[name]
 
     async def plan() -> str:
         async with database.transaction() as connection:

@@ -67,7 +67,7 @@ def test_a_server_does_it_by_itself(serve: Callable[..., Process]) -> None:
 
 
 def test_without_a_number_nothing_runs() -> None:
-    from headwater.intake import retention
+    from headwater.intake.upkeep import retention
 
     kept: Any = Settings().retention
     policy = retention.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.events import dataset, encoded, facet, run_event, schema
 
-from headwater.answer import search as answer
+from headwater.answer.search import search as answer
 
 CASES = sorted((Path(__file__).parents[1] / "cases/search").glob("*.json"))
 

@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 
 from headwater.cli.program import program
 from headwater.errors import DatabaseUnavailable
-from headwater.intake import status_feeder
-from headwater.intake.accept import Intake
-from headwater.intake.deliveries import settled
-from headwater.intake.entities import File, apply
-from headwater.intake.status_feed import Feed
-from headwater.store import status_feed
+from headwater.intake.events.accept import Intake
+from headwater.intake.listeners.deliveries import settled
+from headwater.intake.status import feeder as status_feeder
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
-from headwater.store.listeners import Place
+from headwater.store.people.listeners import Place
+from headwater.store.status import feed as status_feed
 
 DECLARED = """
 entity: reads

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.events import dataset, facet
 
-from headwater.cli import sync
+from headwater.cli.spark import sync
 
 W = "postgres://db:5432"
 

@@ -11,9 +11,9 @@ from typing import Any
 import aio_pika
 import psycopg
 
-from headwater.intake.rebuild import fingerprints, rebuild
-from headwater.store.correlation import BOUND
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.store.database import Database
+from headwater.store.lineage.correlation import BOUND
 from tests.chaos.world import EVENTS, IN, LETTERS, World
 from tests.store.correlated import expected
 

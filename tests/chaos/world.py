@@ -16,7 +16,7 @@ from typing import Any
 import aio_pika
 import psutil
 
-from headwater.intake.amqp import LETTER_ARGUMENTS, QUEUE_ARGUMENTS
+from headwater.intake.queue.amqp import LETTER_ARGUMENTS, QUEUE_ARGUMENTS
 from tests.chaos.faults import EVERYTHING, PRODUCERS, RECEIVERS, STRANDED, Fault
 from tests.chaos.parts import Command, Postgres, Process
 from tests.chaos.proxy import Proxy

@@ -13,7 +13,9 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def routes() -> list[str]:
-    from headwater.api.routes import admin, auth, history, listeners, v2
+    from headwater.api.routes import auth, v2
+    from headwater.api.routes.v2 import history
+    from headwater.api.routes.v2.people import admin, listeners
 
     routers = (v2.router, history.router, admin.router, listeners.router, auth.router)
     found = [route.path for router in routers for route in router.routes]
@@ -67,7 +69,7 @@ def test_every_setting_is_described(variable: str) -> None:
 
 def test_the_metrics_are_those_of_the_page() -> None:
     from headwater.api import metrics, receiver_metrics
-    from headwater.cli import spool
+    from headwater.cli.capture import spool
 
     page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)

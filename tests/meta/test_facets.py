@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.intake.event_instances import Period
+from headwater.intake.events.instances import Period
 from headwater.model import measured
 
 PAGE = Path(__file__).parents[2] / "docs/reference/facets.md"

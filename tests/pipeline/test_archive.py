@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headwater.cli.program import program
 from headwater.errors import InvalidQuestion, NotFound, ServerUnavailable
-from headwater.intake.rebuild import fingerprints
+from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.model.version import event_digest
 from headwater.pipeline import archive
 from headwater.pipeline.archive import EVENTS, Server, export, import_

@@ -14,14 +14,14 @@ from tests.events import columns, dataset, facet, parent, run_event, schema
 from tests.store.test_projection import events as anything
 
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.intake.apart import Apart
-from headwater.intake.rebuild import rebuild
+from headwater.intake.events.executor import Apart
+from headwater.intake.upkeep.rebuild import rebuild
 from headwater.model.identity import Rule
 from headwater.pipeline.archive import EVENTS, Server, export
 from headwater.pipeline.merges import ELSEWHERE, MERGES
 from headwater.pipeline.replay import replay, table_of
 from headwater.pipeline.tables import Store
-from headwater.store import projections
+from headwater.store.events import projections
 
 pytestmark = pytest.mark.spark
 

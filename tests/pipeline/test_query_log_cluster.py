@@ -245,5 +245,7 @@ class TestWorkers:
 
 
 def test_submit_says_where_it_is() -> None:
-    found = subprocess.run([sys.executable, "-m", "headwater.cli.submit"], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-m", "headwater.cli.capture.submit"], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == str(SUBMIT)

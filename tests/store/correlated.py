@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headwater.intake import closure
-from headwater.store.correlation import BOUND
+from headwater.intake.events import closure
 from headwater.store.database import Connection, Database
+from headwater.store.lineage.correlation import BOUND
 
 BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 # (parent, child, role, seconds, digest)

@@ -10,13 +10,14 @@ from tests.events import RUN, dataset, facet, run_event
 from tests.fixtures.postgres import empty
 from tests.store.correlated import kept, node, tell, told_in
 
-from headwater.intake.accept import Intake
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
-from headwater.store import correlation, sqlfile
+from headwater.store import sqlfile
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.lineage import correlation
 
 X, Y = "xxh3-128:" + "1" * 32, "xxh3-128:" + "2" * 32
 ITEM = "0199c0de-1111-7000-8000-{:012d}"
@@ -317,7 +318,7 @@ def test_statements_of_correlation_do_not_grow_and_are_none_without_it(
 
 
 def correlation_queries() -> set[str]:
-    return set(sqlfile.load("correlation"))
+    return set(sqlfile.load("lineage/correlation"))
 
 
 def test_a_node_is_found_as_its_own(database: Database, run: Any) -> None:

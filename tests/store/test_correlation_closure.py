@@ -7,8 +7,8 @@ import pytest
 from tests.fixtures.postgres import empty
 from tests.store.correlated import Told, expected, kept, node, number, tell
 
-from headwater.store import correlation
 from headwater.store.database import Database
+from headwater.store.lineage import correlation
 
 
 def drawn(draw: random.Random, nodes: int, edges: int, *, loops: bool) -> list[Told]:

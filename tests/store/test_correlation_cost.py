@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.store.correlated import Told, expected, kept, told_in
 
-from headwater.store import correlation
 from headwater.store.database import Connection, Database
+from headwater.store.lineage import correlation
 
 
 def step(number: int, read: int, wrote: int) -> list[Told]:

@@ -13,13 +13,13 @@ from tests.fixtures.queues import batch, letters, logged, measured, publish, rec
 
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
-from headwater.intake import reconciliation
-from headwater.intake.accept import Accepted, Intake
-from headwater.intake.amqp import Bad, Queues, bury, connected, declared
-from headwater.intake.careful import Careful
-from headwater.intake.dead_letters import Chosen, discard, listed, replay, shown
-from headwater.intake.reconciliation import Reconciliation, Report
-from headwater.intake.trial import Trial
+from headwater.intake.events.accept import Accepted, Intake
+from headwater.intake.events.isolation import Trial
+from headwater.intake.events.tolerant import Careful
+from headwater.intake.queue import reconciliation
+from headwater.intake.queue.amqp import Bad, Queues, bury, connected, declared
+from headwater.intake.queue.dead_letters import Chosen, discard, listed, replay, shown
+from headwater.intake.queue.reconciliation import Reconciliation, Report
 from headwater.store.database import Database
 
 ITEM = uuid.UUID("0199c0de-0000-7000-8000-00000000abcd")

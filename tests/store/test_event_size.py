@@ -12,13 +12,13 @@ from tests.events import encoded
 from tests.fixtures.postgres import empty
 from tests.hostile import whole
 
-from headwater.intake.accept import Intake
+from headwater.intake.events.accept import Intake
 from headwater.model.names import DatasetName
 from headwater.model.version import dataset_id
-from headwater.store import facets
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
-from headwater.store.projections import TABLES
+from headwater.store.events.projections import TABLES
+from headwater.store.history import facets
 
 OUT = dataset_id(DatasetName("file", "/out"))
 

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from events import columns, dataset, encoded, facet, parent, run_event, schema
-from headwater.answer import incidents as answers
-from headwater.answer.readiness import Asked, ready
-from headwater.entities import ranges
-from headwater.entities.marks import by_entity
+from headwater.answer.status import incidents as answers
+from headwater.answer.status.readiness import Asked, ready
+from headwater.entities.status.marks import by_entity
+from headwater.entities.time import ranges
 from headwater.errors import InvalidStatus
-from headwater.intake import incidents
-from headwater.intake.accept import Intake
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.incidents import Spoilt, Wrong
-from headwater.intake.status import record
-from headwater.store import status as store
+from headwater.intake.events.accept import Intake
+from headwater.intake.status import incidents
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.incidents import Spoilt, Wrong
+from headwater.intake.status.reports import record
 from headwater.store.database import Database
+from headwater.store.status import status as store
 from store.test_status import at, says
 
 DECLARED = """

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from headwater.entities import ranges
 from headwater.entities.declaration.held import Held
-from headwater.entities.marks import Mark, Marks, by_entity, replayed
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.intake import incidents
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.incidents import Wrong
-from headwater.intake.status import Told, record
-from headwater.intake.status_report import Reported, WhatWasRead
-from headwater.store import status as store
+from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.intake.status import incidents
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.incidents import Wrong
+from headwater.intake.status.reports import Told, record
+from headwater.intake.status.request import Reported, WhatWasRead
 from headwater.store.database import Database
+from headwater.store.status import status as store
 
 T0 = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
 SPAN = "from: 2025-03-03, until: 2025-03-17"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from headwater.errors import InvalidStatus, NotFound
-from headwater.intake import incidents
-from headwater.intake.incidents import Wrong
-from headwater.intake.status_report import WhatWasRead
+from headwater.intake.status import incidents
+from headwater.intake.status.incidents import Wrong
+from headwater.intake.status.request import WhatWasRead
 from headwater.store.database import Database
 from store.test_status import Board, at, says
 

@@ -14,17 +14,19 @@ from tests.fixtures.postgres import empty
 
 from headwater.client import event as event_builders
 from headwater.errors import HeadwaterError, InvalidChange, NotFound
-from headwater.intake import manual_rows
-from headwater.intake.accept import Intake
-from headwater.intake.manual import record
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.events.accept import Intake
+from headwater.intake.people import manual_rows
+from headwater.intake.people.manual import record
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model import manual, version
 from headwater.model.identity import Identity
 from headwater.model.manual import Target
 from headwater.model.names import DatasetName
 from headwater.model.tags import TagSchema
-from headwater.store import annotations, changes, names, projections, server_state
 from headwater.store.database import Database
+from headwater.store.events import projections, server_state
+from headwater.store.lineage import names
+from headwater.store.people import annotations, changes
 
 NAMES = ["/a", "/b", "/c"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from headwater.answer.declared import declared
-from headwater.answer.news import News
-from headwater.intake.status import record
+from headwater.answer.status.declared import declared
+from headwater.answer.status.news import News
+from headwater.intake.status.reports import record
 from headwater.store.database import Database
 from store.test_status import DECLARED, Board, File, apply, says
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.events import RUN, dataset, facet, run_event
 from tests.fixtures.postgres import empty
 
-from headwater.answer import catalog, lineage, runs
-from headwater.answer import identity as answers
-from headwater.intake import identity as writes
-from headwater.intake.accept import Intake
-from headwater.intake.audit import by_command
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.answer.lineage import catalog, lineage, runs
+from headwater.answer.people import identity as answers
+from headwater.intake.events.accept import Intake
+from headwater.intake.people import identity as writes
+from headwater.intake.people.audit import by_command
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model.identity import Rule
 from headwater.store.database import Database
 

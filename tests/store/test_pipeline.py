@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.events import dataset, encoded, facet, run_event, schema
 
-from headwater.intake.accept import Intake
+from headwater.intake.events.accept import Intake
 from headwater.store.database import Database
 
 MB = 1024 * 1024

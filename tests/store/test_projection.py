@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.postgres import empty
 
-from headwater.intake.accept import Intake
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.store.database import Database
 
 names = st.sampled_from(["/a", "/b", "/c"])

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.events import run_event
 
-from headwater.intake import rebuild as rebuilding
-from headwater.intake.accept import Intake
-from headwater.store import events
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep import rebuild as rebuilding
 from headwater.store.database import Database
+from headwater.store.events import events
 
 
 def test_readers_see_the_old_tables_until_the_new_ones_are_whole(

@@ -16,13 +16,13 @@ from tests.store.test_writers import hot
 
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
-from headwater.intake import amqp_portions
-from headwater.intake.accept import Accepted, Intake
-from headwater.intake.amqp import Backoff, Queues
-from headwater.intake.amqp_receiver import Limits, Receiver, Totals
-from headwater.intake.careful import Careful
-from headwater.intake.rebuild import fingerprints
-from headwater.intake.trial import Trial
+from headwater.intake.events.accept import Accepted, Intake
+from headwater.intake.events.isolation import Trial
+from headwater.intake.events.tolerant import Careful
+from headwater.intake.queue import portions
+from headwater.intake.queue.amqp import Backoff, Queues
+from headwater.intake.queue.receiver import Limits, Receiver, Totals
+from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.store.database import Database
 
 
@@ -135,7 +135,7 @@ def test_while_the_database_is_away_nothing_is_acknowledged_or_buried(
         assert refusals == 3
         assert await letters(queues) == []
 
-    monkeypatch.setattr("headwater.intake.amqp.Backoff", patient)
+    monkeypatch.setattr("headwater.intake.queue.amqp.Backoff", patient)
     run(scene())
 
 
@@ -202,7 +202,7 @@ def test_a_message_that_was_unlucky_often_is_tried_apart_and_accepted(
         await publish(queues, encoded(run_event("COMPLETE", 1, "job")), encoded(run_event("COMPLETE", 2, "job")))
         async with await aio_pika.connect(queues.url) as connection:
             queue = await (await connection.channel()).get_queue(queues.events)
-            for _ in range(amqp_portions.SUSPECT + 1):
+            for _ in range(portions.SUSPECT + 1):
                 for message in [await queue.get() for _ in range(2)]:
                     await message.nack(requeue=True)
         tried: list[int] = []

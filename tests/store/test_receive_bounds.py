@@ -13,12 +13,12 @@ from tests.events import encoded, run_event
 from tests.fixtures.queues import batch, letters, logged, publish, received
 
 from headwater.errors import DatabaseRefused
-from headwater.intake import amqp_receiver
-from headwater.intake.accept import Accepted, Intake
-from headwater.intake.amqp import Queues
-from headwater.intake.amqp_inbox import Inbox
-from headwater.intake.amqp_receiver import Limits, Receiver, Totals
-from headwater.intake.careful import Careful
+from headwater.intake.events.accept import Accepted, Intake
+from headwater.intake.events.tolerant import Careful
+from headwater.intake.queue import receiver
+from headwater.intake.queue.amqp import Queues
+from headwater.intake.queue.inbox import Inbox
+from headwater.intake.queue.receiver import Limits, Receiver, Totals
 from headwater.store.database import Database
 
 
@@ -48,7 +48,7 @@ def some(count: int, first: int = 0) -> list[Any]:
 def test_a_large_message_is_committed_by_portions_and_acknowledged_once(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(amqp_receiver, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(receiver, "_TELL_SECONDS", 0.0)
     told = [*some(120), *([1] * 120)]
 
     async def scene() -> tuple[Totals, Counting]:
@@ -70,7 +70,7 @@ def test_a_large_message_is_committed_by_portions_and_acknowledged_once(
 def test_a_transaction_is_bounded_by_bytes_too(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(amqp_receiver, "_BATCH_BYTES", 3 * len(encoded(some(1)[0])))
+    monkeypatch.setattr(receiver, "_BATCH_BYTES", 3 * len(encoded(some(1)[0])))
 
     async def scene() -> list[int]:
         accept = Counting(database)

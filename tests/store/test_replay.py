@@ -15,26 +15,26 @@ from tests.fixtures.postgres import empty
 from tests.store.test_manual_changes import said
 from tests.store.test_projection import events as anything
 
-from headwater.answer import correlation, lineage, runs
+from headwater.answer.lineage import correlation, lineage, runs
 from headwater.errors import DatabaseUnavailable, HeadwaterError, InvalidChange, LogIncomplete, NotFound, ReplayRefused
-from headwater.intake import identity as identity_writes
-from headwater.intake import rebuild as rebuilding
-from headwater.intake.accept import Intake
-from headwater.intake.audit import by_command
-from headwater.intake.manual import record
-from headwater.intake.rebuild import fingerprints
-from headwater.intake.replay import again, replay
-from headwater.intake.retention import Policy
-from headwater.intake.retention import run as retain
+from headwater.intake.events.accept import Intake
+from headwater.intake.people import identity as identity_writes
+from headwater.intake.people.audit import by_command
+from headwater.intake.people.manual import record
+from headwater.intake.upkeep import rebuild as rebuilding
+from headwater.intake.upkeep.rebuild import fingerprints
+from headwater.intake.upkeep.replay import again, replay
+from headwater.intake.upkeep.retention import Policy
+from headwater.intake.upkeep.retention import run as retain
 from headwater.model import manual
 from headwater.model.identity import Rule
 from headwater.model.manual import Target
-from headwater.store import events as log
-from headwater.store import replay as store
-from headwater.store import server_state
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
-from headwater.store.replay import beside
+from headwater.store.events import events as log
+from headwater.store.events import replay as store
+from headwater.store.events import server_state
+from headwater.store.events.replay import beside
 
 ITEM = "0199c0de-1111-7000-8000-{:012d}"
 FAR = dt.datetime(2040, 1, 1, tzinfo=dt.UTC)

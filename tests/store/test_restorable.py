@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.restorable import Targets, restorable
-from headwater.intake.status_report import WhatWasRead
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.intake.plans.restorable import Targets, restorable
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.request import WhatWasRead
 from headwater.store.database import Database
 from store.test_status_versions import Recorded, yaml
 from unit.entities.drawn_versions import Instance, Made, drawn_graph

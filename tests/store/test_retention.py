@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from tests.events import columns, dataset, run_event, schema
 
-from headwater.answer import catalog, lineage
+from headwater.answer.lineage import catalog, lineage
 from headwater.errors import LogIncomplete
-from headwater.intake import audit, rebuild, retention
-from headwater.intake.accept import Intake
-from headwater.intake.rebuild import fingerprints
-from headwater.intake.retention import Policy
-from headwater.store import retention as store
+from headwater.intake.events.accept import Intake
+from headwater.intake.people import audit
+from headwater.intake.upkeep import rebuild, retention
+from headwater.intake.upkeep.rebuild import fingerprints
+from headwater.intake.upkeep.retention import Policy
 from headwater.store.database import Database
+from headwater.store.events import retention as store
 
 NOW = dt.datetime(2026, 3, 15, tzinfo=dt.UTC)
 

@@ -9,16 +9,16 @@ import pytest
 from tests.events import dataset, facet, schema
 from tests.fixtures.postgres import empty
 
-from headwater.answer.search import search
-from headwater.intake.accept import Intake
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.answer.search.search import search
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model import version, words
 from headwater.model.described import FACETS, Described
 from headwater.model.names import DatasetName
 from headwater.store import search as store
 from headwater.store import sqlfile
 from headwater.store.database import Database
-from headwater.store.projections import TABLES
+from headwater.store.events.projections import TABLES
 
 T = DatasetName("ns", "t")
 
@@ -257,5 +257,5 @@ def test_words() -> None:
 
 def test_the_log_of_facets_watches_what_is_searched() -> None:
     """`upsert_owner_facets` names the facets a document is made from."""
-    sql = sqlfile.load("projections")["upsert_owner_facets"].sql
+    sql = sqlfile.load("events/projections")["upsert_owner_facets"].sql
     assert all(f"'{name}'" in sql for name in FACETS)

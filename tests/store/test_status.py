@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from headwater.entities import ranges
 from headwater.entities.declaration import held
-from headwater.entities.marks import by_entity, replayed
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.status import Taken, Told, record
-from headwater.intake.status_report import Reported, WhatWasRead
+from headwater.entities.status.marks import by_entity, replayed
+from headwater.entities.time import ranges
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.reports import Taken, Told, record
+from headwater.intake.status.request import Reported, WhatWasRead
 from headwater.store import sqlfile
-from headwater.store import status as store
 from headwater.store.arrays import Packed
 from headwater.store.database import Database
+from headwater.store.status import status as store
 
 T0 = dt.datetime(2024, 3, 20, tzinfo=dt.UTC)
 
@@ -237,7 +237,7 @@ def test_what_held_before_is_told_from_one_index(board: Board, run: Any) -> None
                 "select id, seq, 'state', 'completed', seq, seq + 1, true from generate_series(1, 5000) seq, generate_series(1, 4) id"
             )
         asked = {"entity_id": 1, "start_": 0, "end_": 2**40, "seq": 2**40}
-        return await planned(board.database, "status_changes", sqlfile.load("status")["changes"], asked)
+        return await planned(board.database, "status_changes", sqlfile.load("status/status")["changes"], asked)
 
     assert run(nodes()) == ["Index Only Scan status_changes_of"]
 
@@ -252,7 +252,7 @@ def test_what_exists_is_told_from_the_key(board: Board, run: Any) -> None:
                 "select id, 'state', 'completed', 2 * k, 2 * k + 1 from generate_series(1, 5000) k, generate_series(1, 4) id"
             )
         asked = {"entity_id": Packed("int4", [1]), "start_": Packed("int8", [8]), "end_": Packed("int8", [9])}
-        return await planned(board.database, "status_marks", sqlfile.load("histories")["there"], asked)
+        return await planned(board.database, "status_marks", sqlfile.load("status/histories")["there"], asked)
 
     assert "Index Only Scan status_marks_pkey" in run(nodes())
 

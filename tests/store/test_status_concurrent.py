@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from headwater.entities.marks import Mark, Marks, by_entity, replayed
+from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
 from headwater.errors import InvalidStatus
-from headwater.intake import incidents
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.incidents import Wrong
-from headwater.intake.status import StatusIntake, Taken, Told, record
-from headwater.intake.status_report import Reported, WhatWasRead
-from headwater.store import status as store
+from headwater.intake.status import incidents
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.incidents import Wrong
+from headwater.intake.status.reports import StatusIntake, Taken, Told, record
+from headwater.intake.status.request import Reported, WhatWasRead
 from headwater.store.database import Connection, Database
+from headwater.store.status import status as store
 from store.test_status import T0
 
 DECLARED = """

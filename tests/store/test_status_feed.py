@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from events import facet, run_event
-from headwater.entities import ranges
-from headwater.entities.marks import by_entity, replayed
-from headwater.intake.accept import Intake
-from headwater.intake.declared import declared
-from headwater.intake.deliveries import settled
-from headwater.intake.entities import File, apply
-from headwater.intake.status_feed import Feed
-from headwater.store import status as store
-from headwater.store import status_feed
+from headwater.entities.status.marks import by_entity, replayed
+from headwater.entities.time import ranges
+from headwater.intake.events.accept import Intake
+from headwater.intake.listeners.deliveries import settled
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
-from headwater.store.listeners import Place
+from headwater.store.people.listeners import Place
+from headwater.store.status import feed as status_feed
+from headwater.store.status import status as store
 
 DECLARED = """
 entity: reads
@@ -266,8 +266,8 @@ def test_a_feeder_that_is_killed_is_followed_without_loss_or_doubling(
         if next(killed, False):
             raise Killed
 
-    monkeypatch.setattr("headwater.intake.status_feed.store.move", moved)
-    monkeypatch.setattr("headwater.intake.status_feed._EVENTS", 3)
+    monkeypatch.setattr("headwater.intake.status.feed.store.move", moved)
+    monkeypatch.setattr("headwater.intake.status.feed._EVENTS", 3)
     kills = 0
     for _ in range(10):
         try:
@@ -307,8 +307,8 @@ def test_two_feeders_at_once(log: Log, run: Any) -> None:
 
 
 def test_an_event_that_cannot_be_fed_is_passed(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    from headwater.intake import status_feed as feeding
-    from headwater.intake.status import Batch
+    from headwater.intake.status import feed as feeding
+    from headwater.intake.status.reports import Batch
 
     reports, write = feeding.reports, Batch.write
 

@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from headwater.entities import keys, ranges
-from headwater.entities.dates import Dates
 from headwater.entities.declaration.held import Held
-from headwater.entities.graph import Graph
-from headwater.entities.incidents import Version
-from headwater.entities.kinds import Snapshot
-from headwater.entities.marks import Mark, by_entity, replayed
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.intake import incidents
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.intake.incidents import Wrong
-from headwater.intake.status import Told, record
-from headwater.intake.status_report import Reported, WhatWasRead
-from headwater.store import status as store
+from headwater.entities.needs.graph import Graph
+from headwater.entities.needs.kinds import Snapshot
+from headwater.entities.status.incidents import Version
+from headwater.entities.status.marks import Mark, by_entity, replayed
+from headwater.entities.time import keys, ranges
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.intake.status import incidents
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
+from headwater.intake.status.incidents import Wrong
+from headwater.intake.status.reports import Told, record
+from headwater.intake.status.request import Reported, WhatWasRead
 from headwater.store.database import Database
+from headwater.store.status import status as store
 from unit.entities.drawn_versions import World, drawn_graph
 
 T0 = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from tests.events import columns, dataset, facet, run_event, schema
 
-from headwater.intake import rebuild
-from headwater.intake.accept import Intake
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep import rebuild
 from headwater.store import migrate
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres

@@ -14,8 +14,8 @@ from tests.events import columns, dataset, encoded, facet, parent, run_event, sc
 from tests.fixtures.postgres import empty
 
 from headwater.errors import DatabaseUnavailable
-from headwater.intake.accept import Intake
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 

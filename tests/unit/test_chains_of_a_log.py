@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from headwater.answer import perspectives
+from headwater.answer.lineage import perspectives
 
 
 def ids(*names: str) -> tuple[uuid.UUID, ...]:

@@ -19,11 +19,12 @@ from typing import Any
 
 import psycopg
 
-from headwater.intake import closure
-from headwater.store import migrate, projections, sqlfile
-from headwater.store.correlation import BOUND
+from headwater.intake.events import closure
+from headwater.store import migrate, sqlfile
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.events import projections
+from headwater.store.lineage.correlation import BOUND
 
 STEPS = 60
 # Of one series: each step's ancestors among the steps before it, and the file.
@@ -106,7 +107,7 @@ def median(connection: psycopg.Connection[Any], sql: str, ids: list[uuid.UUID], 
 
 
 def questions(connection: psycopg.Connection[Any], files: int, series: int, rounds: int) -> None:
-    ours = sqlfile.load("correlation")["descendants"].sql
+    ours = sqlfile.load("lineage/correlation")["descendants"].sql
     connection.execute("set plan_cache_mode = force_generic_plan")
     print("| descendants of | depth | nodes | closure | recursive CTE | times |")
     print("|---|---|---|---|---|---|")
@@ -195,7 +196,7 @@ async def bounds(database: Database, connection: psycopg.Connection[Any], days: 
         rows, size = connection.execute(
             "select count(*), pg_total_relation_size('correlation_paths') from correlation_paths"
         ).fetchone()  # type: ignore[misc]
-        beyond = sqlfile.load("correlation")["ancestors_beyond"].sql
+        beyond = sqlfile.load("lineage/correlation")["ancestors_beyond"].sql
         asked = []
         for _ in range(5):
             began = time.perf_counter()

@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.answer import correlation, imports
-from headwater.intake.accept import Intake
+from headwater.answer.lineage import correlation, imports
+from headwater.intake.events.accept import Intake
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 from headwater.store.migrate import migrate

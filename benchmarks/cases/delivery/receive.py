@@ -27,11 +27,11 @@ from table import Row, said  # noqa: E402
 from tests.fixtures.postgres import empty  # noqa: E402
 from tests.fixtures.rabbitmq import own_broker  # noqa: E402
 
-from headwater.intake.accept import Intake  # noqa: E402
-from headwater.intake.amqp import QUEUE_ARGUMENTS, Queues  # noqa: E402
-from headwater.intake.amqp_receiver import Limits, Receiver  # noqa: E402
-from headwater.intake.careful import Careful  # noqa: E402
-from headwater.intake.trial import Trial  # noqa: E402
+from headwater.intake.events.accept import Intake  # noqa: E402
+from headwater.intake.events.isolation import Trial  # noqa: E402
+from headwater.intake.events.tolerant import Careful  # noqa: E402
+from headwater.intake.queue.amqp import QUEUE_ARGUMENTS, Queues  # noqa: E402
+from headwater.intake.queue.receiver import Limits, Receiver  # noqa: E402
 from headwater.store.database import Database  # noqa: E402
 from headwater.store.embedded import EmbeddedPostgres  # noqa: E402
 from headwater.store.migrate import migrate  # noqa: E402

@@ -19,13 +19,13 @@ from typing import NamedTuple
 import psycopg
 
 from headwater.entities.declaration.held import Held
-from headwater.entities.marks import by_entity, replayed
-from headwater.entities.ordinals import Ordinals
-from headwater.intake.declared import declared
-from headwater.intake.entities import File, apply
-from headwater.store import status
+from headwater.entities.status.marks import by_entity, replayed
+from headwater.entities.time.ordinals import Ordinals
+from headwater.intake.status.declared import declared
+from headwater.intake.status.entities import File, apply
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
+from headwater.store.status import status
 
 EVERY = {"hour": 60, "day": 30, "week": 10}
 DAYS = 1_096

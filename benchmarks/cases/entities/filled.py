@@ -14,9 +14,9 @@ from fill import span
 from fresh import Server
 from load import Outcome, drive, get, post
 
-from headwater.entities import keys
 from headwater.entities.declaration.held import Held
-from headwater.intake.declared import declared
+from headwater.entities.time import keys
+from headwater.intake.status.declared import declared
 from headwater.store.database import Database
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from filled import Bench, Taken
 from table import Row
 
-from headwater.entities import ranges
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import Ordinals
 
 
 def taint(bench: Bench) -> list[Row]:

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 
 from demo import Answers, Demo, run
 
-from headwater.entities import keys
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.time import keys
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 CASE = {"zone": "Europe/Paris", "days": ["2025-03-29", "2025-03-30", "2025-10-26"]}
 ZONE = ZoneInfo(str(CASE["zone"]))

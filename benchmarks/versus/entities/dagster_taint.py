@@ -22,12 +22,12 @@ from typing import Any
 
 from environments import asked
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.taint import Hit, tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.status.taint import Hit, tainted
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 GRAINS = {"hour": 60, "day": 30, "week": 10}
 HOUR, DAY = 3_600, 86_400

@@ -13,13 +13,13 @@ from typing import Any
 
 from demo import Answers, Demo, run
 
-from headwater.entities import keys
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Sliding, TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.taint import tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import Sliding, TimeSeries
+from headwater.entities.status.taint import tainted
+from headwater.entities.time import keys
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 CASE = {"first": "2024-01-01", "last": "2024-04-20", "changed": "2024-02-10", "before": 1, "after": 100}
 FIRST, LAST, CHANGED = (dt.date.fromisoformat(str(CASE[word])) for word in ("first", "last", "changed"))

@@ -5,10 +5,10 @@ import datetime as dt
 import msgspec
 
 from headwater import __version__
-from headwater.store import events as event_store
-from headwater.store import nodes as node_store
 from headwater.store import server as server_store
 from headwater.store.database import Database
+from headwater.store.events import events as event_store
+from headwater.store.lineage import nodes as node_store
 from headwater.store.migrate import explain_newer_schema
 from headwater.store.migrate import files as migration_files
 

@@ -19,9 +19,9 @@ from litestar.connection import ASGIConnection, Request
 from litestar.handlers import BaseRouteHandler
 
 from headwater import telemetry
-from headwater.answer import keys as known_keys
+from headwater.answer.people import keys as known_keys
 from headwater.errors import Forbidden, HeadwaterError, NotSecured, Unauthenticated
-from headwater.intake import keys as key_writes
+from headwater.intake.people import keys as key_writes
 from headwater.settings import Settings
 
 RANK: dict[str, int] = {"none": -1, "anyone": 0, "read": 1, "write": 2, "admin": 3}

@@ -16,7 +16,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
-from headwater.answer.news import News
+from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
 from headwater.api.limits import Limits
@@ -24,15 +24,19 @@ from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
-from headwater.api.routes import admin, auth, health, history, listeners, v1, v2, v2beta
+from headwater.api.routes import auth, health, v1, v2, v2beta
+from headwater.api.routes.v2 import history
+from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
-from headwater.intake import deliveries, rebuild, retention, status_feeder
-from headwater.intake.accept import Intake
-from headwater.intake.status import StatusIntake
+from headwater.intake.events.accept import Intake
+from headwater.intake.listeners import deliveries
+from headwater.intake.status import feeder
+from headwater.intake.status.reports import StatusIntake
+from headwater.intake.upkeep import rebuild, retention
 from headwater.settings import Settings
-from headwater.store import secrets
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
+from headwater.store.people import secrets
 
 
 def create_app(settings: Settings) -> Any:
@@ -76,11 +80,11 @@ def create_app(settings: Settings) -> Any:
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
             running = deliveries.begin(database, pace) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
-            feeding = status_feeder.begin(database) if settings.entities.feed else None
+            feeding = feeder.begin(database) if settings.entities.feed else None
             try:
                 yield
             finally:
-                await status_feeder.end(feeding)
+                await feeder.end(feeding)
                 await deliveries.end(running)
                 await retention.end(keeping)
         finally:

@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from headwater import telemetry
 from headwater.api.access import SAFE, STRANGER, Actor
 from headwater.errors import HeadwaterError
-from headwater.intake import audit
+from headwater.intake.people import audit
 
 # Strangers fill no table: that many of their refusals a minute are kept, and every one is counted by the metrics.
 _STRANGERS_A_MINUTE = 60

@@ -15,8 +15,8 @@ from litestar.types import HTTPReceiveMessage, Receive, Scope, Send
 from headwater.api import access, compression, problems
 from headwater.api.authors import author
 from headwater.api.limits import Limits
-from headwater.api.routes.v2.entities import MOST_REPORTS, Reports
-from headwater.intake.status import StatusIntake
+from headwater.api.routes.v2.status.entities import MOST_REPORTS, Reports
+from headwater.intake.status.reports import StatusIntake
 
 PATH = "/api/v2/instances"
 _reports = msgspec.json.Decoder(Reports)

@@ -22,7 +22,7 @@ def plain_fingerprints(given: list[str]) -> bool:
 def main() -> None:
     """Run the command. Our own errors become one line and exit code 1 (2 for a question that makes no sense); 75 means "try again"."""
     if plain_fingerprints(sys.argv[1:]):
-        from headwater.cli.fingerprint_lines import tell
+        from headwater.cli.sql.fingerprint_lines import tell
 
         sys.exit(tell(sys.argv[2:]))
     from headwater import errors

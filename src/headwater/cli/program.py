@@ -4,51 +4,32 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import (
-    audit,
-    backup,
-    datasets,
-    graph,
-    health,
-    history,
-    impact,
-    incidents,
-    instances,
-    lineage,
-    local,
-    maintenance,
-    measured,
-    metadata,
-    perspectives,
-    readiness,
-    receipts,
-    receive,
-    recurrence,
-    replay,
-    runs,
-    search,
-    sql,
-    status,
-    trace,
-)
-from headwater.cli.backfill import backfill
-from headwater.cli.dead_letters import dead_letters
-from headwater.cli.entities import entities
-from headwater.cli.entity_drafts import infer
-from headwater.cli.feed import feed
-from headwater.cli.fingerprint import fingerprint
+from headwater.cli.capture.run import run as run_package
+from headwater.cli.capture.spool import spool
 from headwater.cli.groups import WIDTH, GroupedCommands
-from headwater.cli.identity import identity
-from headwater.cli.keys import keys
-from headwater.cli.listeners import listeners
-from headwater.cli.pipeline import pipeline
-from headwater.cli.pull import pull
-from headwater.cli.reconcile import reconcile
-from headwater.cli.retention import retention
-from headwater.cli.run import run as run_package
-from headwater.cli.spool import spool
-from headwater.cli.sync import sync
-from headwater.cli.watch import watch
+from headwater.cli.lineage import datasets, graph, health, history, lineage, perspectives, receipts, runs, search, trace
+from headwater.cli.people import audit, metadata
+from headwater.cli.people.identity import identity
+from headwater.cli.people.keys import keys
+from headwater.cli.people.listeners import listeners
+from headwater.cli.plans import impact
+from headwater.cli.plans.backfill import backfill
+from headwater.cli.queue import receive
+from headwater.cli.queue.dead_letters import dead_letters
+from headwater.cli.serve import backup, local, maintenance, replay
+from headwater.cli.serve.retention import retention
+from headwater.cli.serve.watch import watch
+from headwater.cli.spark.pipeline import pipeline
+from headwater.cli.spark.pull import pull
+from headwater.cli.spark.sync import sync
+from headwater.cli.sql import sql
+from headwater.cli.sql.fingerprint import fingerprint
+from headwater.cli.status import incidents, instances, readiness, status
+from headwater.cli.status.entities import entities
+from headwater.cli.status.entity_drafts import infer
+from headwater.cli.status.feed import feed
+from headwater.cli.status.reconcile import reconcile
+from headwater.cli.usage import measured, recurrence
 
 program = typer.Typer(
     name="headwater",

@@ -1,7 +1,8 @@
 """How rows that events stand for become the server's tables: each table's merge as DataFrame aggregations.
 
-These say in Spark what `store/queries/projections.sql` says in SQL, by the same total orders, so that both make the same table of the same events.
-The function from an event to rows is given from outside: it is the server's own. Tables that follow from more than events are not here (`ELSEWHERE`).
+These say in Spark what `store/queries/events/projections.sql` says in SQL, by the same total orders, so both make the same table of the same
+events. The function from an event to rows is given from outside: it is the server's own. Tables that
+follow from more than events are not here (`ELSEWHERE`).
 """
 
 from collections.abc import Mapping

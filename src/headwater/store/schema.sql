@@ -522,7 +522,7 @@ create table correlation_edges (
 ) with (fillfactor = 90);
 create index correlation_edges_by_child on correlation_edges (child_id, parent_id);
 
--- The closure of the edges that are not refused: the fewest steps from one to the other, up to a bound (store/correlation.py). No self rows.
+-- The closure of the edges that are not refused: the fewest steps from one to the other, up to a bound (store/lineage/correlation.py). No self rows.
 -- Both indexes hold all columns, so that a question reads one of them and no table.
 create table correlation_paths (
   ancestor_id   uuid     not null,

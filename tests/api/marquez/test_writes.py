@@ -9,7 +9,7 @@ from tests.events import dataset, facet, run_event, schema
 from tests.fixtures.app import Client
 from tests.fixtures.people import People
 
-from headwater.intake.rebuild import fingerprints, rebuild
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 
 RUN = "0199c0de-0000-7000-8000-000000000001"
 NS = "s3://lake:1"

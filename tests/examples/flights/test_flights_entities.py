@@ -8,9 +8,9 @@ from flights_example import EXAMPLE
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
-from headwater.entities import ranges
 from headwater.entities.declaration.whole import Declaration, gathered
-from headwater.entities.taint import suspects, tainted
+from headwater.entities.status.taint import suspects, tainted
+from headwater.entities.time import ranges
 
 FILE = EXAMPLE / "entities.yaml"
 NEW_YORK = ZoneInfo("America/New_York")

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.cli.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
+from headwater.cli.status.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
 
 
 def cells(calendar: Calendar, start: dt.datetime, end: dt.datetime) -> list[Cell]:

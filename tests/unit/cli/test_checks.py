@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headwater.cli import checks
+from headwater.cli.serve import checks
 
 
 def test_thousands_of_missing_links_are_not_said_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from headwater.cli import arguments, drawing
+from headwater.cli import arguments
+from headwater.cli.lineage import drawing
 from headwater.cli.output import duration, printable, size
 
 

@@ -7,9 +7,9 @@ from typing import Any, get_args
 import pytest
 
 from headwater.cli import main, server
-from headwater.cli.instances import short
-from headwater.cli.readiness import WHY, words
-from headwater.entities.missing import Outcome, Why
+from headwater.cli.status.instances import short
+from headwater.cli.status.readiness import WHY, words
+from headwater.entities.status.missing import Outcome, Why
 from headwater.errors import NotInstalled
 
 
@@ -86,7 +86,7 @@ def test_without_the_server_only_the_drawing_is_missing(answered: Any, monkeypat
     def missing(extra: str, what_for: str) -> None:
         raise NotInstalled(f"{what_for} needs {extra}")
 
-    monkeypatch.setattr("headwater.cli.status.need", missing)
+    monkeypatch.setattr("headwater.cli.status.status.need", missing)
     told = answered("status", "reads")
     assert "the drawing of a calendar needs server" in told
     assert "2024-02-26" not in told

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from headwater.cli import column_graph, extras, main, sql, statements
+from headwater.cli import extras, main
+from headwater.cli.sql import column_graph, sql, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
-from headwater.intake.project import Projector
+from headwater.intake.events.project import Projector
 from headwater.model.event import read
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.cli import sync
+from headwater.cli.spark import sync
 
 NAME = "spark.driver.extraJavaOptions"
 

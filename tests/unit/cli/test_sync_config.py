@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.cli import sync_config
+from headwater.cli.spark import sync_config
 from headwater.errors import InvalidQuestion
 from headwater.pipeline.query_log.declared import Dbt, Exports, Kept, Stored
 from headwater.pipeline.query_log.who import Config

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.fixtures.processes import free_port
 
-from headwater.cli import local
+from headwater.cli.serve import local
 from headwater.errors import ServerUnavailable
 
 _SLOW = "import time; print('INFO headwater RebuildStarted', flush=True); time.sleep(60)"

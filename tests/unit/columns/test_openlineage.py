@@ -9,7 +9,7 @@ import pytest
 from headwater.client import event
 from headwater.columns import Statement, analyse
 from headwater.columns.openlineage import facets, is_path, names
-from headwater.intake.project import Projector
+from headwater.intake.events.project import Projector
 from headwater.model.event import read
 from headwater.model.names import DatasetName
 

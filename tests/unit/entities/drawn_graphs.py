@@ -4,13 +4,13 @@ import datetime as dt
 import random
 from typing import NamedTuple
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph, Link
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.walk import Facts
+from headwater.entities.needs.graph import Dependency, Entity, Graph, Link
+from headwater.entities.needs.kinds import Snapshot, Static, TimeSeries
+from headwater.entities.needs.walk import Facts
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidEntities
 from unit.entities.drawn_tables import tabled
 

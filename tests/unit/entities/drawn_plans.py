@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from drawn_graphs import AROUND, Instance, entities
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.graph import Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Cumulative, Snapshot, TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.plan import Item, Plan, plan
-from headwater.entities.plan_runs import Producer
+from headwater.entities.needs.graph import Entity, Graph
+from headwater.entities.needs.kinds import Cumulative, Snapshot, TimeSeries
+from headwater.entities.plans.plan import Item, Plan, plan
+from headwater.entities.plans.runs import Producer
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidEntities, InvalidPlan
 
 Reads = dict[Instance, set[Instance]]

@@ -3,13 +3,13 @@
 import random
 from typing import NamedTuple
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.graph import Dependency, Entity
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.graph import Dependency, Entity
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 Pairs = set[tuple[int, int]]
 

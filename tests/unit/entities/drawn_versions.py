@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.histories import Histories
-from headwater.entities.incidents import Incident, Version, confirmed, judged, opened, same_content
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.marks import Kind, Mark, Marks
-from headwater.entities.ordinals import NONE, Int, Ordinals
-from headwater.entities.recorded import Reads, Versions, histories
-from headwater.entities.spread import Spread
-from headwater.entities.status import Deleted, Produced, after
-from headwater.entities.together import Together
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import Snapshot, Static, TimeSeries
+from headwater.entities.status.entity_sets import Together
+from headwater.entities.status.histories import Histories
+from headwater.entities.status.incidents import Incident, Version, confirmed, judged, opened, same_content
+from headwater.entities.status.marks import Kind, Mark, Marks
+from headwater.entities.status.propagation import Spread
+from headwater.entities.status.recorded_reads import Reads, Versions, histories
+from headwater.entities.status.transitions import Deleted, Produced, after
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Int, Ordinals
 from headwater.errors import InvalidEntities
 from unit.entities.drawn_tables import tabled
 

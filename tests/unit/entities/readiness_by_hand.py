@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from drawn import ODD
 from drawn_graphs import ANY, EARLIER, EVERY
 
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.graph import Dependency, Entity, Graph, Minimum
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.marks import Mark, Marks
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.graph import Dependency, Entity, Graph, Minimum
+from headwater.entities.needs.kinds import Snapshot, Static, TimeSeries
+from headwater.entities.status.marks import Mark, Marks
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidEntities
 
 Known = dict[str, dict[int, set[tuple[str, str]]]]

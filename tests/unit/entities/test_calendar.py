@@ -12,10 +12,10 @@ from drawn import CRONS, ODD, calendar
 from periods_by_hand import periods
 from test_edges import built
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidCalendar, InvalidPeriod
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/entities/calendars.json").read_text(encoding="utf-8"))

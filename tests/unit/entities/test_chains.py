@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from headwater.entities.chains import backward, carried_from, onward
-from headwater.entities.kinds import carried
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.needs.chains import backward, carried_from, onward
+from headwater.entities.needs.kinds import carried
+from headwater.entities.time.ordinals import NONE, Ordinals
 
 
 def of(members: set[int]) -> Ordinals:

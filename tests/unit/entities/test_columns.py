@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 
-from headwater.entities.columns import ALL, Carried, Columns, Made, Way, both, meet, named, unknown
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
+from headwater.entities.needs.columns import ALL, Carried, Columns, Made, Way, both, meet, named, unknown
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.time.instances import Instances
 
 DAYS = Instances.of({"every": "day"})
 NAMES = "abc"

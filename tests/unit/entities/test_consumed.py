@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
 from headwater.entities.inference.consumed import Consumed, Read, consumed, kind
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 HOURS = Instances.of({"every": "hour", "from": "2023-12-01T00:00:00Z"})
 DAYS = Instances.of({"every": "day", "from": "2023-12-01"})

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from headwater.entities.custom import MOST, Custom
-from headwater.entities.dates import Dates, parse
+from headwater.entities.time.custom import MOST, Custom
+from headwater.entities.time.dates import Dates, parse
 from headwater.errors import InvalidDates
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from drawn_tables import Drawn, other, table
 
-from headwater.entities import custom_tables, keys, ranges
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.lags import NEVER, least
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.taint import suspects, tainted
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.needs.lags import NEVER, least
+from headwater.entities.status.taint import suspects, tainted
+from headwater.entities.time import custom_tables, keys, ranges
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidDates, InvalidEntities
 
 WEEKS = Instances.of({"every": "week", "from": "2022-01-03"})

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from headwater.entities.inference.cut import COMMON, begun, of_intervals, of_starts, of_updates
-from headwater.entities.instances import Instances
+from headwater.entities.time.instances import Instances
 
 CUTS = [
     {"every": "minute"},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.entities.dates import Dates, Meaning, parse
+from headwater.entities.time.dates import Dates, Meaning, parse
 from headwater.errors import InvalidDates
 
 REFUSED = json.loads((Path(__file__).parents[2] / "cases/entities/dates_refused.json").read_text(encoding="utf-8"))

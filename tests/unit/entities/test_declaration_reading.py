@@ -11,7 +11,7 @@ from headwater.entities.declaration import document as documents
 from headwater.entities.declaration.canonical import document, from_document
 from headwater.entities.declaration.reading import read
 from headwater.entities.declaration.whole import gathered
-from headwater.entities.instances import Instances
+from headwater.entities.time.instances import Instances
 from headwater.errors import InvalidEntities
 
 CASES = Path(__file__).parents[2] / "cases" / "entities"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from headwater.entities.calendar import Calendar
 from headwater.entities.declaration.whole import first_full, gathered, nested
+from headwater.entities.time.calendar import Calendar
 from headwater.errors import InvalidEntities
 
 ODD = yaml.safe_load((Path(__file__).parents[2] / "cases/entities/declaration_odd.yaml").read_text(encoding="utf-8"))

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.entities.drift import drift, expired
-from headwater.entities.durations import Length, length
-from headwater.entities.instances import Instances
-from headwater.entities.marks import Kind, Mark, Marks
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.status.drift import drift, expired
+from headwater.entities.status.marks import Kind, Mark, Marks
+from headwater.entities.time.durations import Length, length
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 
 KINDS: list[tuple[Kind, str]] = [
     ("state", "completed"),

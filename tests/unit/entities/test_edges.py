@@ -11,12 +11,12 @@ import pytest
 from drawn import Drawn, edge, place
 from periods_by_hand import EPOCH, Period, Windows, need, periods
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge, spans
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge, spans
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/entities/dates.json").read_text(encoding="utf-8"))
 

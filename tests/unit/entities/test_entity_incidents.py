@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from drawn_versions import World, drawn_graph, retracted
 
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.histories import Histories
-from headwater.entities.incidents import (
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import Snapshot, Static, TimeSeries
+from headwater.entities.status.entity_sets import Together
+from headwater.entities.status.histories import Histories
+from headwater.entities.status.incidents import (
     Incident,
     Version,
     confirmed,
@@ -17,14 +18,13 @@ from headwater.entities.incidents import (
     opened,
     same_content,
 )
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.marks import Mark, Marks
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.recorded import Reads, Versions, histories
-from headwater.entities.spread import Spread
-from headwater.entities.status import Deleted, Doubted, LeftWrong, Produced, after
-from headwater.entities.together import Together
+from headwater.entities.status.marks import Mark, Marks
+from headwater.entities.status.propagation import Spread
+from headwater.entities.status.recorded_reads import Reads, Versions, histories
+from headwater.entities.status.transitions import Deleted, Doubted, LeftWrong, Produced, after
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidEntities
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.entities.marks import Mark, Marks
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.status import (
+from headwater.entities.status.marks import Mark, Marks
+from headwater.entities.status.transitions import (
     RULES,
     Deleted,
     Doubted,
@@ -24,6 +23,7 @@ from headwater.entities.status import (
     Withheld,
     after,
 )
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidStatus
 
 TRANSITIONS = Path(__file__).parents[2] / "cases/entities/transitions.txt"

@@ -3,9 +3,9 @@
 import random
 
 from headwater.entities.declaration.canonical import from_document
-from headwater.entities.graph import Graph
 from headwater.entities.inference.draft import Draft, Need, document
 from headwater.entities.inference.fitting import fitted
+from headwater.entities.needs.graph import Graph
 from headwater.errors import InvalidEntities
 
 PERIOD = {"every": "day", "from": "2024-01-01"}

@@ -5,15 +5,15 @@ import random
 
 import pytest
 
-from headwater.entities import cycles
-from headwater.entities.cycles import Arc
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Sliding, Snapshot, Static, TimeSeries
-from headwater.entities.lags import NEVER, least, shift
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.needs import cycles
+from headwater.entities.needs.cycles import Arc
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import Sliding, Snapshot, Static, TimeSeries
+from headwater.entities.needs.lags import NEVER, least, shift
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidEntities
 
 HOURS = Instances.of({"every": "hour", "from": "2024-01-01", "until": "2026-01-01"})

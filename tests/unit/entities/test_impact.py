@@ -2,13 +2,13 @@
 
 import pytest
 
-from headwater.entities import keys
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.impact import Impact, Runs, impact
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.plan import Producer
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.plans.impact import Impact, Runs, impact
+from headwater.entities.plans.plan import Producer
+from headwater.entities.time import keys
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPlan
 
 HOUR, DAY, WEEK = (

@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries, carried
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries, carried
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidDates
 
 DAYS = Instances.of({"every": "day", "from": "2024-01-01"})

@@ -2,8 +2,8 @@
 
 import random
 
-from headwater.entities.marks import Mark, Marks, by_entity, difference, replayed
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.status.marks import Mark, Marks, by_entity, difference, replayed
+from headwater.entities.time.ordinals import NONE, Ordinals
 
 DONE, RUNNING = Mark("state", "completed"), Mark("running", "r1")
 

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from headwater.entities.ordinals import NONE, Bool, Int, Ordinals
-from headwater.entities.spans import Spans
+from headwater.entities.time.ordinals import NONE, Bool, Int, Ordinals
+from headwater.entities.time.spans import Spans
 
 
 def drawn(chance: random.Random) -> tuple[Ordinals, set[int]]:

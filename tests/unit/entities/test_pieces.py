@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from headwater.entities.pieces import cut, ranges
+from headwater.entities.time.pieces import cut, ranges
 
 
 def by_itself(rows: list[tuple[int, int, int, int, int]]) -> set[tuple[int, int, bool, int, int]]:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from drawn_plans import asked, checked
 
-from headwater.entities import keys
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph, Kind
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Cumulative, Snapshot, Static, TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.plan import NO_RUN, Plan, Producer, plan
-from headwater.entities.taint import Facts, tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph, Kind
+from headwater.entities.needs.kinds import Cumulative, Snapshot, Static, TimeSeries
+from headwater.entities.plans.plan import NO_RUN, Plan, Producer, plan
+from headwater.entities.status.taint import Facts, tainted
+from headwater.entities.time import keys
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidPlan
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/entities/plans.json").read_text(encoding="utf-8"))

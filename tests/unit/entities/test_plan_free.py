@@ -4,8 +4,8 @@ import random
 
 from drawn_plans import asked
 
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.plan_free import free
+from headwater.entities.plans.ready_items import free
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidPlan
 
 

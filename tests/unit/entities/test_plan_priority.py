@@ -5,15 +5,15 @@ import random
 import pytest
 from drawn_plans import asked
 
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.plan import Plan, Producer, plan
-from headwater.entities.plan_priority import Tier, one_by_one, tier
-from headwater.entities.plan_priority import first as priority_first
-from headwater.entities.plan_schedule import Limits, Usage, estimate
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.plans.plan import Plan, Producer, plan
+from headwater.entities.plans.priority import Tier, one_by_one, tier
+from headwater.entities.plans.priority import first as priority_first
+from headwater.entities.plans.schedule import Limits, Usage, estimate
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPlan
 
 DAY = Instances.of({"every": "day", "from": "2024-01-01", "until": "2024-02-01"})

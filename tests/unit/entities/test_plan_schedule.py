@@ -5,15 +5,15 @@ import random
 import pytest
 from drawn_plans import asked
 
-from headwater.entities import plan_schedule
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import TimeSeries
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.plan import Plan, Producer, plan
-from headwater.entities.plan_schedule import Limits, Seconds, Usage, estimate
-from headwater.entities.plan_window import Window
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import TimeSeries
+from headwater.entities.plans import schedule
+from headwater.entities.plans.plan import Plan, Producer, plan
+from headwater.entities.plans.schedule import Limits, Seconds, Usage, estimate
+from headwater.entities.plans.window import Window
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidPlan
 
 DAY = Instances.of({"every": "day", "from": "2024-01-01", "until": "2024-02-01"})
@@ -104,7 +104,7 @@ def test_items_begin_in_the_window_and_end_when_they_end() -> None:
 
 
 def test_large_plans_are_estimated_by_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_schedule, "EXACT", 0)
+    monkeypatch.setattr(schedule, "EXACT", 0)
     told = estimate(planned(14), USAGE)
     assert told.approximate
     assert told.finish == Seconds(140, 180)

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.entities.plan_window import Window
-from headwater.entities.zones import moment, seconds
+from headwater.entities.plans.window import Window
+from headwater.entities.time.zones import moment, seconds
 from headwater.errors import InvalidCalendar, InvalidPlan
 
 

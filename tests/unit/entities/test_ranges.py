@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from headwater.entities import ranges
-from headwater.entities.calendar import Calendar
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.time import ranges
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPeriod
 
 DAYS = Instances.of({"every": "day", "tz": "Europe/Paris", "from": "2019-01-01"})

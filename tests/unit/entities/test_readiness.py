@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from readiness_by_hand import ByHand, World, marks, world
 
-from headwater.entities import keys
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph, Minimum
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot, Static, TimeSeries
-from headwater.entities.marks import Mark, Marks
-from headwater.entities.missing import Missing
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.readiness import Prospect, Readiness, readiness, windows
-from headwater.entities.taint import tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph, Minimum
+from headwater.entities.needs.kinds import Snapshot, Static, TimeSeries
+from headwater.entities.status.marks import Mark, Marks
+from headwater.entities.status.missing import Missing
+from headwater.entities.status.readiness import Prospect, Readiness, readiness, windows
+from headwater.entities.status.taint import tainted
+from headwater.entities.time import keys
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidEntities, InvalidQuestion, NotFound
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/entities/readiness.json").read_text(encoding="utf-8"))

@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 
-from headwater.entities.ordinals import NONE, Int, Ordinals
-from headwater.entities.relations import Listed, Relation
-from headwater.entities.spans import Spans
+from headwater.entities.time.ordinals import NONE, Int, Ordinals
+from headwater.entities.time.relations import Listed, Relation
+from headwater.entities.time.spans import Spans
 
 SIZE = 40
 

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.entities import keys
-from headwater.entities.instances import Instances
-from headwater.entities.stored import named
+from headwater.entities.status.stored_names import named
+from headwater.entities.time import keys
+from headwater.entities.time.instances import Instances
 from headwater.errors import InvalidPeriod
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import pytest
 from drawn_graphs import Instance, World, circular, reached, world
 
-from headwater.entities import keys
-from headwater.entities.dates import Dates
-from headwater.entities.graph import Dependency, Entity, Graph
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Static, TimeSeries
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.taint import Facts, Reached, suspects, tainted
+from headwater.entities.needs.graph import Dependency, Entity, Graph
+from headwater.entities.needs.kinds import Static, TimeSeries
+from headwater.entities.status.taint import Facts, Reached, suspects, tainted
+from headwater.entities.time import keys
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidEntities
 
 

@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 
-from headwater.entities.ordinals import NONE, Ordinals
-from headwater.entities.together import Together, counted
+from headwater.entities.status.entity_sets import Together, counted
+from headwater.entities.time.ordinals import NONE, Ordinals
 
 
 def drawn(chance: random.Random) -> Ordinals:

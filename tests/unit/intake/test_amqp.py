@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import InvalidSettings
-from headwater.intake.amqp import Bad, Queues, bury, connected
+from headwater.intake.queue.amqp import Bad, Queues, bury, connected
 
 
 @pytest.mark.parametrize(

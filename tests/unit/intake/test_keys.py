@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from headwater.errors import InvalidQuestion
-from headwater.intake import keys
+from headwater.intake.people import keys
 
 
 @pytest.mark.parametrize(("text", "hours"), [("12h", 12), ("90d", 2160), ("4w", 672), ("1y", 8760), (" 1d ", 24)])

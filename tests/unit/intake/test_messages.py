@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from headwater.errors import InvalidEncoding, InvalidEvent, TooLarge
-from headwater.intake import messages
+from headwater.intake.events import messages
 
 
 def test_gzip_of_several_members_is_read_to_its_end() -> None:

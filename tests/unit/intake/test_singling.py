@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.intake.singling import singled_out
+from headwater.intake.events.bisection import singled_out
 
 
 def tried(bad: set[int], count: int) -> tuple[list[int], list[int], list[int]]:

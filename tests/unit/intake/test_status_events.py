@@ -14,9 +14,9 @@ import pytest
 from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.held import Held
 from headwater.entities.declaration.whole import gathered
-from headwater.intake.run_told import Heard, RunTold, told
-from headwater.intake.status_events import Places, Reports, above, reports, spellings
-from headwater.intake.status_report import understood
+from headwater.intake.status.request import understood
+from headwater.intake.status.run_reports import Places, Reports, above, reports, spellings
+from headwater.intake.status.run_summary import Heard, RunTold, told
 from headwater.model import version
 from headwater.model.event import read
 from headwater.model.identity import Identity, Rule

@@ -333,7 +333,7 @@ def test_every_goes_on_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.M
         if slept.count(300) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("headwater.cli.pull._rest", rest)
+    monkeypatch.setattr("headwater.cli.spark.pull._rest", rest)
     told = asked("--source", "trino", "--to", str(tmp_path), "--every", "300", "--json")
     assert told.exit_code == 0, told.exception
     assert [json.loads(text)["windows"] for text in told.stdout.splitlines()] == [12, 12, 12]

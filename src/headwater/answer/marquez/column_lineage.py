@@ -6,21 +6,21 @@ Datasets are walked first, then all column evidence is loaded at once and column
 import uuid
 from collections.abc import Collection
 
-from headwater.answer import node as shown_node
+from headwater.answer.lineage import node as shown_node
 from headwater.answer.marquez import columns, jobs, neighbours, node_ids, shapes
 from headwater.answer.marquez.columns import FieldKey, Inputs
 from headwater.answer.marquez.node_ids import NodeId
 from headwater.answer.marquez.runs import first_version
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.store import column_evidence
-from headwater.store import datasets as dataset_store
-from headwater.store import edges as edge_store
-from headwater.store import facets as facet_store
-from headwater.store import marquez as rows
-from headwater.store.column_evidence import Evidence
 from headwater.store.database import Connection, Database
-from headwater.store.edges import Moment
-from headwater.store.marquez import DatasetRow, JobRow
+from headwater.store.history import datasets as dataset_store
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import column_evidence
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.column_evidence import Evidence
+from headwater.store.lineage.edges import Moment
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez.marquez import DatasetRow, JobRow
 
 
 async def get(database: Database, node_id: str, depth: int, with_downstream: bool) -> shapes.ColumnGraph:

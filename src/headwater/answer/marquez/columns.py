@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 
 from headwater.model.lineage import Transformation
-from headwater.store.column_evidence import Evidence, FieldSet
+from headwater.store.lineage.column_evidence import Evidence, FieldSet
 
 FieldKey = tuple[int, str]
 Inputs = dict[FieldKey, Transformation | None]

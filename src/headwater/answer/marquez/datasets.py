@@ -4,19 +4,20 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from headwater.answer import node, run_log
+from headwater.answer.lineage import node, run_log
 from headwater.answer.marquez import columns, hashes, naming, runs, said, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
-from headwater.store import column_evidence, marquez_runs
-from headwater.store import datasets as dataset_store
-from headwater.store import edges as edge_store
-from headwater.store import facets as facet_store
-from headwater.store import marquez as rows
 from headwater.store.database import Connection, Database
-from headwater.store.datasets import VersionRow
-from headwater.store.edges import Moment
-from headwater.store.marquez import CurrentVersion, DatasetRow
+from headwater.store.history import datasets as dataset_store
+from headwater.store.history import facets as facet_store
+from headwater.store.history.datasets import VersionRow
+from headwater.store.lineage import column_evidence
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.edges import Moment
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez import runs as marquez_runs
+from headwater.store.marquez.marquez import CurrentVersion, DatasetRow
 
 
 async def get(database: Database, namespace: str, name: str) -> shapes.Dataset:

@@ -6,8 +6,8 @@ import msgspec
 
 from headwater.answer.marquez import shapes
 from headwater.model.event import repaired
-from headwater.store import events as event_store
 from headwater.store.database import Database
+from headwater.store.events import events as event_store
 
 _FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)
 # The year 9999 is the last that Python and JSON's times know.

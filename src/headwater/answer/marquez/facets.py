@@ -5,11 +5,11 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
-from headwater.answer import node
+from headwater.answer.lineage import node
 from headwater.answer.marquez import shapes
 from headwater.answer.marquez.said import Said
 from headwater.model.tags import key_of
-from headwater.store.marquez import PastFacet
+from headwater.store.marquez.marquez import PastFacet
 
 _STREAMS = ("kafka", "pubsub", "kinesis", "pulsar", "eventhub", "eventhubs", "rabbitmq", "amqp", "nats", "mqtt", "sqs")
 _SOURCE_TYPES = {

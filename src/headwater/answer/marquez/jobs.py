@@ -4,16 +4,16 @@ import datetime as dt
 import uuid
 from collections.abc import Collection, Sequence
 
-from headwater.answer import node
+from headwater.answer.lineage import node
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import hashes, naming, runs, said, shapes
 from headwater.errors import NotFound
 from headwater.model.run import RunState
-from headwater.store import facets as facet_store
-from headwater.store import marquez as rows
-from headwater.store import marquez_runs
 from headwater.store.database import Connection, Database
-from headwater.store.marquez import JobRow, JobVersionRow
+from headwater.store.history import facets as facet_store
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez import runs as marquez_runs
+from headwater.store.marquez.marquez import JobRow, JobVersionRow
 
 # Marquez shows as many.
 LATEST_RUNS = 10

@@ -10,13 +10,13 @@ from collections.abc import Collection
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import node_ids, runs, said, shapes
 from headwater.errors import NotFound
-from headwater.store import facets as facet_store
-from headwater.store import marquez as rows
-from headwater.store import marquez_runs
 from headwater.store.database import Connection, Database
-from headwater.store.marquez import DatasetRow, JobRow
-from headwater.store.marquez_runs import Key
-from headwater.store.runs import RunRow
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage.runs import RunRow
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez import runs as marquez_runs
+from headwater.store.marquez.marquez import DatasetRow, JobRow
+from headwater.store.marquez.runs import Key
 
 # Graphs with more jobs than this tell of each latest run its state and times only, not what it read, wrote and said.
 WHOLE_RUNS_UP_TO = 200

@@ -4,8 +4,8 @@ import datetime as dt
 from collections.abc import Mapping
 
 from headwater.answer.marquez import naming, said, shapes
-from headwater.store import marquez as rows
 from headwater.store.database import Database
+from headwater.store.marquez import marquez as rows
 
 # Who owns what nobody said an owner of, as Marquez has it.
 _NOBODY = "anonymous"

@@ -8,10 +8,10 @@ from headwater.errors import NotFound
 from headwater.model import version
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, bounded, normalised
-from headwater.store import marquez as rows
-from headwater.store import server_state
 from headwater.store.database import Connection
-from headwater.store.marquez import DatasetRow, JobRow
+from headwater.store.events import server_state
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez.marquez import DatasetRow, JobRow
 
 # What holds whatever rules people set.
 _SPELLINGS = Identity()

@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Collection
 
-from headwater.store import edges as edge_store
 from headwater.store.database import Connection
-from headwater.store.edges import Moment
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.edges import Moment
 
 # A walk that meets more datasets and jobs than this is made a hop at a time.
 _MOST = 100_000

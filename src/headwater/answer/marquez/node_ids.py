@@ -12,7 +12,7 @@ import msgspec
 from headwater.answer.marquez import naming
 from headwater.errors import NotFound
 from headwater.store.database import Connection
-from headwater.store.marquez import DatasetRow, JobRow
+from headwater.store.marquez.marquez import DatasetRow, JobRow
 
 _KINDS = ("dataset", "datasetField", "job", "run")
 _VERSION = re.compile(r"#([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$")

@@ -3,19 +3,19 @@
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 
-from headwater.answer import node, run_log
+from headwater.answer.lineage import node, run_log
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import hashes, naming, shapes
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.run import RunState
-from headwater.store import marquez as rows
-from headwater.store import marquez_runs
-from headwater.store import runs as run_store
 from headwater.store.database import Connection, Database
-from headwater.store.marquez import DatasetRow, JobRow
-from headwater.store.marquez_runs import Key
-from headwater.store.runs import RunRow
+from headwater.store.lineage import runs as run_store
+from headwater.store.lineage.runs import RunRow
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez import runs
+from headwater.store.marquez.marquez import DatasetRow, JobRow
+from headwater.store.marquez.runs import Key
 
 _NOTHING: tuple[set[uuid.UUID], set[uuid.UUID]] = (set(), set())
 FACET_TYPES = ("RUN", "JOB", "DATASET")
@@ -93,11 +93,9 @@ async def shown(
     jobs = await rows.jobs_by_ids(
         connection, {row.job_id for row in found} | {row.parent_job_id for row in found if row.parent_job_id}
     )
-    told = await marquez_runs.told(connection, keys)
-    read = await marquez_runs.read(
-        connection, [row for row in found if told.get((row.run_id, row.job_id), _NOTHING)[0]]
-    )
-    written = await marquez_runs.written(connection, [key for key in keys if told.get(key, _NOTHING)[1]])
+    told = await runs.told(connection, keys)
+    read = await runs.read(connection, [row for row in found if told.get((row.run_id, row.job_id), _NOTHING)[0]])
+    written = await runs.written(connection, [key for key in keys if told.get(key, _NOTHING)[1]])
     datasets = await rows.datasets_resolved(connection, {id_ for sides in told.values() for id_ in sides[0] | sides[1]})
     places = said_by_facets.Past(
         await rows.facet_history(connection, {row.job_id for row in found}, ["sourceCodeLocation"])

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from headwater.answer.people import text_of
-from headwater.store import annotations as annotation_store
-from headwater.store.annotations import Annotation
+from headwater.answer.people.people import text_of
 from headwater.store.database import Connection
+from headwater.store.people import annotations as annotation_store
+from headwater.store.people.annotations import Annotation
 
 
 class Said(msgspec.Struct):

@@ -5,19 +5,19 @@ import html
 import uuid
 from collections.abc import Sequence
 
-from headwater.answer import node, run_log
-from headwater.answer import search as everywhere
+from headwater.answer.lineage import node, run_log
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import node_ids, shapes
-from headwater.answer.search_highlights import Highlight
+from headwater.answer.search import search as everywhere
+from headwater.answer.search.highlights import Highlight
 from headwater.model import version
 from headwater.model.names import DatasetName, JobName
-from headwater.store import facets as facet_store
-from headwater.store import marquez as rows
-from headwater.store import marquez_runs
-from headwater.store import nodes as node_store
 from headwater.store.database import Connection, Database
-from headwater.store.runs import RunRow
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.runs import RunRow
+from headwater.store.marquez import marquez as rows
+from headwater.store.marquez import runs as marquez_runs
 
 _EVENT_TYPES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "ABORTED": "ABORT", "RUNNING": "START", "OTHER": "OTHER"}
 _DOCUMENTS = 50

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.answer.marquez import said, shapes
 from headwater.errors import NotFound
-from headwater.store import marquez as rows
 from headwater.store.database import Database
+from headwater.store.marquez import marquez as rows
 
 
 async def get(database: Database, name: str) -> shapes.Source:

@@ -4,8 +4,8 @@ import datetime as dt
 
 from headwater.answer.marquez import shapes
 from headwater.errors import DatabaseRefused, InvalidQuestion
-from headwater.store import marquez_stats
 from headwater.store.database import Connection, Database
+from headwater.store.marquez import stats
 
 ASSETS = ("jobs", "datasets", "sources")
 # What PostgreSQL says of a time zone it does not know.
@@ -16,7 +16,7 @@ async def lineage_events(database: Database, period: str, timezone: str | None) 
     """Run events by type: 24 hours for DAY, seven days of the time zone for WEEK, the oldest first."""
     times = await _times(database, period, timezone)
     async with database.connection() as connection:
-        counts = await marquez_stats.lineage_events(connection, times)
+        counts = await stats.lineage_events(connection, times)
     return [
         shapes.LineageMetric(
             start_interval=shapes.instant(times[place]),
@@ -34,7 +34,7 @@ async def assets(database: Database, what: str, period: str, timezone: str | Non
     """How many `jobs`, `datasets` or `sources` there were at the end of each hour or day."""
     times = await _times(database, period, timezone)
     async with database.connection() as connection:
-        counts = await marquez_stats.first_seen(connection, what, times)
+        counts = await stats.first_seen(connection, what, times)
     found, total = [], counts.get(0, 0)
     for place in range(len(times) - 1):
         total += counts.get(place + 1, 0)
@@ -59,4 +59,4 @@ async def _times(database: Database, period: str, timezone: str | None) -> list[
 
 
 async def _borders(connection: Connection, timezone: str | None) -> list[dt.datetime]:
-    return await (marquez_stats.hours(connection) if timezone is None else marquez_stats.days(connection, timezone))
+    return await (stats.hours(connection) if timezone is None else stats.days(connection, timezone))

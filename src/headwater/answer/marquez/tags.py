@@ -1,11 +1,11 @@
 """Tags: those events tell, those people made or set on something, and the two that Marquez is set up with."""
 
-from headwater.answer import node
+from headwater.answer.lineage import node
 from headwater.answer.marquez import said, shapes
 from headwater.errors import NotFound
 from headwater.model.tags import key_of
-from headwater.store import marquez as rows
 from headwater.store.database import Connection, Database
+from headwater.store.marquez import marquez as rows
 
 _ALWAYS = {
     "PII": "What tells who a person is.",

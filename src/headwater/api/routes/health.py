@@ -7,7 +7,8 @@ import msgspec
 from litestar import Response, get
 from litestar.datastructures import State
 
-from headwater.answer import health, listeners
+from headwater.answer import health
+from headwater.answer.people import listeners
 from headwater.api.metrics import CONTENT_TYPE
 from headwater.errors import HeadwaterError
 

@@ -6,19 +6,19 @@ declaration as people write it, too, and is read by the same reader.
 
 from collections.abc import Mapping
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
-from headwater.entities.civil import WEEKDAYS
-from headwater.entities.custom import DIRECTIONS, Custom
 from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.document import Problem, of_json
 from headwater.entities.declaration.reading import entity, refused
-from headwater.entities.durations import Length
-from headwater.entities.graph import COMPLETED, Dependency
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Cumulative, Sliding, Snapshot, Static
-from headwater.entities.ordinals import Ordinals
-from headwater.entities.zones import moment
+from headwater.entities.needs.graph import COMPLETED, Dependency
+from headwater.entities.needs.kinds import Cumulative, Sliding, Snapshot, Static
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.civil import WEEKDAYS
+from headwater.entities.time.custom import DIRECTIONS, Custom
+from headwater.entities.time.durations import Length
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
+from headwater.entities.time.zones import moment
 from headwater.errors import InvalidEntities
 
 Json = dict[str, object]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from headwater.entities.declaration.document import Place
-from headwater.entities.durations import Length
-from headwater.entities.graph import Entity
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.needs.graph import Entity
+from headwater.entities.time.durations import Length
+from headwater.entities.time.ordinals import NONE, Ordinals
 
 Path = tuple[str | int, ...]
 

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from headwater.entities.declaration.document import Part, Place, Problem
-from headwater.entities.durations import Length, length
-from headwater.entities.zones import DAY
+from headwater.entities.time.durations import Length, length
+from headwater.entities.time.zones import DAY
 
 _LONGEST = 10_000
 _TRUE, _FALSE = {"true", "yes", "on"}, {"false", "no", "off"}

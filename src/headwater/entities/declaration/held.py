@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from headwater.entities.declaration.canonical import from_document
 from headwater.entities.declaration.declared import Declared
-from headwater.entities.graph import Graph
-from headwater.entities.instances import Instances
+from headwater.entities.needs.graph import Graph
+from headwater.entities.time.instances import Instances
 from headwater.errors import NotFound
 
 _KEPT = 4

@@ -18,11 +18,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from headwater.entities.custom import Custom, spaced
-from headwater.entities.dates import Dates
 from headwater.entities.declaration.document import Part, Place
 from headwater.entities.declaration.fields import Fields, told
-from headwater.entities.graph import COMPLETED, Dependency, Kind, Minimum
+from headwater.entities.needs.graph import COMPLETED, Dependency, Kind, Minimum
+from headwater.entities.time.custom import Custom, spaced
+from headwater.entities.time.dates import Dates
 from headwater.errors import InvalidDates
 
 _DATES = ("dates", "strict", "within", "as_of", "before_start", "custom")

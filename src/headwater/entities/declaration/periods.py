@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from headwater.entities.dates import Dates
 from headwater.entities.declaration.document import Part, Place
 from headwater.entities.declaration.fields import Fields
-from headwater.entities.graph import Kind
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries
+from headwater.entities.needs.graph import Kind
+from headwater.entities.needs.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
 from headwater.errors import HeadwaterError, InvalidDates
 
 KINDS = ("timeseries", "sliding", "snapshot", "static", "cumulative")

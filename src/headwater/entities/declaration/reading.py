@@ -9,16 +9,16 @@ A text is one entity, several with `---` between them, or a list of them, which 
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from headwater.entities import keys
-from headwater.entities.calendar import Calendar
 from headwater.entities.declaration import needs, periods
 from headwater.entities.declaration.declared import Declared, Path, Producer, Stored
 from headwater.entities.declaration.document import Part, Place, Problem, parts
 from headwater.entities.declaration.fields import Fields, told
-from headwater.entities.graph import Entity
-from headwater.entities.instances import Instances
-from headwater.entities.kinds import Snapshot
-from headwater.entities.ordinals import NONE, Ordinals
+from headwater.entities.needs.graph import Entity
+from headwater.entities.needs.kinds import Snapshot
+from headwater.entities.time import keys
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import HeadwaterError, InvalidCalendar, InvalidEntities
 
 WORDS = (

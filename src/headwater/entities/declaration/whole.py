@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headwater.entities.calendar import Calendar
 from headwater.entities.declaration.declared import Declared, Path
 from headwater.entities.declaration.document import Place, Problem
 from headwater.entities.declaration.reading import entities, refused
-from headwater.entities.edges import Edge
-from headwater.entities.graph import Dependency, Graph, Link
+from headwater.entities.needs.edges import Edge
+from headwater.entities.needs.graph import Dependency, Graph, Link
+from headwater.entities.time.calendar import Calendar
 from headwater.errors import InvalidEntities
 
 

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from headwater.entities.dates import Dates
-from headwater.entities.edges import Edge
 from headwater.entities.inference.cut import Confidence
-from headwater.entities.instances import Instances
-from headwater.entities.ordinals import Ordinals
+from headwater.entities.needs.edges import Edge
+from headwater.entities.time.dates import Dates
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import Ordinals
 
 _MOST = 0.9
 _FEWEST = 2

@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from headwater.entities.civil import WEEKDAYS
-from headwater.entities.instances import Instances
-from headwater.entities.zones import moment
+from headwater.entities.time.civil import WEEKDAYS
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.zones import moment
 from headwater.errors import InvalidCalendar
 from headwater.model.cadence import Rhythm, learn_seconds
 

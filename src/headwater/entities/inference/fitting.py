@@ -5,10 +5,10 @@ Of a cycle those links stay that evidence speaks for, then by name: the same dra
 
 from collections.abc import Iterable, Mapping
 
-from headwater.entities import cycles
 from headwater.entities.declaration.canonical import from_document
-from headwater.entities.graph import Graph
 from headwater.entities.inference.draft import Draft, Need, document
+from headwater.entities.needs import cycles
+from headwater.entities.needs.graph import Graph
 from headwater.errors import InvalidEntities
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from headwater.capture.airflow.makes import Makes
 from headwater.capture.airflow.reports import Run, of, unwaited
-from headwater.intake.status_report import Reported
+from headwater.intake.status.request import Reported
 
 AT = dt.datetime(2024, 3, 10, 6, tzinfo=dt.UTC)
 RUN = Run("prod", "reads", "manual__2024-03-10T00:00:00+00:00", "load/all", 2, -1, "id1")

@@ -8,7 +8,7 @@ from litestar.datastructures import State
 
 from headwater.api import body
 from headwater.api.access import EVENTS
-from headwater.intake.accept import Accepted, Intake, Receipt
+from headwater.intake.events.accept import Accepted, Intake, Receipt
 
 
 class Summary(msgspec.Struct):

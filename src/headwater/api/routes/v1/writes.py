@@ -15,22 +15,23 @@ from headwater.api.routes.v1 import parameters
 from headwater.api.routes.v1.parameters import Segment, Text, decoded
 from headwater.client import event
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.intake import manual, manual_targets, marquez
-from headwater.intake.accept import Intake
+from headwater.intake.events import marquez_writes
+from headwater.intake.events.accept import Intake
+from headwater.intake.people import manual, manual_targets
 from headwater.model.manual import Change, DefineTag, Describe, Hide, NameNamespace, NameSource, Tag, Target, Untag
 from headwater.model.tags import TagSchema
 
 Asked = Request[Any, Any, Any]
 
 
-async def _body(request: Asked, state: State, type_: type[marquez.T]) -> marquez.T:
-    return marquez.read(await body.read(request, state.settings.server.max_body_bytes), type_)
+async def _body(request: Asked, state: State, type_: type[marquez_writes.T]) -> marquez_writes.T:
+    return marquez_writes.read(await body.read(request, state.settings.server.max_body_bytes), type_)
 
 
 async def _send(state: State, *events: dict[str, Any]) -> None:
     intake: Intake = state.intake
     for made in events:
-        await intake.one(marquez.encoded(made))
+        await intake.one(marquez_writes.encoded(made))
 
 
 async def _say(request: Asked, state: State, *changes: manual.Told) -> None:
@@ -42,8 +43,8 @@ async def _say(request: Asked, state: State, *changes: manual.Told) -> None:
 @put("/namespaces/{namespace:str}")
 async def namespace_put(request: Asked, state: State, namespace: Segment) -> shapes.Namespace:
     """Make a namespace, or say who owns it; it is hidden no more."""
-    name, given = decoded(namespace), await _body(request, state, marquez.NamespaceBody)
-    marquez.checked(given, "owner_name")
+    name, given = decoded(namespace), await _body(request, state, marquez_writes.NamespaceBody)
+    marquez_writes.checked(given, "owner_name")
     await _say(request, state, NameNamespace(name, given.owner_name or ""))
     if given.description is not None:
         await _say(request, state, Describe(Target("namespace", name), given.description or None))
@@ -61,8 +62,8 @@ async def namespace_delete(request: Asked, state: State, namespace: Segment) -> 
 @put("/sources/{source:str}")
 async def source_put(request: Asked, state: State, source: Segment) -> shapes.Source:
     """Make a source, or say where it is."""
-    name, given = decoded(source), await _body(request, state, marquez.SourceBody)
-    marquez.checked(given, "type", "connection_url")
+    name, given = decoded(source), await _body(request, state, marquez_writes.SourceBody)
+    marquez_writes.checked(given, "type", "connection_url")
     await _say(request, state, NameSource(name, given.type or "", given.connection_url or "", given.description))
     return await sources.get(state.database, name)
 
@@ -70,7 +71,7 @@ async def source_put(request: Asked, state: State, source: Segment) -> shapes.So
 @put("/tags/{tag:str}")
 async def tag_put(request: Asked, state: State, tag: Segment) -> shapes.Tag:
     """Make a tag, or describe it."""
-    name, given = decoded(tag), await _body(request, state, marquez.TagBody)
+    name, given = decoded(tag), await _body(request, state, marquez_writes.TagBody)
 
     async def told(connection: Any, _identity: Any) -> Change:
         # Marquez knows no values of tags: those it may have stay as they are.
@@ -86,14 +87,14 @@ async def tag_put(request: Asked, state: State, tag: Segment) -> shapes.Tag:
 async def dataset_put(request: Asked, state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
     """Tell a dataset (deprecated: send OpenLineage)."""
     where, name = decoded(namespace), decoded(dataset)
-    given = await _body(request, state, marquez.DatasetBody)
-    marquez.checked(given, "type", "physical_name", "source_name")
+    given = await _body(request, state, marquez_writes.DatasetBody)
+    marquez_writes.checked(given, "type", "physical_name", "source_name")
     await namespaces.get(state.database, where)
     source = await _source(state, given.source_name or "")
-    events = [marquez.dataset_event(where, name, given, source)]
+    events = [marquez_writes.dataset_event(where, name, given, source)]
     if given.run_id is not None:
         job = await runs.job_of(state.database, given.run_id)
-        events.append(marquez.written_by_run(where, name, given, source, given.run_id, job))
+        events.append(marquez_writes.written_by_run(where, name, given, source, given.run_id, job))
     await _send(state, *events)
     whole = Target("dataset", name, where)
     await _say(request, state, *(Tag(whole, tag) for tag in given.tags or ()))
@@ -168,8 +169,8 @@ async def field_tag_delete(
 @put("/namespaces/{namespace:str}/jobs/{job:str}")
 async def job_put(request: Asked, state: State, namespace: Segment, job: Segment) -> shapes.Job:
     """Tell a job with what it reads and writes (deprecated: send OpenLineage)."""
-    given = await _body(request, state, marquez.JobBody)
-    marquez.checked(given, "type", "inputs", "outputs")
+    given = await _body(request, state, marquez_writes.JobBody)
+    marquez_writes.checked(given, "type", "inputs", "outputs")
     await namespaces.get(state.database, decoded(namespace))
     named = [(one.namespace or "", one.name or "") for one in (*(given.inputs or ()), *(given.outputs or ()))]
     await datasets.check(state.database, named)
@@ -177,11 +178,11 @@ async def job_put(request: Asked, state: State, namespace: Segment, job: Segment
         where, name = await jobs.own_name(state.database, decoded(namespace), decoded(job))
     except NotFound:
         where, name = decoded(namespace), decoded(job)
-    events = [marquez.job_event(where, name, given)]
+    events = [marquez_writes.job_event(where, name, given)]
     if given.run_id is not None:
         if await runs.job_of(state.database, given.run_id) != (where, name):
             raise NotFound(f"Run '{given.run_id}' not found.")
-        events.append(marquez.told_by_run(where, name, given))
+        events.append(marquez_writes.told_by_run(where, name, given))
     await _send(state, *events)
     await _say(request, state, *(Tag(Target("job", name, where), tag) for tag in given.tags or ()))
     return await jobs.get(state.database, where, name)
@@ -215,14 +216,14 @@ async def job_tag_delete(request: Asked, state: State, namespace: Segment, job: 
 @post("/namespaces/{namespace:str}/jobs/{job:str}/runs", status_code=201)
 async def run_post(request: Asked, state: State, namespace: Segment, job: Segment) -> Response[shapes.Run]:
     """Make a run that has not begun (deprecated: send OpenLineage)."""
-    given = await _body(request, state, marquez.RunBody)
+    given = await _body(request, state, marquez_writes.RunBody)
     where, name = await jobs.own_name(state.database, decoded(namespace), decoded(job))
     run = given.id or event.run_id()
     if not _is_uuid(run):
         raise InvalidQuestion(f"id must be a UUID, not {run[:100]!r}")
     if given.id is not None and await runs.exists(state.database, run):
         raise InvalidQuestion(f"Run '{run}' already exists for '{name}' under namespace '{where}'.")
-    await _send(state, marquez.announced(run, (where, name), given))
+    await _send(state, marquez_writes.announced(run, (where, name), given))
     location = f"/api/v1/jobs/runs/{quote(run, safe='')}"
     return Response(await runs.get(state.database, run), status_code=201, headers={"location": location})
 
@@ -238,7 +239,7 @@ def _is_uuid(text: str) -> bool:
 async def _transition(state: State, run_id: str, action: str, at: dt.datetime | None) -> shapes.Run:
     run = decoded(run_id)
     job = await runs.job_of(state.database, run)
-    await _send(state, marquez.transition(run, job, action, at))
+    await _send(state, marquez_writes.transition(run, job, action, at))
     return await runs.get(state.database, run)
 
 

@@ -2,18 +2,10 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import (
-    catalog,
-    correlation,
-    entities,
-    entity_drafts,
-    graph,
-    measured,
-    metadata,
-    plans,
-    runs,
-    server,
-)
+from headwater.api.routes.v2 import plans, server, usage
+from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
+from headwater.api.routes.v2.people import metadata
+from headwater.api.routes.v2.status import entities, entity_drafts
 
 router = Router(
     "/api/v2",
@@ -22,7 +14,7 @@ router = Router(
         *catalog.handlers,
         *runs.handlers,
         *correlation.handlers,
-        *measured.handlers,
+        *usage.handlers,
         *entities.handlers,
         *entity_drafts.handlers,
         *plans.handlers,

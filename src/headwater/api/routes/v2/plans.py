@@ -7,11 +7,11 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer import impact, plans
+from headwater.answer.plans import impact, plans
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of, numbered
-from headwater.intake import plan_work
-from headwater.intake import plans as planning
+from headwater.intake.plans import plans as planning
+from headwater.intake.plans import work
 
 Plan = Annotated[str, PathParameter(description="The plan's id.")]
 Number = Annotated[str, PathParameter(description="The item's number, from 0 on.")]
@@ -91,7 +91,7 @@ async def get_plan(
 
 
 async def _steered(state: State, plan: str, what: str) -> Steered:
-    return Steered(await plan_work.steer(state.database, id_of(plan, "plan"), what))
+    return Steered(await work.steer(state.database, id_of(plan, "plan"), what))
 
 
 @post("/plans/{plan:str}/apply", status_code=200)
@@ -125,9 +125,9 @@ async def cancel_plan(state: State, plan: Plan) -> Steered:
 
 
 @post("/plans/{plan:str}/take", status_code=200, opt={"role": "write", "audit": False})
-async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> plan_work.Work:
+async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> work.Work:
     """Items that may be done now."""
-    return await plan_work.take(
+    return await work.take(
         state.database,
         id_of(plan, "plan"),
         data.worker,
@@ -142,7 +142,7 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> pl
 @post("/plans/{plan:str}/items/{number:str}/renew", status_code=200, opt={"role": "write", "audit": False})
 async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Renewal]) -> Renewed:
     """Still at it."""
-    held = await plan_work.renew(
+    held = await work.renew(
         state.database,
         id_of(plan, "plan"),
         numbered(number),
@@ -154,9 +154,9 @@ async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Re
 
 
 @post("/plans/{plan:str}/items/{number:str}/end", status_code=200, opt={"role": "write", "audit": False})
-async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> plan_work.EndedItem:
+async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> work.EndedItem:
     """It is done, or it failed."""
-    return await plan_work.end(
+    return await work.end(
         state.database,
         id_of(plan, "plan"),
         numbered(number),

@@ -3,7 +3,9 @@
 from litestar import get
 from litestar.datastructures import State
 
-from headwater.answer import health, identity, producers
+from headwater.answer import health
+from headwater.answer.history import producers
+from headwater.answer.people import identity
 from headwater.api.routes.v2.parameters import Text, Time, utc
 
 

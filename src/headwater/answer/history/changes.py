@@ -1,0 +1,145 @@
+"""What people said: the audit of it, what holds of one thing, tags and their schemas, drawn edges."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+import msgspec
+
+from headwater.answer.lineage.find import node_row
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.tags import TagSchema, key_of
+from headwater.store.database import Database
+from headwater.store.people import annotations as annotation_store
+from headwater.store.people import changes as change_store
+from headwater.store.people.annotations import Annotation
+
+
+class Change(msgspec.Struct):
+    """One thing that was said. `before` and `after`: what held and what holds since, by kind and key; null where nothing does."""
+
+    id: uuid.UUID
+    at: dt.datetime
+    author: str
+    action: str
+    target: str
+    change: dict[str, Any]
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class Changes(msgspec.Struct):
+    total: int
+    changes: list[Change]
+
+
+class Statement(msgspec.Struct):
+    """What holds by what somebody said. `key` is the owner's, the tag's or the other end's; `field` a column."""
+
+    kind: str
+    key: str | None
+    field: str | None
+    value: dict[str, Any]
+    removed: bool
+    author: str
+    at: dt.datetime
+
+
+class Metadata(msgspec.Struct):
+    id: str
+    statements: list[Statement]
+
+
+class DefinedTag(msgspec.Struct):
+    name: str
+    schema: TagSchema
+    author: str
+    at: dt.datetime
+
+
+class DefinedTags(msgspec.Struct):
+    tags: list[DefinedTag]
+
+
+class _Body(msgspec.Struct):
+    change: dict[str, Any]
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+_body = msgspec.json.Decoder(_Body)
+
+
+async def changes(
+    database: Database,
+    *,
+    target: str | None,
+    author: str | None,
+    action: str | None,
+    since: dt.datetime | None,
+    until: dt.datetime | None,
+    limit: int,
+    offset: int,
+) -> Changes:
+    """What people said, the latest first, from `since` on and before `until`; about a node (its columns, edges, aliases too)."""
+    async with database.snapshot() as connection:
+        found, total = await change_store.search(
+            connection,
+            target=target,
+            author=author,
+            action=action,
+            since=since or "-infinity",
+            until=until or "infinity",
+            limit=limit,
+            offset=offset,
+        )
+    shown = []
+    for one in found:
+        body = _body.decode(one.body)
+        shown.append(Change(one.id, one.at, one.author, one.action, one.target, body.change, body.before, body.after))
+    return Changes(total, shown)
+
+
+async def about(database: Database, node_id: str) -> Metadata:
+    """What holds of everything people said of a dataset or job (by any name), namespace, source or tag. Raises NotFound."""
+    kind, _, name = node_id.partition(":")
+    async with database.snapshot() as connection:
+        if kind in {"dataset", "job"}:
+            row = await node_row(connection, node_id)
+            said = (await annotation_store.of_owners(connection, [row.id])).get(row.id, [])
+            return Metadata(row.node_id, [_statement(one) for one in said])
+        if kind not in {"namespace", "source", "tag"}:
+            raise InvalidQuestion(f"{node_id!r} is none of dataset:, job:, namespace:, source:, tag:", node=node_id)
+        target = f"{kind}:{key_of(name) if kind == 'tag' else name}"
+        said = (await annotation_store.of_targets(connection, [target])).get(target, [])
+    if not said:
+        raise NotFound(f"no description, owner, tag or edge of {node_id!r} was ever recorded", node=node_id)
+    return Metadata(target, [_statement(one) for one in said])
+
+
+def _statement(one: Annotation) -> Statement:
+    value = {key: value for key, value in one.value.items() if key != "id"}
+    return Statement(one.kind, one.key or None, one.field or None, value, one.deleted, one.author, one.at)
+
+
+async def tags(database: Database, *, limit: int, offset: int) -> DefinedTags:
+    """Every tag that is defined, by name."""
+    async with database.connection() as connection:
+        found = await annotation_store.of_kind(connection, "schema", limit=limit, offset=offset)
+    return DefinedTags([_tag(one) for one in found])
+
+
+async def tag(database: Database, name: str) -> DefinedTag:
+    """One tag, whatever the case of its name. Raises NotFound."""
+    target = f"tag:{key_of(name)}"
+    async with database.connection() as connection:
+        said = (await annotation_store.of_targets(connection, [target])).get(target, [])
+    for one in said:
+        if one.kind == "schema" and not one.deleted:
+            return _tag(one)
+    raise NotFound(f"the tag {name!r} is not defined", tag=name)
+
+
+def _tag(one: Annotation) -> DefinedTag:
+    schema = msgspec.convert({key: value for key, value in one.value.items() if key != "name"}, TagSchema)
+    return DefinedTag(str(one.value["name"]), schema, one.author, one.at)

@@ -1,0 +1,213 @@
+"""What is there: datasets and jobs, page by page and one by one, with their history."""
+
+import datetime as dt
+
+import msgspec
+
+from headwater.answer.lineage import node
+from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.lineage import Question, lineage
+from headwater.answer.lineage.runs import Run, runs
+from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
+from headwater.errors import NotFound
+from headwater.store.database import Database
+from headwater.store.history import datasets as dataset_store
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import names as name_store
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.edges import Moment
+from headwater.store.people import annotations as annotation_store
+
+_VERSIONS = 50
+_INHERIT_FROM = 500
+
+
+class InheritedTag(msgspec.Struct):
+    """A tag that a dataset upstream carries; it flows down with the data."""
+
+    tag: str
+    dataset: str
+
+
+class Version(msgspec.Struct):
+    id: str
+    created_at: dt.datetime
+    run_id: str | None
+    job: str | None
+    external_version: str | None
+    declared: bool
+    state: str
+    lifecycle: str | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    fields: list[node.Field]
+    schema_changed: bool
+
+
+class Dataset(node.DatasetNode, kw_only=True):
+    owners: list[Owner]
+    tag_details: list[Tag]
+    description_origin: str | None
+    aliases: list[str]
+    hidden: bool
+    inherited_tags: list[InheritedTag]
+    facets: dict[str, msgspec.Raw]
+    versions: list[Version]
+    producers: list[str]
+    consumers: list[str]
+
+
+class Job(node.JobNode, kw_only=True):
+    owners: list[Owner]
+    tag_details: list[Tag]
+    description_origin: str | None
+    hidden: bool
+    children: list[str]
+    inputs: list[str]
+    outputs: list[str]
+    facets: dict[str, msgspec.Raw]
+    runs: list[Run]
+
+
+class Datasets(msgspec.Struct):
+    total: int
+    datasets: list[node.Node]
+
+
+class Jobs(msgspec.Struct):
+    total: int
+    jobs: list[node.Node]
+
+
+async def datasets(
+    database: Database, *, namespace: str | None, words: str | None, limit: int, offset: int
+) -> Datasets:
+    """Datasets, the latest spoken of first."""
+    found, total = await _page(database, "datasets", namespace, words, limit, offset)
+    return Datasets(total, found)
+
+
+async def jobs(database: Database, *, namespace: str | None, words: str | None, limit: int, offset: int) -> Jobs:
+    """Jobs, the latest spoken of first."""
+    found, total = await _page(database, "jobs", namespace, words, limit, offset)
+    return Jobs(total, found)
+
+
+async def _page(
+    database: Database, kind: str, namespace: str | None, words: str | None, limit: int, offset: int
+) -> tuple[list[node.Node], int]:
+    async with database.snapshot() as connection:
+        rows, total = await node_store.page(
+            connection, kind, namespace=namespace, words=words, limit=limit, offset=offset
+        )
+        nodes = await node.from_rows(connection, {row.id: row for row in rows})
+    return [nodes[row.id] for row in rows], total
+
+
+async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:
+    """One dataset with its versions, the latest first (at most 50; `version_count` tells how many there are). Raises NotFound."""
+    moment = Moment(as_of or "infinity")
+    async with database.snapshot() as connection:
+        row = await node_row(connection, f"dataset:{namespace}:{name}")
+        shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
+        facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
+        words = Words((await annotation_store.of_owners(connection, [row.id])).get(row.id, ()))
+        aliases = (await name_store.aliases(connection, [row.id])).get(row.id, [])
+        rows = await dataset_store.versions(connection, row.id, moment.as_of, _VERSIONS + 1)
+        schemas = await facet_store.bodies(connection, {v.schema_id for v in rows if v.schema_id})
+        written = await edge_store.at_datasets(connection, [row.id], "out", moment)
+        readers = await edge_store.at_datasets(connection, [row.id], "in", moment)
+        names = await node_store.by_ids(
+            connection, {e.job for e in written + readers} | {v.job_id for v in rows if v.job_id}
+        )
+    versions = []
+    for index, found in enumerate(rows[:_VERSIONS]):
+        before = schemas.get(rows[index + 1].schema_id) if index + 1 < len(rows) and rows[index + 1].schema_id else None  # type: ignore[arg-type]
+        fields = node.fields_of(schemas.get(found.schema_id) if found.schema_id else None, {})
+        earlier = node.fields_of(before, {})
+        versions.append(
+            Version(
+                str(found.id),
+                found.written_at,
+                str(found.run_id) if found.run_id else None,
+                names[found.job_id].node_id if found.job_id in names else None,
+                found.external_version or None,
+                found.declared,
+                found.state.name,
+                found.lifecycle,
+                found.rows,
+                found.bytes,
+                found.files,
+                fields,
+                before is not None and [(f.name, f.type) for f in fields] != [(f.name, f.type) for f in earlier],
+            )
+        )
+    return Dataset(
+        **msgspec.structs.asdict(shown),
+        owners=words.owners(_owners(facets.get("ownership"))),
+        tag_details=node.tags_with(words, facets.get("tags")),
+        description_origin=_description_origin(words, shown),
+        aliases=[alias.node_id for alias in aliases],
+        hidden=words.hidden,
+        inherited_tags=await _inherited(database, row.node_id, as_of, set(shown.tags)),
+        facets=node.verbatim(facets),
+        versions=versions,
+        producers=sorted(names[e.job].node_id for e in written if e.job in names),
+        consumers=sorted(names[e.job].node_id for e in readers if e.job in names),
+    )
+
+
+async def _inherited(database: Database, node_id: str, as_of: dt.datetime | None, own: set[str]) -> list[InheritedTag]:
+    """Tags of everything upstream that the dataset does not carry itself."""
+    found = await lineage(database, Question(node_id, "upstream", 100, max_nodes=_INHERIT_FROM, as_of=as_of))
+    inherited: dict[tuple[str, str], InheritedTag] = {}
+    for other in sorted(found.nodes, key=lambda n: (-n.hop, n.id)):
+        if other.hop < 0 and isinstance(other, node.DatasetNode):
+            for tag in other.tags:
+                if tag not in own:
+                    inherited.setdefault((tag, other.id), InheritedTag(tag, other.id))
+    return list(inherited.values())
+
+
+async def job(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Job:
+    """One job with its latest runs. Raises NotFound."""
+    moment = Moment(as_of or "infinity")
+    async with database.snapshot() as connection:
+        row = await node_row(connection, f"job:{namespace}:{name}")
+        if row.type != "JOB":
+            raise NotFound(f"job {name!r} is not known in namespace {namespace!r}")
+        shown = (await node.load(connection, [row.id], moment.as_of))[row.id]
+        facets = (await facet_store.of_owners(connection, [row.id], None, moment.as_of)).get(row.id, {})
+        words = Words((await annotation_store.of_owners(connection, [row.id])).get(row.id, ()))
+        inputs = await edge_store.at_jobs(connection, [row.id], "in", moment)
+        outputs = await edge_store.at_jobs(connection, [row.id], "out", moment)
+        children = (await edge_store.children(connection, [row.id])).get(row.id, [])
+        names = await node_store.by_ids(connection, {e.dataset for e in inputs + outputs} | set(children))
+    latest = await runs(database, job=row.node_id, state=None, parent=None, limit=20, offset=0)
+    return Job(
+        **msgspec.structs.asdict(shown),
+        owners=words.owners(_owners(facets.get("ownership"))),
+        tag_details=node.tags_with(words, facets.get("tags")),
+        description_origin=_description_origin(words, shown),
+        hidden=words.hidden,
+        children=sorted(names[child].node_id for child in children),
+        inputs=sorted(names[e.dataset].node_id for e in inputs),
+        outputs=sorted(names[e.dataset].node_id for e in outputs),
+        facets=node.verbatim(facets),
+        runs=latest.runs,
+    )
+
+
+def _description_origin(words: Words, shown: node.Node) -> str | None:
+    return MANUAL if words.description() else EVENT if shown.description else None
+
+
+def _owners(body: bytes | None) -> list[Owner]:
+    items = node.plain(body).get("owners")
+    return [
+        Owner(str(item["name"]), str(item["type"]) if item.get("type") else None)
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict) and item.get("name")
+    ]

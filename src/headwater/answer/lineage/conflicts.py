@@ -1,0 +1,225 @@
+"""Where those who tell lineage disagree: runs, manifests, JobEvents, people, explicit lineage, column lineage, parsed SQL.
+
+Other answers settle such disagreements by precedence and liveness and say nothing of them; here each is shown with who says what, and when
+last. Looks at what keeps edges alive at the time: the last runs of a job and its latest declaration.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from headwater.answer.lineage.find import node_row
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph import conflicts as graph
+from headwater.graph.conflicts import KINDS, Evidence, Said
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import conflicts as store
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.conflicts import TargetEvidence, Told
+from headwater.store.lineage.edges import Moment
+from headwater.store.lineage.nodes import NodeRow
+
+# Jobs looked at together, and in one answer at most. Of one job so many conflicts are listed.
+_BATCH, _MOST_JOBS, _LISTED = 200, 2000, 200
+
+
+class Question(msgspec.Struct, frozen=True):
+    """About a dataset or job, or (without `node`) about all jobs of a namespace or of all, from where an earlier answer ended (`after`)."""
+
+    node: str | None = None
+    namespace: str | None = None
+    kind: str | None = None
+    limit: int = 100
+    after: str | None = None
+    as_of: dt.datetime | None = None
+
+
+class Claim(msgspec.Struct):
+    """`says` is CLAIMS, DENIES or MISSING. `at`: when it was claimed last, or when the same one last spoke without claiming it."""
+
+    origin: str
+    says: str
+    at: dt.datetime
+    run_id: str | None
+
+
+class Conflict(msgspec.Struct):
+    """An edge has the job as source or target; else it is about an input that feeds an output of the job."""
+
+    kind: str
+    job: str
+    source: str
+    target: str
+    claims: list[Claim]
+
+
+class Conflicts(msgspec.Struct):
+    """`hidden`: conflicts of jobs that have too many to list. `next`: to be given as `after`; null at the end."""
+
+    as_of: dt.datetime
+    conflicts: list[Conflict]
+    jobs_checked: int
+    hidden: int
+    next: str | None
+
+
+async def conflicts(database: Database, question: Question, live_runs: int = 10) -> Conflicts:
+    """Answer the question. A job's conflicts stay together, so there may be more than `limit`.
+
+    Raises NotFound for an unknown node, InvalidQuestion for an unknown kind or a place that no answer gave.
+    """
+    if question.kind is not None and question.kind not in KINDS:
+        raise InvalidQuestion(f"kind {question.kind!r} is not one of {', '.join(KINDS)}", parameter="kind")
+    if question.node is not None and (question.namespace is not None or question.after is not None):
+        raise InvalidQuestion("node stands alone: no namespace, no after", parameter="node")
+    moment = Moment(question.as_of or "infinity", live_runs)
+    answer = Conflicts(question.as_of or dt.datetime.now(dt.UTC), [], 0, 0, None)
+    async with database.snapshot() as connection:
+        if question.node is not None:
+            row = await _node(connection, question.node, question.as_of)
+            jobs = [row.id]
+            if row.type == "DATASET":
+                met = [
+                    e for side in ("in", "out") for e in await edge_store.at_datasets(connection, jobs, side, moment)
+                ]
+                jobs = sorted({edge.job for edge in met})
+            await _add(connection, answer, question, jobs, moment, row)
+            return answer
+        after = _place(question.after)
+        while len(answer.conflicts) < question.limit and answer.jobs_checked < _MOST_JOBS:
+            jobs = await store.jobs_after(connection, after, question.namespace, _BATCH)
+            if not jobs:
+                return answer
+            after = await _add(connection, answer, question, jobs, moment, None)
+        if after is not None and await store.jobs_after(connection, after, question.namespace, 1):
+            answer.next = str(after)
+    return answer
+
+
+async def _node(connection: Connection, name: str, as_of: dt.datetime | None) -> NodeRow:
+    row = await node_row(connection, name)
+    if as_of is not None and row.first_seen > as_of:
+        raise NotFound(f"{row.node_id} was not known yet at {as_of.isoformat()}", node=row.node_id)
+    return row
+
+
+def _place(after: str | None) -> uuid.UUID | None:
+    try:
+        return None if after is None else uuid.UUID(after)
+    except ValueError as error:
+        raise InvalidQuestion("after is not what an earlier answer gave as next", parameter="after") from error
+
+
+async def _add(
+    connection: Connection,
+    answer: Conflicts,
+    question: Question,
+    jobs: Sequence[uuid.UUID],
+    moment: Moment,
+    about: NodeRow | None,
+) -> uuid.UUID | None:
+    """Add the conflicts of these jobs, in their order, until there are enough; the last job that was looked at."""
+    found: list[list[graph.Conflict]] = []
+    for told in await _evidence(connection, jobs, moment):
+        mine = graph.conflicts(told)
+        if about is not None and about.type == "DATASET":
+            mine = [c for c in mine if about.id in {c.source, c.target}]
+        found.append([c for c in mine if question.kind in {None, c.kind}])
+    names = await node_store.by_ids(
+        connection, {id_ for some in found for c in some for id_ in (c.job, c.source, c.target)}
+    )
+    last = None
+    for job, some in zip(jobs, found, strict=True):
+        # Evidence may name a job as a source, or a dataset that nobody ever spoke of otherwise: such a thing is no edge of this graph.
+        shown = [c for c in some if c.source in names and c.target in names and _is_edge(c, names)]
+        answer.conflicts += [_shown(c, names) for c in shown[:_LISTED]]
+        answer.hidden += max(0, len(shown) - _LISTED)
+        answer.jobs_checked += 1
+        last = job
+        if about is None and len(answer.conflicts) >= question.limit:
+            break
+    return last
+
+
+def _is_edge(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> bool:
+    return all(id_ == conflict.job or names[id_].type == "DATASET" for id_ in (conflict.source, conflict.target))
+
+
+def _shown(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> Conflict:
+    return Conflict(
+        conflict.kind,
+        names[conflict.job].node_id,
+        names[conflict.source].node_id,
+        names[conflict.target].node_id,
+        [Claim(c.who, c.says, c.said.at, str(c.said.run) if c.said.run else None) for c in conflict.claims],
+    )
+
+
+async def _evidence(connection: Connection, jobs: Sequence[uuid.UUID], moment: Moment) -> list[Evidence]:
+    """What is told about each of the jobs, and what the jobs below it were seen doing."""
+    above = await _below(connection, jobs)
+    told = await store.told(connection, {*jobs, *above}, moment)
+    evidence = await store.evidence(connection, jobs, moment)
+    reads, writes = _sides(told, "in"), _sides(told, "out")
+    below: dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]] = {"in": {}, "out": {}}
+    for one in told:
+        if one.who == graph.OBSERVED:
+            for job in above.get(one.job, ()):
+                _latest(below[one.direction].setdefault(job, {}), one.dataset, Said(one.at, one.run))
+    feeds = _feeds(evidence)
+    return [
+        Evidence(
+            job,
+            reads.get(job, {}),
+            writes.get(job, {}),
+            feeds.get(job, {}),
+            below["in"].get(job, {}),
+            below["out"].get(job, {}),
+        )
+        for job in jobs
+    ]
+
+
+async def _below(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Job → those of the jobs that it is below of; a statement for each level."""
+    found: dict[uuid.UUID, set[uuid.UUID]] = {}
+    level = {job: {job} for job in jobs}
+    while level:
+        following: dict[uuid.UUID, set[uuid.UUID]] = {}
+        for parent, children in (await edge_store.children(connection, level.keys())).items():
+            for child in children:
+                fresh = level[parent] - found.get(child, set()) - {child}
+                if fresh:
+                    found.setdefault(child, set()).update(fresh)
+                    following.setdefault(child, set()).update(fresh)
+        level = following
+    return found
+
+
+def _sides(told: Collection[Told], direction: str) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, Said]]]:
+    """job → who → dataset → when."""
+    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, Said]]] = {}
+    for one in told:
+        if one.direction == direction:
+            _latest(found.setdefault(one.job, {}).setdefault(one.who, {}), one.dataset, Said(one.at, one.run))
+    return found
+
+
+def _feeds(
+    evidence: Collection[TargetEvidence],
+) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]]]:
+    """job → who → target → source → when."""
+    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]]] = {}
+    for one in evidence:
+        sources = found.setdefault(one.job, {}).setdefault(one.origin.name, {}).setdefault(one.target, {})
+        for source in one.sources:
+            _latest(sources, source, Said(one.at, one.run))
+    return found
+
+
+def _latest(into: dict[uuid.UUID, Said], key: uuid.UUID, said: Said) -> None:
+    if key not in into or into[key].at < said.at:
+        into[key] = said

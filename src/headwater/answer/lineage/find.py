@@ -1,0 +1,92 @@
+"""Finding what a person or a client means by a name: node ids, unique suffixes, what is near."""
+
+import uuid
+
+import msgspec
+
+from headwater.answer.search.search import kind_of, near
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import version
+from headwater.model.identity import Identity
+from headwater.model.names import DatasetName, JobName, node_id_readings, short, suffixes_match
+from headwater.store.database import Connection, Database
+from headwater.store.events import server_state
+from headwater.store.lineage import names
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.nodes import Hit, NodeRow
+from headwater.store.search import Candidate
+
+# What holds whatever rules people set.
+_SPELLINGS = Identity()
+
+
+class Found(msgspec.Struct):
+    """`detail`: the other name by which it was found."""
+
+    id: str
+    type: str
+    namespace: str
+    name: str
+    label: str
+    matched: str
+    detail: str | None
+
+
+class Resolution(msgspec.Struct):
+    """`match` when one thing is meant; else what it could be, or what is near."""
+
+    match: Found | None
+    candidates: list[Found]
+    suggestions: list[Found]
+
+
+def _found(hit: Hit | Candidate) -> Found:
+    other = hit.told if isinstance(hit, Hit) and hit.told != hit.node_id else None
+    return Found(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), "name", other)
+
+
+async def node_row(connection: Connection, node_id: str) -> NodeRow:
+    """The dataset or job with this node id, whichever way its colons are read, by any of its names. Raises NotFound."""
+    readings = node_id_readings(node_id)
+    rows = await node_store.by_ids(connection, {_id(reading, _SPELLINGS) for reading in readings})
+    if not rows:
+        identity = Identity((await server_state.read(connection)).rules)
+        rows = await node_store.by_ids(connection, {_id(reading, identity) for reading in readings})
+    if not rows:
+        raise NotFound(f"{node_id!r} is not known", node=node_id)
+    # Two readings of one id can both exist (namespace `a` name `b:c`, namespace `a:b` name `c`); the longer namespace is the likelier.
+    row = max(rows.values(), key=lambda row: (len(row.namespace), row.name))
+    canonical = await names.canonical(connection, [row.id]) if row.type == "DATASET" else {}
+    return (await node_store.by_ids(connection, [canonical[row.id]]))[canonical[row.id]] if canonical else row
+
+
+def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:
+    if isinstance(reading, DatasetName):
+        return version.dataset_id(identity.place(reading).name)
+    return version.job_id(reading)
+
+
+async def resolve(database: Database, name: str, kind: str | None = None) -> Resolution:
+    """What a person means: the node id, the whole name, or an ending of it that only one thing has."""
+    wanted = kind_of(kind)
+    if not name.strip():
+        raise InvalidQuestion("name must not be blank", parameter="name")
+    async with database.connection() as connection:
+        hits = [hit for hit in await node_store.ending_with(connection, name) if wanted in {None, hit.type}]
+        for group in (
+            [hit for hit in hits if name in {hit.node_id, hit.told}],
+            [hit for hit in hits if hit.told_name == name],
+            [
+                hit
+                for hit in hits
+                if suffixes_match(hit.told_name, name) or suffixes_match(f"{hit.told_namespace}:{hit.told_name}", name)
+            ],
+        ):
+            # A dataset that is meant by two of its names is one.
+            meant = list({hit.id: hit for hit in reversed(group)}.values())[::-1]
+            if len(meant) == 1:
+                return Resolution(_found(meant[0]), [], [])
+            if meant:
+                return Resolution(None, [_found(hit) for hit in meant], [])
+        close = [one for one in await near(connection, name, 10) if wanted in {None, one.type}]
+    return Resolution(None, [], [_found(one) for one in close[:5]])

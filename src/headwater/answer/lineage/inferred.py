@@ -1,0 +1,213 @@
+"""Column lineage that no producer told: read out of the SQL of jobs, with the schemas known at the time of the question.
+
+Nothing is stored: the text is in the log, the schemas have their history, and reading both when somebody asks gives every past event
+the newest reading (decision 010). Its edges have the origin PARSED_SQL and stand only where a job told nothing better for an output.
+A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge.
+"""
+
+import asyncio
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from headwater.model import facets as known
+from headwater.model.lineage import ColumnEdge, Origin, Transformation
+from headwater.model.names import DatasetName
+from headwater.store.database import Connection
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import names
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.edges import Moment
+
+# A text beyond this is a dump of data, and jobs beyond this are no question about columns.
+_LONGEST = 500_000
+_MOST_JOBS = 500
+# By the scheme of a namespace, where the facet does not say its dialect.
+_DIALECTS = {
+    "postgres": "postgres", "redshift": "redshift", "mysql": "mysql", "snowflake": "snowflake", "bigquery": "bigquery", "mssql": "tsql",
+    "oracle": "oracle", "trino": "trino", "presto": "presto", "awsathena": "athena", "hive": "hive", "databricks": "databricks",
+    "unitycatalog": "databricks", "clickhouse": "clickhouse", "duckdb": "duckdb", "teradata": "teradata", "spark": "spark", "file": "spark",
+    "s3": "spark", "gs": "spark", "hdfs": "spark", "abfss": "spark", "arn": "spark",
+}  # fmt: skip
+Parts = tuple[str, ...]
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """A dataset a job reported, under all its names."""
+
+    id: uuid.UUID
+    names: tuple[DatasetName, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[Parts]:
+        return [_parts(name) for name in self.names]
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """One job's SQL, and what its tables can be. `outputs`: the datasets that wait for column lineage."""
+
+    job: uuid.UUID
+    query: str
+    dialect: str
+    tables: tuple[_Table, ...]
+    outputs: tuple[uuid.UUID, ...]
+
+
+async def column_edges(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
+) -> list[ColumnEdge]:
+    """Column edges of these (job, output) pairs as their SQL says; pairs without SQL, or that it says nothing of, have none."""
+    waiting: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    for job, output in pairs:
+        if job != output:
+            waiting[job].add(output)
+    told = await facet_store.of_owners(connection, waiting.keys(), ("sql",), moment.as_of)
+    jobs = sorted(told)[:_MOST_JOBS]
+    if not jobs:
+        return []
+    touched: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    for direction in ("in", "out"):
+        for edge in await edge_store.at_jobs(connection, jobs, direction, moment):
+            touched[edge.job].add(edge.dataset)
+    tables = await _tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
+    work = []
+    for job in jobs:
+        query, dialect = _sql(told[job]["sql"])
+        if query:
+            mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
+            work.append(_Work(job, query, dialect or _guessed(mine), mine, tuple(sorted(waiting[job]))))
+    return await asyncio.get_running_loop().run_in_executor(_reader(), _read, work)
+
+
+async def _tables(connection: Connection, ids: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, _Table]:
+    rows = await node_store.by_ids(connection, ids)
+    others = await names.aliases(connection, ids)
+    schemas = await facet_store.of_owners(connection, ids, ("schema",), moment.as_of)
+    found = {}
+    for id_, row in rows.items():
+        columns = _columns(schemas[id_]["schema"]) if id_ in schemas else ()
+        found[id_] = _Table(id_, (DatasetName(row.namespace, row.name), *others.get(id_, ())), columns)
+    return found
+
+
+def _columns(schema: bytes) -> tuple[str, ...]:
+    """Columns at the top: what is nested in them is addressed through them."""
+    try:
+        told = [field.name for field in known.schema(schema)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    top = set(told)
+    return tuple(name for name in told if name.rpartition(".")[0] not in top)
+
+
+def _sql(body: bytes) -> tuple[str, str]:
+    try:
+        told: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "", ""
+    query, dialect = told.get("query"), told.get("dialect")
+    if not isinstance(query, str) or len(query) > _LONGEST:
+        return "", ""
+    return query, dialect if isinstance(dialect, str) else ""
+
+
+def _guessed(tables: Iterable[_Table]) -> str:
+    for table in tables:
+        for name in table.names:
+            scheme = name.namespace.split(":", 1)[0].lower()
+            if scheme in _DIALECTS and not (scheme == "file" and "/" not in name.name):
+                return _DIALECTS[scheme]
+    return ""
+
+
+@cache
+def _reader() -> ThreadPoolExecutor:
+    """One thread reads SQL: a hard text must not keep the server from answering others, and the engine's memory has one user."""
+    return ThreadPoolExecutor(1, "sql")
+
+
+@cache
+def _engine() -> Any:
+    """The SQL engine, loaded when the first job needs it: it is heavy."""
+    from headwater.columns.cache import Cache
+
+    return Cache()
+
+
+def _read(work: list[_Work]) -> list[ColumnEdge]:
+    return [edge for one in work for edge in _edges_of(one)]
+
+
+def _edges_of(work: _Work) -> list[ColumnEdge]:
+    from headwater.columns.catalog import Catalog
+    from headwater.columns.composed import composed
+
+    catalog = Catalog({parts: table.columns for table in work.tables for parts in table.parts if table.columns}, "")
+    try:
+        statements = _engine().analyse(work.query, work.dialect, catalog.of(work.dialect))
+    except ValueError:  # a dialect nobody knows: the plain one reads most of it
+        statements = _engine().analyse(work.query, "", catalog)
+    found: dict[ColumnEdge, None] = {}
+    for flow in composed(statements):
+        target = _target(flow.target, work)
+        if target is None:
+            continue
+        for output in flow.columns:
+            for one in output.inputs if output.name not in {"", "*"} else ():
+                for edge in _edges(work, target, output.name, one):
+                    found[edge] = None
+        for one in flow.rows:
+            for edge in _edges(work, target, "", one):
+                found[edge] = None
+    return list(found)
+
+
+def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
+    source = _match(one.table, work.tables)
+    if source is None or one.field == "*":
+        return
+    for kind in one.transformations:
+        words = f"from {one.path} in it" if one.path else None
+        yield ColumnEdge(
+            work.job, target, field, source.id, one.field, Origin.PARSED_SQL,
+            Transformation(kind.type, kind.subtype, kind.masking, words),
+        )  # fmt: skip
+
+
+def _target(table: Parts | None, work: _Work) -> uuid.UUID | None:
+    """The output a flow goes into; a bare query's is the job's only output (dbt sends the query of a model so)."""
+    if table is None:
+        return work.outputs[0] if len(work.outputs) == 1 else None
+    found = _match(table, work.tables)
+    return found.id if found is not None and found.id in work.outputs else None
+
+
+def _match(table: Parts, tables: Iterable[_Table]) -> _Table | None:
+    """The one dataset whose name ends as the table's does (or the other way round); None when none or several do."""
+    wanted = tuple(part.lower() for part in table)
+    fitting: dict[uuid.UUID, tuple[int, _Table]] = {}
+    for one in tables:
+        for parts in one.parts:
+            shared = min(len(parts), len(wanted))
+            if shared and parts[-shared:] == wanted[-shared:]:
+                fitting[one.id] = max(fitting.get(one.id, (0, one)), (shared, one), key=lambda found: found[0])
+    best = max((shared for shared, _ in fitting.values()), default=0)
+    closest = [one for shared, one in fitting.values() if shared == best]
+    return closest[0] if len(closest) == 1 else None
+
+
+def _parts(name: DatasetName) -> Parts:
+    """A dataset's name as SQL would write it: `db.schema.table`; Glue's `table/db/name`; of a path, the whole and its last segment."""
+    text = name.name.lower()
+    if text.startswith("table/"):
+        return tuple(text.split("/")[1:])
+    if "/" in text:
+        return (text.rstrip("/").rsplit("/", 1)[-1],)
+    return tuple(part for part in text.split(".") if part)

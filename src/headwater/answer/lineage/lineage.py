@@ -1,0 +1,293 @@
+"""Where does it come from, and what depends on it: the lineage of a dataset or a job, at a time, with columns.
+
+Walks one hop at a time, so the cost follows the size of the answer and not of the graph. Upstream and downstream are walked apart:
+a sibling that merely reads the same table is no relative. Where explicit lineage says which input feeds which output, the walk goes
+only those ways (OpenLineage's rule of precedence).
+"""
+
+import datetime as dt
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.answer.lineage import inferred, node
+from headwater.answer.lineage.find import node_row
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph.explicit import feeds
+from headwater.graph.reach import ColumnGraph
+from headwater.model.lineage import ColumnEdge, Edge
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.edges import Ahead, Moment
+from headwater.store.lineage.nodes import NodeRow
+
+DIRECTIONS = ("both", "upstream", "downstream")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """`depth` counts hops from dataset to dataset; `field` narrows the answer to what is connected to one column of the start."""
+
+    node: str
+    direction: str = "both"
+    depth: int = 3
+    columns: bool = False
+    field: str | None = None
+    max_nodes: int = 2000
+    as_of: dt.datetime | None = None
+
+
+class AnswerEdge(msgspec.Struct):
+    source: str
+    target: str
+    origin: str
+    first_seen: dt.datetime
+    last_seen: dt.datetime
+
+
+class AnswerTransformation(msgspec.Struct):
+    type: str
+    subtype: str | None
+    masking: bool
+    description: str | None
+
+
+class AnswerColumnEdge(msgspec.Struct):
+    """A null field is the whole dataset; a target that is a job means that the columns feed the job itself."""
+
+    source: str
+    source_field: str | None
+    target: str
+    target_field: str | None
+    job: str
+    origin: str
+    transformations: list[AnswerTransformation]
+
+
+class Hidden(msgspec.Struct):
+    nodes: int
+    reason: str | None
+
+
+class Lineage(msgspec.Struct):
+    root: str
+    direction: str
+    depth: int
+    as_of: dt.datetime
+    nodes: list[node.Node]
+    edges: list[AnswerEdge]
+    column_edges: list[AnswerColumnEdge]
+    hidden: Hidden
+
+
+class Walk:
+    """What a walk gathers: hops by node, edges, and the neighbours it did not enter."""
+
+    def __init__(self, connection: Connection, question: Question, moment: Moment) -> None:
+        self.connection, self.question, self.moment = connection, question, moment
+        self.hops: dict[uuid.UUID, int] = {}
+        self.edges: dict[tuple[uuid.UUID, uuid.UUID, str], Edge] = {}
+        self.beyond: dict[str, dict[uuid.UUID, set[uuid.UUID]]] = {
+            "upstream": defaultdict(set),
+            "downstream": defaultdict(set),
+        }
+        self.capped = 0
+
+    def enter(self, id_: uuid.UUID, hop: int) -> bool:
+        """Whether the node is part of the answer now and was not before."""
+        if id_ in self.hops:
+            return False
+        if len(self.hops) >= self.question.max_nodes:
+            self.capped += 1
+            return False
+        self.hops[id_] = hop
+        return True
+
+    async def go(self, direction: str, datasets: set[uuid.UUID], jobs: set[uuid.UUID]) -> None:
+        """Walk from these datasets (or from these jobs) to the depth asked for."""
+        sign = -1 if direction == "upstream" else 1
+        near, far = ("out", "in") if direction == "upstream" else ("in", "out")
+        seen: set[uuid.UUID] = set(datasets)
+        ahead = None
+        if not self.moment.past:
+            ahead = await edge_store.ahead(
+                self.connection, datasets, jobs, direction, self.question.depth, 2 * self.question.max_nodes
+            )
+        from_jobs: dict[uuid.UUID, set[uuid.UUID] | None] = dict.fromkeys(jobs)
+        for hop in range(1, self.question.depth + 1):
+            if datasets:
+                via: dict[uuid.UUID, set[uuid.UUID]] = {}
+                for edge in await self.at_datasets(ahead, datasets, near):
+                    self.enter(edge.job, sign * hop)
+                    self.keep(edge)
+                    via.setdefault(edge.job, set()).add(edge.dataset)
+                from_jobs = dict(via)
+            found = await self.at_jobs(ahead, from_jobs.keys(), far)
+            allowed = await edge_store.explicit_pairs(
+                self.connection, {e.job for e in found if e.explicit}, self.moment
+            )
+            datasets = set()
+            for edge in found:
+                if not _passes(allowed.get(edge.job), edge, from_jobs[edge.job], direction):
+                    continue
+                self.enter(edge.dataset, sign * hop)
+                self.keep(edge)
+                if edge.dataset in self.hops and edge.dataset not in seen:
+                    seen.add(edge.dataset)
+                    datasets.add(edge.dataset)
+            if not datasets:
+                return
+        for edge in await self.at_datasets(ahead, datasets, near):
+            if edge.job not in self.hops:
+                self.beyond[direction][edge.dataset].add(edge.job)
+            else:
+                self.keep(edge)
+
+    async def at_datasets(self, ahead: Ahead | None, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        if ahead is not None and ahead.whole:
+            return ahead.at_datasets(ids, direction)
+        return await edge_store.at_datasets(self.connection, ids, direction, self.moment)
+
+    async def at_jobs(self, ahead: Ahead | None, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        if ahead is not None and ahead.whole:
+            return ahead.at_jobs(ids, direction)
+        return await edge_store.at_jobs(self.connection, ids, direction, self.moment)
+
+    def keep(self, edge: Edge) -> None:
+        if edge.job in self.hops and edge.dataset in self.hops:
+            self.edges[edge.dataset, edge.job, edge.direction] = edge
+
+
+def _passes(
+    told: dict[uuid.UUID, set[uuid.UUID]] | None, edge: Edge, via: set[uuid.UUID] | None, direction: str
+) -> bool:
+    """Whether explicit lineage lets the walk go through this job between `via` (where it came from) and the edge's dataset.
+
+    A dataset that no entry mentions hangs on the job alone: nothing passes to or from it, except what feeds the job itself.
+    """
+    if told is None or via is None:
+        return True
+    if direction == "upstream":
+        return any(feeds(told, edge.job, edge.dataset, target) for target in via)
+    return any(feeds(told, edge.job, source, edge.dataset) for source in via)
+
+
+async def lineage(database: Database, question: Question, live_runs: int = 10) -> Lineage:
+    """Answer the question. Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense."""
+    async with database.snapshot(generic=True) as connection:
+        return await lineage_in(connection, question, live_runs)
+
+
+async def lineage_in(connection: Connection, question: Question, live_runs: int) -> Lineage:
+    """`lineage` within a snapshot that the caller opened, for answers that ask more of the same moment."""
+    if question.direction not in DIRECTIONS:
+        raise InvalidQuestion(
+            f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}", direction=question.direction
+        )
+    if not 0 <= question.depth <= 100:
+        raise InvalidQuestion("depth goes from 0 to 100", depth=question.depth)
+    moment = Moment(question.as_of or "infinity", live_runs)
+    row = await node_row(connection, question.node)
+    if question.as_of is not None and row.first_seen > question.as_of:
+        raise NotFound(
+            f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}"
+        )
+    walk = Walk(connection, question, moment)
+    walk.hops[row.id] = 0
+    datasets, jobs = await _start(walk, row)
+    for direction in ("upstream", "downstream"):
+        if question.direction in {"both", direction}:
+            await walk.go(direction, set(datasets), set(jobs))
+    columns = await _columns(walk) if question.columns or question.field else []
+    if question.field is not None:
+        columns = _narrowed(walk, row, question.field, columns)
+    nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
+    return _answer(question, row, walk, nodes, columns)
+
+
+async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+    """A dataset starts at itself; a job starts at itself and at the jobs below it, which do its work."""
+    if row.type == "DATASET":
+        return {row.id}, set()
+    jobs, level = {row.id}, {row.id}
+    while level and len(jobs) < walk.question.max_nodes:
+        below = await edge_store.children(walk.connection, level)
+        level = {child for children in below.values() for child in children} - jobs
+        jobs |= level
+    for job in jobs:
+        walk.enter(job, 0)
+    return set(), jobs
+
+
+async def _columns(walk: Walk) -> list[ColumnEdge]:
+    pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
+    pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
+    found = await edge_store.column_edges(walk.connection, pairs, walk.moment)
+    told = {(edge.job, edge.target) for edge in found}
+    found += await inferred.column_edges(walk.connection, pairs - told, walk.moment)
+    return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
+
+
+def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:
+    """Only what is connected to one column of the start; the walk keeps the nodes on the way."""
+    reach = ColumnGraph(columns, {(e.job, e.dataset) for e in walk.edges.values() if e.direction == "out"})
+    up, up_met = reach.upstream((row.id, field))
+    down, down_met = reach.downstream((row.id, field))
+    kept = up | down
+    met = {id_ for id_, _ in up_met | down_met} | {edge.job for edge in kept}
+    walk.edges = {key: edge for key, edge in walk.edges.items() if edge.job in met and edge.dataset in met}
+    walk.hops = {id_: hop for id_, hop in walk.hops.items() if id_ in met}
+    return [edge for edge in columns if edge in kept]
+
+
+def _answer(
+    question: Question, row: NodeRow, walk: Walk, nodes: dict[uuid.UUID, node.Node], columns: list[ColumnEdge]
+) -> Lineage:
+    for id_, found in nodes.items():
+        found.hop = walk.hops[id_]
+        found.hidden_upstream = sum(job not in walk.hops for job in walk.beyond["upstream"].get(id_, ()))
+        found.hidden_downstream = sum(job not in walk.hops for job in walk.beyond["downstream"].get(id_, ()))
+    hidden = {job for side in walk.beyond.values() for jobs in side.values() for job in jobs if job not in walk.hops}
+    reason = (
+        f"max_nodes={question.max_nodes} reached"
+        if walk.capped
+        else (f"depth={question.depth} reached" if hidden else None)
+    )
+    edges = [answer_edge(edge, nodes) for edge in walk.edges.values() if edge.source in nodes and edge.target in nodes]
+    return Lineage(
+        root=row.node_id,
+        direction=question.direction,
+        depth=question.depth,
+        as_of=question.as_of or dt.datetime.now(dt.UTC),
+        nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
+        edges=sorted(edges, key=lambda e: (e.source, e.target)),
+        column_edges=column_answers(columns, nodes),
+        hidden=Hidden(len(hidden) + walk.capped, reason),
+    )
+
+
+def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
+    """Column edges between nodes of an answer, each with all its transformations."""
+    found: dict[tuple[object, ...], AnswerColumnEdge] = {}
+    for edge in columns:
+        key = (edge.job, edge.source, edge.source_field, edge.target, edge.target_field)
+        if key not in found:
+            found[key] = AnswerColumnEdge(
+                nodes[edge.source].id,
+                edge.source_field or None,
+                nodes[edge.target].id,
+                edge.target_field or None,
+                nodes[edge.job].id,
+                edge.origin.name,
+                [],
+            )
+        if (t := edge.transformation) is not None:
+            found[key].transformations.append(AnswerTransformation(t.type, t.subtype or None, t.masking, t.description))
+    return list(found.values())
+
+
+def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
+    """An edge between two nodes of an answer."""
+    origin = "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED"
+    return AnswerEdge(nodes[edge.source].id, nodes[edge.target].id, origin, edge.first_seen, edge.last_seen)

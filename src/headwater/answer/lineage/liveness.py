@@ -1,0 +1,80 @@
+"""Whether a run that has not ended is alive, or stalled: said of batch runs only, for a stream ends when somebody stops it.
+
+A batch run is stalled when it has run far longer than its job's runs do and has not spoken for as long; where the job's runs are too few to
+tell, when it has not spoken for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from headwater.model import facets as known
+from headwater.model.run import RunState
+from headwater.store.database import Connection
+from headwater.store.history import durations
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage.runs import RunRow
+
+_RUNS = 30
+_ENOUGH = 3
+_DAY = dt.timedelta(days=1)
+# Shorter silences are nobody's worry: a cluster may take its time to start.
+_PATIENCE = dt.timedelta(minutes=10)
+
+
+class Liveness(msgspec.Struct, frozen=True):
+    """`stalled`: why the run is thought to be; None when it is not."""
+
+    streaming: bool
+    stalled: str | None = None
+
+
+async def load(
+    connection: Connection,
+    rows: Collection[RunRow],
+    now: dt.datetime,
+    job_types: Mapping[uuid.UUID, bytes] | None = None,
+) -> dict[tuple[uuid.UUID, uuid.UUID], Liveness]:
+    """(run, job) → its liveness. `job_types`: the jobs' `jobType` facets, where the caller has them; two statements at most."""
+    if job_types is None:
+        told = await facet_store.of_owners(connection, {row.job_id for row in rows}, ["jobType"])
+        job_types = {job: facets["jobType"] for job, facets in told.items()}
+    streams = {job for job, body in job_types.items() if known.streaming(body)}
+    running = {row.job_id for row in rows if row.state == RunState.RUNNING and row.job_id not in streams}
+    past = await durations.of_jobs(connection, running, _RUNS)
+    return {
+        (row.run_id, row.job_id): Liveness(
+            row.job_id in streams,
+            stalled(row.began, row.last_event_at, now, past[row.job_id].took if row.job_id in past else ())
+            if row.job_id in running and row.state == RunState.RUNNING
+            else None,
+        )
+        for row in rows
+    }
+
+
+def stalled(began: dt.datetime, spoke: dt.datetime, now: dt.datetime, took: Sequence[float]) -> str | None:
+    """Why a batch run that has not ended is thought to be stalled. `took`: durations of earlier runs in milliseconds."""
+    silent, elapsed = now - spoke, now - began
+    if len(took) < _ENOUGH:
+        if silent <= _DAY:
+            return None
+        return f"no event for {_words(silent)}; how long its runs usually take is not known"
+    ordered = sorted(took)
+    usual = dt.timedelta(milliseconds=ordered[len(ordered) // 2])
+    long = dt.timedelta(milliseconds=ordered[min(len(ordered) - 1, round(len(ordered) * 0.9))])
+    if elapsed <= max(3 * usual, 2 * long) or silent <= max(usual, _PATIENCE):
+        return None
+    return f"running for {_words(elapsed)} and silent for {_words(silent)}; its runs usually take {_words(usual)}"
+
+
+def _words(span: dt.timedelta) -> str:
+    seconds = max(0, round(span.total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    hours, minutes = seconds // 3600, seconds % 3600 // 60
+    return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} days"

@@ -1,0 +1,211 @@
+"""The same graph as seen by the query log, by dbt, by Airflow and by whoever else tells lineage, and where they disagree.
+
+A job is told of from one side: the query log's shapes by the pipeline that read it, all others by the producer of their facets and events. An edge
+from dataset to dataset is told by the perspectives of all the jobs that make it. What people drew is nobody's perspective.
+"""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.answer.lineage.sorting import checked
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import perspectives as store
+from headwater.store.lineage.edges import Moment
+from headwater.store.lineage.perspectives import Known, Pair, Teller
+
+LOG = "query-log"
+OTHER = "other"
+DISAGREEMENTS = ("in_no_dag", "untold_by_its_job", "never_seen")
+# Words of a producer's address that say which tool it speaks for; the first found counts.
+_TOOLS = (
+    "airflow",
+    "dbt",
+    "dagster",
+    "prefect",
+    "sqlmesh",
+    "spark",
+    "flink",
+    "hive",
+    "trino",
+    "great-expectations",
+    "debezium",
+    "headwater",
+)
+_WORDS = re.compile(r"[a-z]+(?:-expectations)?")
+_JOBS = 5
+# How long a chain of the log's edges may be that stands for one edge of others; datasets that are looked at for it in all, half a second's work.
+_STEPS, _LOOKED = 5, 200_000
+
+
+class Perspective(msgspec.Struct):
+    """`alone`: edges that nobody else tells."""
+
+    name: str
+    jobs: int
+    edges: int
+    alone: int
+
+
+class PerspectiveEdge(msgspec.Struct, kw_only=True):
+    """`jobs`: of each perspective those that tell it, five at most. `told_at`: when it was told last."""
+
+    source: str
+    target: str
+    perspectives: list[str]
+    disagreement: str | None
+    jobs: dict[str, list[str]]
+    told_at: dt.datetime
+
+
+class Perspectives(msgspec.Struct):
+    """`covered`: namespaces that a query log was read of. `total`: edges of the kinds that were asked for, not of this page alone. `agreed` (told by
+    more than one), `disagreements`, `perspectives`: of all kinds."""
+
+    covered: list[str]
+    perspectives: list[Perspective]
+    total: int
+    agreed: int
+    disagreements: dict[str, int]
+    edges: list[PerspectiveEdge]
+
+
+async def perspectives(
+    database: Database,
+    live_runs: int,
+    *,
+    namespace: str | None = None,
+    perspective: str | None = None,
+    kinds: Sequence[str] = (),
+    limit: int = 100,
+    offset: int = 0,
+) -> Perspectives:
+    """Edges with who tells them: those that touch a namespace, that one perspective tells, or with one of these disagreements.
+
+    in_no_dag: only the query log tells it. untold_by_its_job: the same, of a query that says which task or model it belongs to, which tells no
+    such edge. never_seen: told by others, between namespaces of which query logs were read, and in no query log, nor a chain of up to five
+    steps there.
+    Raises InvalidQuestion for a disagreement that is none.
+    """
+    for kind in kinds:
+        checked(kind, DISAGREEMENTS, "disagreement")
+    async with database.snapshot() as connection:
+        tellers = await store.tellers(connection)
+        who = {one.id: _perspective(one) for one in tellers}
+        known = await _known(connection, tellers, who, live_runs)
+        seen = _in_steps(*await store.steps(connection, known)) if known.covered else []
+        rows = await store.page(
+            connection,
+            known,
+            seen=seen,
+            namespace=namespace,
+            perspective=perspective,
+            kinds=tuple(kinds) or None,
+            limit=limit,
+            offset=offset,
+        )
+        told = await store.totals(connection, known, seen=seen, namespace=namespace, perspective=perspective)
+        names = await node_store.by_ids(connection, {job for row in rows for job in row.jobs})
+    disagreements = dict.fromkeys(DISAGREEMENTS, 0)
+    for one in told:
+        if one.disagreement:
+            disagreements[one.disagreement] += one.edges
+    edges = []
+    for row in rows:
+        jobs: dict[str, list[str]] = {}
+        for job in row.jobs:
+            listed = jobs.setdefault(who[job], [])
+            if len(listed) < _JOBS:
+                listed.append(names[job].node_id)
+        edges.append(
+            PerspectiveEdge(
+                source=f"dataset:{row.source_namespace}:{row.source_name}",
+                target=f"dataset:{row.namespace}:{row.name}",
+                perspectives=row.who,
+                disagreement=row.disagreement,
+                jobs=jobs,
+                told_at=row.at,
+            )
+        )
+    everyone = sorted({*who.values()})
+    return Perspectives(
+        sorted(known.covered),
+        [
+            Perspective(
+                one,
+                sum(other == one for other in who.values()),
+                sum(each.edges for each in told if one in each.who),
+                sum(each.edges for each in told if each.who == [one]),
+            )
+            for one in everyone
+        ],
+        sum(one.edges for one in told if not kinds or one.disagreement in kinds),
+        sum(one.edges for one in told if len(one.who) > 1),
+        disagreements,
+        edges,
+    )
+
+
+async def _known(connection: Connection, tellers: Sequence[Teller], who: dict[uuid.UUID, str], live_runs: int) -> Known:
+    explicit = {one.id for one in tellers if one.explicit}
+    pairs = await edge_store.explicit_pairs(connection, explicit, Moment(live_runs=live_runs))
+    return Known(
+        [one.id for one in tellers],
+        [who[one.id] for one in tellers],
+        [one.explicit for one in tellers],
+        [one.parent is not None for one in tellers],
+        [
+            (source, target, job)
+            for job, targets in pairs.items()
+            for target, sources in targets.items()
+            for source in sources
+        ],
+        {one.namespace for one in tellers if who[one.id] == LOG},
+        LOG,
+    )
+
+
+def _in_steps(log: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
+    """Of `others` those that the log leads along in a few steps. Looking ends after so many datasets in all: what is left then is not found."""
+    after: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for source, target in log:
+        after.setdefault(source, []).append(target)
+    wanted: dict[uuid.UUID, set[uuid.UUID]] = {}
+    for source, target in others:
+        if source in after:
+            wanted.setdefault(source, set()).add(target)
+    found: list[Pair] = []
+    looked = 0
+    for source, targets in wanted.items():
+        met, front = {source}, [source]
+        for _ in range(_STEPS):
+            front = list(dict.fromkeys(one for each in front for one in after.get(each, ()) if one not in met))
+            met.update(front)
+            looked += len(front)
+            found += [(source, one) for one in front if one in targets]
+            if targets <= met or looked > _LOOKED:
+                break
+        if looked > _LOOKED:
+            break
+    return found
+
+
+def _perspective(teller: Teller) -> str:
+    """Whose view of the graph a job is part of."""
+    facet: dict[str, Any] = {} if teller.body is None else msgspec.json.decode(teller.body)
+    producer = str(facet.get("_producer") or teller.producer or "")
+    words = set(_WORDS.findall(producer.lower()))
+    tool = next((name for name in _TOOLS if name in words), None)
+    query = teller.facet == "jobType" and str(facet.get("jobType")).upper() == "QUERY"
+    if teller.counted or (tool == "headwater" and query):
+        return LOG
+    if tool is not None:
+        return tool
+    integration = facet.get("integration") if teller.facet == "jobType" else None
+    return str(integration).lower() if integration else producer or OTHER

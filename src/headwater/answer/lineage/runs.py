@@ -1,0 +1,314 @@
+"""What happened to a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+import msgspec
+
+from headwater.answer.lineage import liveness, node, run_log
+from headwater.answer.lineage.find import node_row
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import facets as known
+from headwater.model import version
+from headwater.model.run import RunState
+from headwater.store.database import Connection, Database
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import runs as run_store
+from headwater.store.lineage.nodes import NodeRow
+from headwater.store.lineage.runs import RunRow
+
+# Of more runs than these that never ended, those silent for longest are looked at.
+_MOST_OPEN = 20_000
+
+
+class RunRef(msgspec.Struct):
+    run_id: str
+    job: str
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One run of one job. `effective_state` is the worst of its own and of those below it."""
+
+    id: str
+    external_id: str | None
+    job: str
+    state: str
+    effective_state: str
+    started_at: dt.datetime
+    ended_at: dt.datetime | None
+    duration_ms: int | None
+    nominal_start: dt.datetime | None
+    nominal_end: dt.datetime | None
+    parent: RunRef | None
+    error: str | None
+    last_event_at: dt.datetime | None = None
+    streaming: bool = False
+    stalled: bool = False
+    stalled_reason: str | None = None
+    statement: str | None = None
+    user: str | None = None
+
+
+class RunInput(msgspec.Struct):
+    dataset: str
+    declared: bool
+    version_id: str | None
+    external_version: str | None
+    written_by: RunRef | None
+    facets: dict[str, msgspec.Raw]
+    parts: list[dict[str, str]]
+
+
+class RunOutput(msgspec.Struct):
+    dataset: str
+    declared: bool
+    version_id: str | None
+    external_version: str | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    facets: dict[str, msgspec.Raw]
+    parts: list[dict[str, str]]
+
+
+class Code(msgspec.Struct):
+    version: str | None
+    url: str | None
+    dirty: bool | None
+
+
+class RunDetail(Run, kw_only=True):
+    facets: dict[str, msgspec.Raw]
+    job_facets: dict[str, msgspec.Raw]
+    inputs: list[RunInput]
+    outputs: list[RunOutput]
+    children: list[Run]
+    parameters: dict[str, str]
+    code: Code | None
+
+
+class Runs(msgspec.Struct):
+    total: int
+    runs: list[Run]
+
+
+async def runs(
+    database: Database,
+    *,
+    job: str | None,
+    state: str | None,
+    parent: str | None,
+    limit: int,
+    offset: int,
+    stalled: bool = False,
+) -> Runs:
+    """A page of runs, the latest first; `stalled`: only those, silent for longest first."""
+    wanted = None
+    if state is not None:
+        if state.upper() not in RunState.__members__:
+            raise InvalidQuestion(f"state {state!r} is not one of {', '.join(RunState.__members__)}", parameter="state")
+        wanted = RunState[state.upper()]
+    async with database.snapshot() as connection:
+        job_id = None
+        if job is not None:
+            row = await node_row(connection, job)
+            if row.type != "JOB":
+                raise InvalidQuestion(f"{job!r} is a dataset; runs belong to jobs", parameter="job")
+            job_id = row.id
+        parent_id = version.run_id(parent)[0] if parent else None
+        if stalled:
+            if wanted not in {None, RunState.RUNNING}:
+                return Runs(0, [])
+            rows = await _stalled(connection, job_id, parent_id)
+            return Runs(len(rows), await _runs(connection, rows[offset : offset + limit]))
+        rows, total = await run_store.page(
+            connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset
+        )
+        return Runs(total, await _runs(connection, rows))
+
+
+async def _stalled(connection: Connection, job: uuid.UUID | None, parent: uuid.UUID | None) -> list[RunRow]:
+    rows = await run_store.open_runs(connection, job=job, parent=parent, limit=_MOST_OPEN)
+    alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
+    return [row for row in rows if alive[row.run_id, row.job_id].stalled]
+
+
+async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
+    names = await node_store.by_ids(
+        connection, {row.job_id for row in rows} | {row.parent_job_id for row in rows if row.parent_job_id}
+    )
+    below = await run_store.worst_below(connection, [row.run_id for row in rows])
+    alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
+    owners = await facet_store.of_owners(connection, {row.job_id for row in rows}, ["ownership"])
+    # Only what went wrong is asked of the log here: most runs of a page went well.
+    wrong = await run_log.load(connection, [row for row in rows if row.state in {RunState.FAILED, RunState.ABORTED}])
+    return [
+        Run(
+            **_values(
+                row,
+                names,
+                below.get(row.run_id, RunState.NEW),
+                wrong.get((row.run_id, row.job_id), run_log.empty()).run,
+                alive[row.run_id, row.job_id],
+                owners.get(row.job_id, {}).get("ownership"),
+            )
+        )
+        for row in rows
+    ]
+
+
+def _values(
+    row: RunRow,
+    names: dict[uuid.UUID, NodeRow],
+    worst: RunState,
+    facets: dict[str, bytes],
+    alive: liveness.Liveness,
+    ownership: bytes | None,
+) -> dict[str, Any]:
+    parent = names.get(row.parent_job_id) if row.parent_job_id else None
+    return {
+        "id": str(row.run_id),
+        "external_id": row.external_id,
+        "job": names[row.job_id].node_id,
+        "state": row.state.name,
+        "effective_state": node.effective(row, worst).name,
+        "started_at": row.began,
+        "ended_at": row.ended_at,
+        "duration_ms": node.duration_ms(row),
+        "nominal_start": row.nominal_start,
+        "nominal_end": row.nominal_end,
+        "parent": RunRef(str(row.parent_run_id), parent.node_id) if parent else None,
+        "error": _error(facets),
+        "last_event_at": row.last_event_at,
+        "streaming": alive.streaming,
+        "stalled": alive.stalled is not None,
+        "stalled_reason": alive.stalled,
+        "statement": row.statement,
+        "user": node.user_of(row, ownership),
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _error(facets: dict[str, bytes]) -> str | None:
+    """The first line of what went wrong; Spark's listener tells it in a facet of its own."""
+    message = node.plain(facets.get("errorMessage")).get("message") or node.plain(facets.get("spark.exception")).get(
+        "message"
+    )
+    return message.strip().splitlines()[0] if isinstance(message, str) and message.strip() else None
+
+
+async def run(database: Database, text: str) -> RunDetail:
+    """One run by id, or by a beginning of it that only one run has. Raises NotFound."""
+    async with database.snapshot() as connection:
+        return await _detail(connection, (await start(connection, text))[0])
+
+
+async def start(connection: Connection, text: str) -> list[RunRow]:
+    """The run with this id, or with a beginning that only it has, once for each job that has it. Raises NotFound."""
+    rows = await run_store.by_run_id(connection, version.run_id(text)[0])
+    if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
+        ids = await run_store.by_prefix(connection, text.lower())
+        if len(ids) > 1:
+            raise InvalidQuestion(
+                f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
+            )
+        rows = await run_store.by_run_id(connection, ids[0]) if ids else []
+    if not rows:
+        raise NotFound(f"run {text!r} is not known", run=text)
+    return rows
+
+
+async def _detail(connection: Connection, row: RunRow) -> RunDetail:
+    told = await run_store.datasets(connection, row.run_id, row.job_id)
+    parts = await run_store.parts(connection, row.run_id, row.job_id)
+    facets = (await run_log.load(connection, [row]))[row.run_id, row.job_id]
+    read = await run_store.read_versions(
+        connection, [d for d, direction, _ in told if direction == "in"], row.began, row.run_id, row.job_id
+    )
+    written = await run_store.written_versions(connection, row.run_id, row.job_id)
+    children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
+    ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v.job_id)}
+    names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
+    below = await run_store.worst_below(connection, [row.run_id])
+    inputs, outputs = [], []
+    for dataset, direction, declared in told:
+        mine = (facets.inputs if direction == "in" else facets.outputs).get(dataset)
+        here = mine.here if mine else {}
+        if direction == "in":
+            found = read.get(dataset)
+            told_version = known.version_told(mine.facets, mine.here) if mine else ""
+            writer = (
+                RunRef(str(found.run_id), names[found.job_id].node_id)
+                if found and found.run_id and found.job_id in names
+                else None
+            )
+            external = told_version or ((found.external_version or None) if found else None)
+            inputs.append(
+                RunInput(
+                    names[dataset].node_id,
+                    declared,
+                    str(found.id) if found else None,
+                    external,
+                    writer,
+                    node.verbatim(here),
+                    parts.get((dataset, "in"), []),
+                )
+            )
+        else:
+            made = written.get(dataset)
+            outputs.append(
+                RunOutput(
+                    names[dataset].node_id,
+                    declared,
+                    str(made.id) if made else None,
+                    (made.external_version or None) if made else None,
+                    made.rows if made else None,
+                    made.bytes if made else None,
+                    made.files if made else None,
+                    node.verbatim(here),
+                    parts.get((dataset, "out"), []),
+                )
+            )
+    return RunDetail(
+        **_values(
+            row,
+            names,
+            below.get(row.run_id, RunState.NEW),
+            facets.run,
+            (await liveness.load(connection, [row], dt.datetime.now(dt.UTC)))[row.run_id, row.job_id],
+            facets.job.get("ownership"),
+        ),
+        facets=node.verbatim(facets.run),
+        job_facets=node.verbatim(facets.job),
+        inputs=inputs,
+        outputs=outputs,
+        children=await _runs(connection, children),
+        parameters=parameters_of(facets.run),
+        code=code_of(facets.run, facets.job),
+    )
+
+
+def parameters_of(facets: dict[str, bytes]) -> dict[str, str]:
+    items = node.plain(facets.get("executionParameters")).get("parameters")
+    return {
+        str(item["key"]): str(item.get("value", ""))
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict) and "key" in item
+    }
+
+
+def code_of(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
+    location, local = node.plain(job_facets.get("sourceCodeLocation")), node.plain(run_facets.get("headwater_code"))
+    if not location and not local:
+        return None
+    dirty = local.get("dirty")
+    return Code(
+        _text(location.get("version")) or _text(local.get("version")),
+        _text(location.get("url")) or _text(location.get("repoUrl")),
+        dirty if isinstance(dirty, bool) else None,
+    )

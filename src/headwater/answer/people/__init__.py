@@ -1,0 +1,1 @@
+"""Who may come in, who is told, and who changed what."""

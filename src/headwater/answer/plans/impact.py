@@ -1,0 +1,249 @@
+"""What a run that failed, or made something wrong, means for others: the tasks to clear and the runs to start, with periods converted.
+
+A run is named as its scheduler names it: by DAG and date, by the id under which it reported, or by the interval that it is about.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from headwater.answer.status.declared import declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.plans.impact import Impact, Runs, impact
+from headwater.entities.plans.runs import Producer, made
+from headwater.entities.plans.serialization import producers
+from headwater.entities.status.marks import Marks, by_entity
+from headwater.entities.time import ranges
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.store.database import Connection, Database
+from headwater.store.status import status as store
+
+_FAR = 2**62
+
+
+class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only. Which run: `execution_date`, the start of its
+    interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. mode: `failed`, or `tainted`: it made something wrong.
+    """
+
+    producer: str | None = None
+    dag_id: str | None = None
+    task_ids: list[str] = []
+    execution_date: dt.datetime | None = None
+    run_id: str | None = None
+    partition_key: str | None = None
+    start: dt.datetime | None = None
+    end: dt.datetime | None = None
+    mode: Literal["failed", "tainted"] = "failed"
+
+
+class Made(msgspec.Struct, frozen=True):
+    """Instances that are expected of runs."""
+
+    entity: str
+    instances: list[str]
+
+
+class ShownRun(msgspec.Struct, frozen=True):
+    """A run by its period: `start` is its logical date, as schedulers count."""
+
+    period: str
+    start: dt.datetime | None
+    end: dt.datetime | None
+
+
+class ShownRuns(msgspec.Struct, frozen=True):
+    """Runs of one job. `dag_id` and `task_id` where it is Airflow's. `because`: a shortest path from the first of them to what was asked about."""
+
+    producer: str
+    dag_id: str | None
+    task_id: str | None
+    runs: list[ShownRun]
+    makes: list[Made]
+    because: list[str]
+
+
+class ShownImpact(msgspec.Struct, frozen=True):
+    """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in the order in which they are to be done.
+
+    `manual`: what nobody is declared to make. `unaffected`: entities downstream that were looked at and need nothing.
+    """
+
+    seq: int
+    clear: list[ShownRuns]
+    start: list[ShownRuns]
+    manual: list[Made]
+    unrepairable: dict[str, list[Made]]
+    unaffected: list[str]
+    levels: int
+
+
+async def of(database: Database, asked: AskedImpact) -> ShownImpact:
+    """NotFound for a job or run that nobody knows; InvalidQuestion where the question names none, or several at once."""
+    now = dt.datetime.now(dt.UTC)
+    async with database.snapshot() as connection:
+        held = await declared(connection)
+        seq, _ = await store.last(connection)
+        known = producers(held)
+        names = _jobs(known, asked)
+        marks = await _marks(connection, held, names)
+        ran = await _ran(connection, held, known)
+        runs = {job: await _runs(connection, held, known, job, asked) for job in names}
+    exist = {name: had.exist for name, had in marks.items()}
+    due = {name: of_.over(now) for name in marks if (of_ := held.instances(name)) is not None}
+    never = {"wont_fix": {name: some for name, had in marks.items() if (some := had.of("wont_fix"))}}
+    found = [
+        impact(
+            held.graph,
+            job,
+            some,
+            mode=asked.mode,
+            producers=known,
+            exist=exist,
+            existing=ran,
+            due=due,
+            unrepairable=never,
+            snapshots={name: one.repair for name, one in held.declared.items()},
+        )
+        for job, some in runs.items()
+    ]
+    return _shown(held, seq, found)
+
+
+def _jobs(known: Mapping[str, Producer], asked: AskedImpact) -> list[str]:
+    jobs = sorted({producer.name for producer in known.values()})
+    if asked.producer is not None:
+        found = [job for job in jobs if job == asked.producer]
+    elif asked.dag_id is not None:
+        found = [
+            job
+            for job in jobs
+            if (at := airflow(job)) is not None
+            and at[0] == asked.dag_id
+            and (not asked.task_ids or at[1] in asked.task_ids)
+        ]
+    else:
+        raise InvalidQuestion("say whose run it is: a producer, or a dag_id", field="producer")
+    if not found:
+        who = asked.producer or f"DAG {asked.dag_id}" + (
+            f", tasks {', '.join(asked.task_ids)}" if asked.task_ids else ""
+        )
+        raise NotFound(f"no entity is declared to be made by {who}", known=jobs[:20])
+    return found
+
+
+def airflow(job: str) -> tuple[str, str | None] | None:
+    """DAG and task of `airflow://INSTANCE/DAG/TASK`; None of another job."""
+    if not job.startswith("airflow://"):
+        return None
+    parts = job.removeprefix("airflow://").split("/")
+    return (parts[1], "/".join(parts[2:]) or None) if len(parts) > 1 else None
+
+
+async def _marks(connection: Connection, held: Held, jobs: Iterable[str]) -> dict[str, Marks]:
+    """Of everything that depends on what these make."""
+    known = producers(held)
+    fresh = [name for name, producer in known.items() if producer.name in set(jobs)]
+    below = set(fresh)
+    while fresh:
+        for link in held.graph.downstream(fresh.pop()):
+            if link.downstream not in below:
+                below.add(link.downstream)
+                fresh.append(link.downstream)
+    rows = by_entity(await store.marks_of(connection, [held.number(name) for name in below]))
+    return {name: rows.get(held.number(name), Marks()) for name in below}
+
+
+async def _ran(connection: Connection, held: Held, known: Mapping[str, Producer]) -> dict[str, Ordinals]:
+    """The runs that there are, by producer: those that reported, however they ended."""
+    rows: dict[str, list[tuple[int, int]]] = {}
+    for number, first, end in await store.ran(connection, [held.number(name) for name in known], -_FAR, _FAR):
+        rows.setdefault(held.names[number], []).append((first, end))
+    found: dict[str, Ordinals] = {}
+    for name, stretches in rows.items():
+        runs = made(held.graph.entities[name], known[name]).runs(Ordinals(stretches))
+        found[known[name].name] = found.get(known[name].name, NONE) | runs
+    return found
+
+
+async def _runs(
+    connection: Connection, held: Held, known: Mapping[str, Producer], job: str, asked: AskedImpact
+) -> Ordinals:
+    names = [name for name, producer in known.items() if producer.name == job]
+    how = made(held.graph.entities[names[0]], known[names[0]])
+    if asked.run_id is not None:
+        said = await store.runs(connection, [(held.number(name), asked.run_id) for name in names])
+        stretches = Ordinals((first, end) for number, _, _, _, first, end in said if held.names[number] == names[0])
+        if not said:
+            raise NotFound(f"no run of {job} has reported as {asked.run_id!r}", run_id=asked.run_id)
+        return how.runs(stretches)
+    if how.calendar is None:
+        return Ordinals.between(0, 1)
+    if asked.partition_key is not None:
+        return ranges.read_periods(how.calendar, asked.partition_key)
+    start, end = asked.execution_date or asked.start, asked.end
+    if start is None:
+        raise InvalidQuestion(
+            "say which run: execution_date, run_id, partition_key, or start and end of its interval",
+            field="execution_date",
+        )
+    found = how.calendar.covering(_utc(start), _utc(end) if end is not None else _utc(start) + dt.timedelta(seconds=1))
+    if not found:
+        raise InvalidQuestion("that interval is empty", field="end")
+    return found
+
+
+def _shown(held: Held, seq: int, found: list[Impact]) -> ShownImpact:
+    reached = {name for each in found for name in each.reached.hits}
+    below = {link.downstream for each in found for name in each.reached.hits for link in held.graph.downstream(name)}
+    manual = [
+        Made(name, ranges.written(held.instances(name), some))
+        for each in found
+        for group in each.plan.groups()
+        if group.action == "manual"
+        for name, some in each.plan.block(group.first).makes(group.runs).items()
+    ]
+    return ShownImpact(
+        seq,
+        [_run(held, each, runs) for each in found for runs in each.clear],
+        [_run(held, each, runs) for each in found for runs in each.start],
+        manual,
+        {
+            reason: [Made(name, ranges.written(held.instances(name), some)) for name, some in sets.items()]
+            for each in found
+            for reason, sets in each.plan.unrepairable.items()
+        },
+        sorted(below - reached),
+        1 + max((group.level for each in found for group in each.plan.groups()), default=-1),
+    )
+
+
+def _run(held: Held, found: Impact, runs: Runs) -> ShownRuns:
+    at = airflow(runs.producer)
+    name = next(iter(runs.makes), None)
+    path = found.reached.why(name, runs.makes[name].first) if name is not None else []
+    return ShownRuns(
+        runs.producer,
+        at[0] if at is not None else None,
+        at[1] if at is not None else None,
+        [_period(runs.calendar, ordinal) for ordinal in runs.runs.members().tolist()],
+        [Made(each, ranges.written(held.instances(each), some)) for each, some in runs.makes.items()],
+        [
+            f"{step.entity} {' '.join(ranges.written(held.instances(step.entity), Ordinals.of([step.ordinal])))}"
+            for step in path
+        ],
+    )
+
+
+def _period(calendar: Calendar | None, ordinal: int) -> ShownRun:
+    (text,) = ranges.periods(calendar, Ordinals.of([ordinal]))
+    start, end = calendar.interval(ordinal) if calendar is not None else (None, None)
+    return ShownRun(text, start, end)
+
+
+def _utc(time: dt.datetime) -> dt.datetime:
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time

@@ -1,0 +1,219 @@
+"""Plans: which there are, how far each has come, and its items, page by page."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+import msgspec
+
+from headwater.answer.status.declared import declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.plans.plan import Item, Plan, Sets
+from headwater.entities.plans.serialization import KEPT, Inputs, planned
+from headwater.entities.plans.window import Window
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import Ordinals
+from headwater.errors import InvalidPlan, NotFound
+from headwater.store import plans as store
+from headwater.store.database import Connection, Database
+from headwater.store.status import restorable
+
+
+class ShownPlan(msgspec.Struct, frozen=True):
+    """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither.
+    `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null where it is now.
+    """
+
+    id: uuid.UUID
+    state: str
+    reason: str
+    created_at: dt.datetime
+    created_by: str
+    changed_at: dt.datetime
+    seq: int
+    items: int
+    done: int
+    skipped: int
+    failed: int
+    running: int
+    waiting: int
+    between: str
+    tz: str
+    opens: dt.datetime | None
+
+
+class _Asked(msgspec.Struct):
+    """What is shown of what a plan was asked for."""
+
+    between: str = ""
+    tz: str = "UTC"
+
+
+class ShownPlans(msgspec.Struct, frozen=True):
+    total: int
+    plans: list[ShownPlan]
+
+
+class Instances(msgspec.Struct, frozen=True):
+    """Instances of one entity."""
+
+    entity: str
+    instances: list[str]
+
+
+class GoesBack(msgspec.Struct, frozen=True):
+    """Instances that are restored, and the version (`seq` of its report) that they go back to: which run made it, and where it is kept."""
+
+    entity: str
+    instances: list[str]
+    version: int
+    produced_at: dt.datetime
+    run: str
+    storage: dict[str, Any]
+
+
+class ShownItem(msgspec.Struct, frozen=True):
+    """One thing to do. `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`. `state`:
+    waiting, running, done, skipped, failed. `restores`: of what is restored.
+    """
+
+    number: int
+    state: str
+    action: str
+    producer: str | None
+    makes: list[Instances]
+    runs: list[str]
+    start: dt.datetime | None
+    end: dt.datetime | None
+    level: int
+    roots: bool
+    needs: list[str]
+    restores: list[GoesBack]
+    attempt: int
+    run: str
+    note: str
+    began_at: dt.datetime | None
+    ended_at: dt.datetime | None
+
+
+class OnePlan(msgspec.Struct, frozen=True):
+    """A plan, and a page of its items; of those in one state only, where that is asked."""
+
+    plan: ShownPlan
+    unrepairable: dict[str, list[Instances]]
+    left: list[Instances]
+    degraded: list[Instances]
+    items: list[ShownItem]
+
+
+async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> ShownPlans:
+    """The latest first."""
+    async with database.snapshot() as connection:
+        rows, total = await store.page(connection, state, limit, offset)
+        shown = [_shown(row, await store.items(connection, row.id)) for row in rows]
+    return ShownPlans(total, shown)
+
+
+async def plan(
+    database: Database, id_: uuid.UUID, *, state: str | None = None, limit: int = 100, offset: int = 0
+) -> OnePlan:
+    """One of them. NotFound."""
+    async with database.snapshot() as connection:
+        row = await store.named(connection, id_)
+        if row is None:
+            raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
+        items = {one.number: one for one in await store.items(connection, id_)}
+        held, found, inputs = await _kept(connection, row)
+        page = _page(found, items, state, offset, limit)
+        back = [[*inputs.goes_back(item.makes)] if item.action == "restore" else [] for item in page]
+        seqs = sorted({seq for each in back for _, _, seq in each})
+        versions = {made.seq: made for made in await restorable.made(connection, seqs)}
+    return OnePlan(
+        _shown(row, list(items.values())),
+        {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
+        _instances(held, found.left),
+        _instances(held, found.degraded),
+        [
+            _item(held, item, items.get(item.number), [_back(held, one, versions) for one in each])
+            for item, each in zip(page, back, strict=True)
+        ],
+    )
+
+
+def _page(found: Plan, items: dict[int, store.KeptItem], state: str | None, offset: int, limit: int) -> list[Item]:
+    if state in {None, ""}:
+        return found.page(offset, limit)
+    if state == "waiting":
+        numbers = [number for number in range(found.count) if number not in items]
+    else:
+        numbers = [number for number, one in items.items() if one.state == state]
+    return [found.item(number) for number in numbers[offset : offset + limit]]
+
+
+async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+    held = await declared(connection, row.declared_at)
+    known = KEPT.get(row.id)
+    if known is None:
+        inputs = Inputs.of(await store.inputs(connection, row.id))
+        known = KEPT.put(row.id, planned(held, inputs), inputs)
+    if known[0].count != row.items:
+        raise InvalidPlan(
+            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            plan=str(row.id),
+        )
+    return held, *known
+
+
+def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
+    asked = msgspec.json.decode(row.request, type=_Asked)
+    window = Window.of(asked.between, asked.tz)
+    count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
+    return ShownPlan(
+        row.id,
+        row.state,
+        row.reason,
+        row.created_at,
+        row.created_by,
+        row.changed_at,
+        row.seq,
+        row.items,
+        **count,
+        waiting=row.items - sum(count.values()),
+        between=asked.between,
+        tz=asked.tz,
+        opens=window.opens(dt.datetime.now(dt.UTC)) if window is not None else None,
+    )
+
+
+def _instances(held: Held, sets: Sets) -> list[Instances]:
+    return [Instances(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
+
+
+def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restorable.Made]) -> GoesBack:
+    name, some, seq = one
+    made = versions[seq]
+    storage = msgspec.json.decode(made.storage or "{}")
+    return GoesBack(name, ranges.written(held.instances(name), some), seq, made.produced_at, made.run, storage)
+
+
+def _item(held: Held, item: Item, known: store.KeptItem | None, back: list[GoesBack]) -> ShownItem:
+    start, end = item.interval or (None, None)
+    return ShownItem(
+        item.number,
+        known.state if known is not None else "waiting",
+        item.action,
+        item.producer,
+        _instances(held, item.makes),
+        ranges.periods(item.calendar, item.runs),
+        start,
+        end,
+        item.level,
+        item.roots,
+        [str(low) if high - low == 1 else f"{low}..{high - 1}" for low, high in item.needs],
+        back,
+        known.attempt if known is not None else 0,
+        known.run if known is not None else "",
+        known.note if known is not None else "",
+        known.began_at if known is not None else None,
+        known.ended_at if known is not None else None,
+    )

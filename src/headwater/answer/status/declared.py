@@ -1,0 +1,20 @@
+"""The declarations of a time, for who asks: read once for each state of them."""
+
+import asyncio
+import datetime as dt
+
+from headwater.entities.declaration.held import KEPT, Held
+from headwater.store.database import Connection
+from headwater.store.status import entities as store
+
+
+async def declared(connection: Connection, at: dt.datetime | None = None) -> Held:
+    """What was declared at a time, or is now; empty before anybody declared anything."""
+    moment = at or "infinity"
+    applied = await store.applied(connection, moment)
+    id_ = applied.id if applied else None
+    found = KEPT.get(id_)
+    if found is None:
+        # Of thousands of entities it takes seconds, in which others are answered.
+        found = await asyncio.to_thread(KEPT.made, id_, await store.declared(connection, moment))
+    return found

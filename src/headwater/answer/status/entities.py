@@ -1,0 +1,152 @@
+"""What entities there are: what is declared of each, who needs it, and how that changed."""
+
+import datetime as dt
+from typing import Any
+
+import msgspec
+
+from headwater.answer.status.declared import declared
+from headwater.entities.declaration.canonical import document
+from headwater.entities.declaration.held import Held
+from headwater.entities.status.marks import by_entity
+from headwater.entities.time import keys
+from headwater.store.database import Database
+from headwater.store.status import entities as store
+from headwater.store.status import status as status_store
+
+
+class ShownEntity(msgspec.Struct, frozen=True):
+    """`period`: such as `day, Europe/Paris`; null of a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
+
+    entity: str
+    kind: str
+    period: str | None
+    states: list[str]
+    upstream: list[str]
+    downstream: list[str]
+    tags: dict[str, list[str]]
+    owners: list[str]
+    latest: str | None
+    wrong: int
+
+
+class ShownEntities(msgspec.Struct, frozen=True):
+    """`total`: that match."""
+
+    total: int
+    entities: list[ShownEntity]
+
+
+class ShownLink(msgspec.Struct, frozen=True):
+    """What a state of one entity needs of another; `instead`: taken when waiting for another is over."""
+
+    downstream: str
+    state: str
+    upstream: str
+    dates: str
+    states: list[str]
+    instead: bool
+
+
+class OneEntity(msgspec.Struct, frozen=True):
+    """`declared`: the canonical form, which is YAML too."""
+
+    entity: ShownEntity
+    declared: dict[str, Any]
+    needs: list[ShownLink]
+    needed_by: list[ShownLink]
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """What was declared from one time until another; `until` null: it holds."""
+
+    since: dt.datetime
+    until: dt.datetime | None
+    author: str
+    declared: msgspec.Raw
+
+
+class History(msgspec.Struct, frozen=True):
+    """The latest first."""
+
+    entity: str
+    declared: list[Declared]
+
+
+async def entities(
+    database: Database,
+    *,
+    tag: str | None = None,
+    text: str | None = None,
+    as_of: dt.datetime | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> ShownEntities:
+    """By name; of a tag (`team=data-eng`, or `team`), whose name has a text, as of a time."""
+    async with database.snapshot() as connection:
+        held = await declared(connection, as_of)
+        names = [
+            name
+            for name, one in sorted(held.declared.items())
+            if (not text or text.lower() in name.lower()) and (not tag or _tagged(one.tags, tag))
+        ]
+        page = names[offset : offset + limit]
+        rows = await status_store.marks_of(connection, [held.ids[name] for name in page]) if page else []
+    marks = by_entity(rows)
+    return ShownEntities(len(names), [_shown(held, name, marks) for name in page])
+
+
+async def entity(database: Database, name: str, *, as_of: dt.datetime | None = None) -> OneEntity:
+    """One of them. NotFound, with the nearest there is."""
+    async with database.snapshot() as connection:
+        held = await declared(connection, as_of)
+        rows = await status_store.marks_of(connection, [held.number(name)])
+    graph = held.graph
+    return OneEntity(
+        _shown(held, name, by_entity(rows)),
+        document(held.one(name)),
+        [_link(link) for link in graph.upstream(name)],
+        [_link(link) for link in graph.downstream(name)],
+    )
+
+
+async def history(database: Database, name: str, limit: int = 100, offset: int = 0) -> History:
+    """What was declared under a name before, and under others of what has it now. NotFound where nothing ever was."""
+    async with database.snapshot() as connection:
+        found = await store.history(connection, name, limit, offset)
+        if not found and not offset:
+            raise (await declared(connection)).unknown(name)
+    return History(name, [Declared(one.since, one.until, one.author, msgspec.Raw(one.body)) for one in found])
+
+
+def _tagged(tags: Any, asked: str) -> bool:
+    name, equals, value = asked.partition("=")
+    return name in tags and (not equals or value in tags[name])
+
+
+def _shown(held: Held, name: str, marks: Any) -> ShownEntity:
+    one = held.declared[name]
+    known = marks.get(held.ids[name])
+    instances = one.entity.instances
+    latest = known.exist.end - 1 if known is not None and known.exist else None
+    period = None
+    if instances is not None:
+        period = f"{instances.calendar.every_text}, {instances.calendar.spec.zone}"
+    return ShownEntity(
+        name,
+        type(one.entity.kind).__name__.lower(),
+        period,
+        list(one.entity.states),
+        sorted({link.upstream for link in held.graph.upstream(name)}),
+        sorted({link.downstream for link in held.graph.downstream(name)}),
+        {tag: list(values) for tag, values in one.tags.items()},
+        list(one.owners),
+        keys.key(instances.calendar, latest) if instances is not None and latest is not None else None,
+        known.wrong.count if known is not None else 0,
+    )
+
+
+def _link(link: Any) -> ShownLink:
+    states = list(link.dependency.states) if link.dependency is not None else []
+    dates = "carried" if link.carried else str(link.dates)
+    return ShownLink(link.downstream, link.state, link.upstream, dates, states, link.instead)

@@ -1,0 +1,137 @@
+"""Which verdicts there are, and what of each is wrong still."""
+
+import datetime as dt
+import uuid
+from typing import get_args
+
+import msgspec
+
+from headwater.answer.status.declared import declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.status.marks import Kind, by_entity
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.store.database import Database
+from headwater.store.status import incidents as store
+from headwater.store.status import status as status_store
+
+STATES = get_args(store.State)
+_KINDS: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix")
+
+
+class ShownIncident(msgspec.Struct, frozen=True):
+    """`state`: open, fixed (what was produced from `fixed_at` on is right) or retracted. `wrong`: instances that are wrong because of it now."""
+
+    id: uuid.UUID
+    state: str
+    reason: str
+    opened_at: dt.datetime
+    opened_by: str
+    fixed_at: dt.datetime | None
+    closed_at: dt.datetime | None
+    closed_by: str | None
+    note: str
+    wrong: int
+    entities: int
+
+
+class ShownIncidents(msgspec.Struct, frozen=True):
+    total: int
+    incidents: list[ShownIncident]
+
+
+class OfEntity(msgspec.Struct, frozen=True):
+    """What an incident says of one entity: wrong itself, wrong by what it used, made again since, left as it is.
+
+    `columns`: those that may be wrong, in lower case; null where it may be all of them.
+    """
+
+    entity: str
+    tainted: list[str]
+    inherited: list[str]
+    repaired: list[str]
+    wont_fix: list[str]
+    columns: list[str] | None = None
+
+
+class Unaffected(msgspec.Struct, frozen=True):
+    """`entity` uses `upstream`, but nothing that is wrong of it."""
+
+    entity: str
+    upstream: str
+
+
+class OneIncident(msgspec.Struct, frozen=True):
+    """`roots`: what it was opened about, whatever has become of it. `unaffected`: of an incident about some columns, who uses none of them."""
+
+    incident: ShownIncident
+    roots: dict[str, list[str]]
+    entities: list[OfEntity]
+    unaffected: list[Unaffected]
+
+
+async def incidents(
+    database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0
+) -> ShownIncidents:
+    """The latest first; in one state, or all. InvalidQuestion for a state that no incident has."""
+    if state is not None and state not in STATES:
+        raise InvalidQuestion(f"state {state[:40]!r} is not one of {', '.join(STATES)}", parameter="state")
+    async with database.snapshot() as connection:
+        found, total = await store.page(connection, state, limit, offset)
+        shown = [_shown(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]
+    return ShownIncidents(total, shown)
+
+
+async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
+    """One of them, entity by entity, upstream first. NotFound."""
+    async with database.snapshot() as connection:
+        found = (await store.named(connection, [id_])).get(id_)
+        if found is None:
+            raise NotFound(
+                f"there is no incident {id_}; `headwater incident list` shows those there are", incident=str(id_)
+            )
+        held = await declared(connection)
+        rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))
+        columns = {one.entity_id: one.columns for one in await store.columns(connection, id_)}
+        pairs = [(held.names.get(down), held.names.get(up)) for _, up, down in await store.spared(connection, [id_])]
+        roots: dict[str, Ordinals] = {}
+        for root in await store.roots(connection, [id_]):
+            name = held.names.get(root.entity_id)
+            if name is not None:
+                roots[name] = roots.get(name, NONE) | Ordinals.between(root.start_, root.end_)
+    marks = by_entity(rows)
+    order = [name for component in held.graph.order for name in component if held.ids[name] in marks]
+    return OneIncident(
+        _shown(found, rows),
+        {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
+        [
+            msgspec.structs.replace(
+                _of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}),
+                columns=columns.get(held.ids[name]),
+            )
+            for name in order
+        ],
+        [Unaffected(name, upstream) for name, upstream in sorted((a, b) for a, b in pairs if a and b)],
+    )
+
+
+def _of(held: Held, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
+    return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
+
+
+def _shown(one: store.Incident, rows: list[status_store.Run]) -> ShownIncident:
+    wrong = [row for row in rows if row.kind in {"tainted", "inherited"}]
+    return ShownIncident(
+        one.id,
+        one.state,
+        one.reason,
+        one.opened_at,
+        one.opened_by,
+        one.fixed_at,
+        one.closed_at,
+        one.closed_by,
+        one.note,
+        sum(row.end_ - row.start_ for row in wrong),
+        len({row.entity_id for row in wrong}),
+    )

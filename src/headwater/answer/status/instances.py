@@ -1,0 +1,292 @@
+"""What is known of an entity's instances, now or at any time before: the calendar of their states, and one of them with all its versions."""
+
+import datetime as dt
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.answer.status.declared import declared
+from headwater.entities.declaration.held import Held
+from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
+from headwater.entities.time import keys, ranges
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.errors import InvalidQuestion
+from headwater.store.database import Connection, Database
+from headwater.store.status import status as store
+
+_SHOWN = 60
+_FAR = 2**62
+
+
+class ShownMark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`kind` is one of those of docs/explanation/status.md; `ref` what it refers to: a state, a run, an incident, a check, a plan."""
+
+    kind: str
+    ref: str = ""
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """Instances of which the same is known. `status`: the one word for it; `valid`: it may be used."""
+
+    instances: str
+    count: int
+    status: str
+    states: list[str]
+    valid: bool
+    marks: list[ShownMark]
+
+
+class Status(msgspec.Struct, frozen=True):
+    """`seq`: the last report that it follows from. `counts`: instances by status. `more`: stretches that were left out."""
+
+    entity: str
+    seq: int
+    as_of: dt.datetime | None
+    asked: list[str]
+    counts: dict[str, int]
+    stretches: list[Stretch]
+    more: int
+
+
+class ShownRead(msgspec.Struct, frozen=True):
+    """What a version was made from, as it was known at `seq`."""
+
+    entity: str
+    instances: list[str]
+    seq: int
+
+
+class ShownVersion(msgspec.Struct, frozen=True):
+    """What one run left behind. `current`: it is the one that counts. `reads` is null where nobody knows what it had read."""
+
+    seq: int
+    current: bool
+    produced_at: dt.datetime
+    recorded_at: dt.datetime
+    actor: str
+    run: str
+    code: str | None
+    fingerprint: str | None
+    storage: Any
+    rows: int | None
+    bytes: int | None
+    reads: list[ShownRead] | None
+
+
+class ShownReport(msgspec.Struct, frozen=True):
+    """Something that was said of the instance."""
+
+    seq: int
+    recorded_at: dt.datetime
+    what: str
+    ref: str
+    happened_at: dt.datetime
+    actor: str
+    reason: str
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One instance: from when until when it is, what holds of it, its versions and its history, the latest first."""
+
+    entity: str
+    instance: str
+    start: dt.datetime | None
+    end: dt.datetime | None
+    seq: int
+    status: str
+    valid: bool
+    marks: list[ShownMark]
+    versions: list[ShownVersion]
+    history: list[ShownReport]
+
+
+class Period(msgspec.Struct, frozen=True):
+    """One instance, and from when until when it is; both null of a static one."""
+
+    instance: str
+    start: dt.datetime | None
+    end: dt.datetime | None
+
+
+class Periods(msgspec.Struct, frozen=True):
+    """`more`: how many were left out."""
+
+    entity: str
+    periods: list[Period]
+    more: int
+
+
+async def periods(
+    database: Database, entity: str, instances: Sequence[str], *, as_of: dt.datetime | None = None, limit: int = 1000
+) -> Periods:
+    """Instances one by one, whatever is known of them. NotFound and InvalidPeriod as `status`."""
+    async with database.snapshot() as connection:
+        of = (await declared(connection, as_of)).instances(entity)
+    asked = ranges.read(of, instances)
+    if of is None:
+        return Periods(entity, [Period(ranges.STATIC, None, None)], 0)
+    members = asked.members()[:limit].tolist()
+    return Periods(
+        entity,
+        [Period(keys.key(of.calendar, ordinal), *of.calendar.interval(ordinal)) for ordinal in members],
+        asked.count - len(members),
+    )
+
+
+async def status(
+    database: Database,
+    entity: str,
+    instances: Sequence[str] = (),
+    *,
+    as_of: dt.datetime | None = None,
+    now: dt.datetime | None = None,
+    limit: int = 1000,
+) -> Status:
+    """Of these instances, otherwise of the last 60 that are over. NotFound for an entity, InvalidPeriod for instances, that are none."""
+    now = as_of or now or dt.datetime.now(dt.UTC)
+    async with database.snapshot() as connection:
+        held = await declared(connection, as_of)
+        of = held.instances(entity)
+        asked = ranges.read(of, instances) if instances else _last(of, now)
+        seq = await _seq(connection, as_of)
+        marks = await marks_at(connection, held.number(entity), asked, seq if as_of else None)
+    over = asked if of is None else asked & of.over(now)
+    # On both sides of now another word is said where nothing is known, so that a stretch ends there.
+    stretches = [
+        _stretch(of, some, had, over=ended)
+        for part, ended in ((over, True), (asked - over, False))
+        for some, had in alike(marks, part)
+    ]
+    counts: dict[str, int] = {}
+    for one in stretches:
+        counts[one.status] = counts.get(one.status, 0) + one.count
+    written = ranges.written(of, asked)
+    return Status(entity, seq, as_of, written, counts, stretches[:limit], max(len(stretches) - limit, 0))
+
+
+async def instance(database: Database, entity: str, key: str, *, as_of: dt.datetime | None = None) -> Instance:
+    """One instance, with its versions and what was said of it. NotFound and InvalidPeriod as `status`; InvalidQuestion where a key names several."""
+    async with database.snapshot() as connection:
+        held = await declared(connection, as_of)
+        of, number = held.instances(entity), held.number(entity)
+        some = ranges.read(of, [key])
+        if some.count != 1:
+            raise InvalidQuestion(f"{key!r} are {some.count} instances of {entity!r}; name one", key=key)
+        seq = await _seq(connection, as_of)
+        marks = await marks_at(connection, number, some, seq if as_of else None)
+        window = (number, some.first, some.end)
+        versions = await store.versions(connection, [window], seq)
+        reads = await store.reads(connection, [version.seq for version in versions])
+        made = await store.made_by(connection, [version.seq for version in versions])
+        history = await store.reports(connection, window, seq, 200, 0)
+    had = marks.at(some.first)
+    start, end = of.calendar.interval(some.first) if of is not None else (None, None)
+    return Instance(
+        entity,
+        key if of is None else keys.key(of.calendar, some.first),
+        start,
+        end,
+        seq,
+        _word(had, over=True),
+        _valid(had),
+        _shown(had),
+        [
+            ShownVersion(
+                version.seq,
+                version is versions[-1],
+                version.produced_at,
+                made[version.seq][0],
+                made[version.seq][1],
+                version.run,
+                version.code,
+                version.fingerprint,
+                msgspec.json.decode(version.storage) if version.storage is not None else None,
+                version.row_count,
+                version.byte_count,
+                _reads(held, [read for read in reads if read.seq == version.seq]) if version.complete else None,
+            )
+            for version in reversed(versions)
+        ],
+        [ShownReport(*(getattr(said, field) for field in ShownReport.__struct_fields__)) for said in history],
+    )
+
+
+async def marks_at(connection: Connection, number: int, some: Ordinals, seq: int | None) -> Marks:
+    """The marks of these instances; those that held at a seq where one is given."""
+    if not some:
+        return Marks()
+    if seq is not None:
+        changes = await store.changes(connection, (number, some.first, some.end), seq)
+        return replayed(changes).within(some)
+    windows = [(number, start, end) for start, end in some]
+    return by_entity(await store.marks(connection, windows)).get(number, Marks()).within(some)
+
+
+def alike(marks: Marks, asked: Ordinals) -> list[tuple[Ordinals, frozenset[Mark]]]:
+    """Stretches of instances that have the same marks, in order; those that have none among them."""
+    ends = sorted({end for some in (asked, *marks.values()) for run in some for end in run})
+    found: list[tuple[Ordinals, frozenset[Mark]]] = []
+    for start, end in itertools.pairwise(ends):
+        if start not in asked:
+            continue
+        had = marks.at(start)
+        if found and found[-1][1] == had and found[-1][0].end == start:
+            found[-1] = (found[-1][0] | Ordinals.between(start, end), had)
+        else:
+            found.append((Ordinals.between(start, end), had))
+    return found
+
+
+async def _seq(connection: Connection, as_of: dt.datetime | None) -> int:
+    return (await store.last(connection))[0] if as_of is None else await store.seq_at(connection, as_of)
+
+
+def _last(of: Instances | None, now: dt.datetime) -> Ordinals:
+    if of is None:
+        return Ordinals.between(0, 1)
+    over = of.over(now)
+    return over & Ordinals.between(over.end - _SHOWN, over.end) if over else NONE
+
+
+def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], *, over: bool) -> Stretch:
+    states = sorted(mark.ref for mark in had if mark.kind == "state")
+    (text,) = ranges.written(of, some)
+    return Stretch(text, some.count, _word(had, over=over), states, _valid(had), _shown(had))
+
+
+def _word(had: frozenset[Mark], *, over: bool) -> str:
+    """The one thing to know: what is wrong before what is being done before what is there."""
+    kinds = {mark.kind for mark in had}
+    for kind in ("quarantined", "tainted", "inherited", "suspect"):
+        if kind in kinds:
+            return kind
+    states = [mark.ref for mark in had if mark.kind == "state"]
+    if states:
+        return "completed" if "completed" in states else min(states)
+    for kind in ("running", "deleted"):
+        if kind in kinds:
+            return kind
+    return "missing" if over else "not over"
+
+
+def _valid(had: frozenset[Mark]) -> bool:
+    """There, and nothing against it."""
+    kinds = {mark.kind for mark in had}
+    return "state" in kinds and not kinds & {"tainted", "inherited", "suspect", "quarantined", "deleted"}
+
+
+def _shown(had: frozenset[Mark]) -> list[ShownMark]:
+    return [ShownMark(mark.kind, mark.ref) for mark in sorted(had)]
+
+
+def _reads(held: Held, reads: Sequence[store.Read]) -> list[ShownRead]:
+    found: dict[tuple[str, int], Ordinals] = {}
+    for read in reads:
+        name = held.names.get(read.upstream_id)
+        if name is not None:
+            key = name, read.read_seq
+            found[key] = found.get(key, NONE) | Ordinals.between(read.start_, read.end_)
+    return [ShownRead(name, ranges.written(held.instances(name), some), seq) for (name, seq), some in found.items()]

@@ -1,0 +1,60 @@
+"""Wait until something is said of an entity. One look at the log serves all who wait in this process; nobody waits, nobody looks."""
+
+import asyncio
+import time
+
+from headwater.errors import DatabaseUnavailable
+from headwater.store.database import Database
+from headwater.store.status import status as store
+
+_EVERY = 0.2
+"""Seconds between two looks: a sensor that waits wakes well within a second."""
+
+
+class News:
+    """What was said last of each entity, as far as somebody waited for it."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+        # `_last` has everything that was said after the one and up to the other.
+        self._since = self._until = -1
+        self._looked = -float("inf")
+        self._looking: asyncio.Task[None] | None = None
+
+    async def after(self, database: Database, seq: int, entities: frozenset[int], seconds: float) -> bool:
+        """Whether anything was said of these after a seq; waits for it so long. While the database does not answer nothing was said."""
+        end = time.monotonic() + seconds
+        while True:
+            await self._look(database, seq)
+            if any(self._last.get(entity, 0) > seq for entity in entities):
+                return True
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            await asyncio.sleep(min(left, max(self._looked + _EVERY - time.monotonic(), 0.01)))
+
+    async def _look(self, database: Database, seq: int) -> None:
+        known = 0 <= self._since <= seq
+        if known and time.monotonic() < self._looked + _EVERY:
+            return
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._read(database, self._until if known else seq))
+            if not known:
+                self._since = seq
+        # Who goes away does not take the look from the others.
+        await asyncio.shield(self._looking)
+
+    async def _read(self, database: Database, since: int) -> None:
+        try:
+            async with database.connection() as connection:
+                news, last = await store.news(connection, since)
+            if last < self._until:
+                self._last = {}  # of a log in the place of which another stands, out of a backup
+            self._last |= news
+            if since > last:
+                self._since = last  # somebody waits for what comes after a seq that nobody has reached
+            self._until = last
+        except DatabaseUnavailable:
+            self._since = -1  # read again from where the next one asks
+        finally:
+            self._looked = time.monotonic()

@@ -1,0 +1,1 @@
+"""What query logs tell: who uses what, what it costs, what may go."""

@@ -1,0 +1,122 @@
+"""What tables, query shapes, users, Airflow tasks, dbt models and tools cost; the dearest first.
+
+As the query-log pipeline told it in `headwater_cost` facets, in the currency its prices were declared in. Grains look at the same money from
+several sides: they are not to be added to each other.
+"""
+
+import datetime as dt
+
+import msgspec
+
+from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.node import short_job
+from headwater.answer.lineage.sorting import Page, checked
+from headwater.answer.usage.usage import KINDS
+from headwater.errors import InvalidQuestion
+from headwater.model.names import short
+from headwater.store.database import Database
+from headwater.store.usage import cost as store
+from headwater.store.usage.cost import GRAINS
+
+SORTS = ("money", "executions", "bytes_billed", "slot_ms", "duration_ms", "credits", "share", "keep_month", "name")
+_DATASETS, _JOBS = ("table",), ("shape", "task", "model")
+
+
+class Costing(msgspec.Struct, kw_only=True):
+    """`id`: of the dataset or job; null for a user or tool. `share`: of all that the log's executions cost.
+
+    `keep_month`: of a table, what keeping it costs a month, apart from the rest. `last_at`, `recurrence` (recurring, ad_hoc, one_off): of a
+    shape. What nobody told is null.
+    """
+
+    id: str | None
+    grain: str
+    namespace: str
+    name: str
+    label: str
+    executions: int
+    money: float | None
+    bytes_billed: int | None
+    slot_ms: int | None
+    duration_ms: int | None
+    credits: float | None
+    share: float | None
+    keep_month: float | None
+    last_at: dt.datetime | None
+    recurrence: str | None
+    told_at: dt.datetime
+
+
+class CostTotals(msgspec.Struct, kw_only=True):
+    """Of all that was asked for, not of this page alone."""
+
+    executions: int
+    money: float | None
+    bytes_billed: int | None
+    slot_ms: int | None
+    duration_ms: int | None
+    credits: float | None
+    keep_month: float | None
+
+
+class Cost(msgspec.Struct):
+    """`told_at`: when a log was read last; null where none was. `hidden`: users and tools that are in no answer, the cheapest of too many."""
+
+    grain: str
+    told_at: dt.datetime | None
+    total: int
+    totals: CostTotals
+    hidden: int
+    costs: list[Costing]
+
+
+async def cost(
+    database: Database,
+    page: Page,
+    *,
+    grain: str = "table",
+    node: str | None = None,
+    namespace: str | None = None,
+    tool: str | None = None,
+    kind: str | None = None,
+) -> Cost:
+    """Costs by this grain; of shapes those that a tool or kind of actor ran.
+
+    Raises InvalidQuestion for words that mean nothing here or do not go together, NotFound for a node that is not known.
+    """
+    checked(grain, GRAINS, "grain")
+    checked(kind, KINDS, "actor_kind")
+    sort, descending = page.sorted_by(SORTS)
+    if kind is not None and grain != "shape":
+        raise InvalidQuestion("actor_kind goes with grain=shape alone", parameter="actor_kind")
+    if tool is not None and grain not in {"shape", "tool"}:
+        raise InvalidQuestion("tool goes with grain=shape and grain=tool alone", parameter="tool")
+    async with database.snapshot() as connection:
+        row = None if node is None else await node_row(connection, node)
+        if row is not None and grain not in (_DATASETS if row.type == "DATASET" else _JOBS):
+            raise InvalidQuestion(f"grain {grain!r} is not about {row.node_id}", parameter="node")
+        wanted = store.Wanted(grain, row.id if row else None, namespace, tool, kind)
+        rows, told = await store.page(
+            connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
+        )
+        hidden = await store.left_out(connection, namespace) if grain in {"user", "tool"} else 0
+    totals = CostTotals(
+        executions=told.executions,
+        money=told.money,
+        bytes_billed=told.bytes_billed,
+        slot_ms=told.slot_ms,
+        duration_ms=told.duration_ms,
+        credits=told.credits,
+        keep_month=told.keep_month,
+    )
+    return Cost(grain, told.at, told.rows, totals, hidden, [_shown(grain, row) for row in rows])
+
+
+def _shown(grain: str, row: store.CostRow) -> Costing:
+    kind = "dataset" if grain in _DATASETS else "job" if grain in _JOBS else None
+    label = {"dataset": short, "job": short_job}.get(kind or "", str)(row.name)
+    return Costing(
+        id=f"{kind}:{row.namespace}:{row.name}" if kind else None, grain=grain, namespace=row.namespace, name=row.name, label=label,
+        executions=row.executions, money=row.money, bytes_billed=row.bytes_billed, slot_ms=row.slot_ms, duration_ms=row.duration_ms,
+        credits=row.credits, share=row.share, keep_month=row.keep_month, last_at=row.last_at, recurrence=row.recurrence, told_at=row.at,
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""Which datasets may go, in which order, what that saves and how sure it is.
+
+As the query-log pipeline told it in `headwater_pruning` facets: what only feeds what nobody reads, wave by wave. Never a dataset that is read
+under another name; whether something outside of the logs reads it, no log tells.
+"""
+
+import datetime as dt
+
+import msgspec
+
+from headwater.answer.lineage.sorting import Page
+from headwater.errors import InvalidQuestion
+from headwater.model.names import short
+from headwater.store.database import Database
+from headwater.store.usage import pruning as store
+
+SORTS = ("wave", "money_month", "confidence", "last_read", "name")
+
+
+class Candidate(msgspec.Struct, kw_only=True):
+    """A dataset that may go once those of the waves before it are gone. `money_month`: what that saves a month, null where no price is known."""
+
+    id: str
+    namespace: str
+    name: str
+    label: str
+    wave: int
+    reason: str
+    money_month: float | None
+    evidence: str
+    confidence: float
+    reads: int
+    writes: int
+    last_read_at: dt.datetime | None
+    last_read_by_person_at: dt.datetime | None
+    last_written_at: dt.datetime | None
+    told_at: dt.datetime
+
+
+class Wave(msgspec.Struct):
+    """`so_far`: what is saved a month once this wave and those before it are gone."""
+
+    wave: int
+    datasets: int
+    money_month: float | None
+    so_far: float | None
+
+
+class Pruning(msgspec.Struct):
+    """`waves` and `money_month` are of all datasets that were asked for. `told_at`: when a log was read last."""
+
+    told_at: dt.datetime | None
+    total: int
+    money_month: float | None
+    waves: list[Wave]
+    datasets: list[Candidate]
+
+
+async def pruning(
+    database: Database,
+    page: Page,
+    *,
+    namespace: str | None = None,
+    last_wave: int | None = None,
+    min_confidence: float = 0.0,
+) -> Pruning:
+    """Datasets that may go, in an order that is safe where nothing else is asked for. Raises InvalidQuestion."""
+    if not 0.0 <= min_confidence <= 1.0:
+        raise InvalidQuestion("min_confidence is from 0 to 1", parameter="min_confidence")
+    sort, descending = page.sorted_by(SORTS, ("wave", "last_read", "name"))
+    wanted = store.Wanted(namespace, last_wave, min_confidence)
+    async with database.snapshot() as connection:
+        rows = await store.page(
+            connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
+        )
+        told = await store.waves(connection, wanted)
+    waves: list[Wave] = []
+    so_far: float | None = None
+    for one in told:
+        if one.money_month is not None:
+            so_far = (so_far or 0.0) + one.money_month
+        waves.append(Wave(one.wave, one.datasets, one.money_month, so_far))
+    return Pruning(
+        max((one.at for one in told), default=None), sum(one.datasets for one in told), so_far, waves, [_shown(r) for r in rows]
+    )  # fmt: skip
+
+
+def _shown(row: store.PruningRow) -> Candidate:
+    return Candidate(
+        id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), wave=row.wave,
+        reason=row.reason, money_month=row.money_month, evidence=row.evidence, confidence=row.confidence, reads=row.reads, writes=row.writes,
+        last_read_at=row.last_read_at, last_read_by_person_at=row.last_read_by_person_at, last_written_at=row.last_written_at, told_at=row.at,
+    )  # fmt: skip

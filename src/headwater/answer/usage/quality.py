@@ -1,0 +1,184 @@
+"""How good the lineage from query logs is itself: how much of it was understood, what was not, and whether that dropped.
+
+As the query-log pipeline told it in `headwater_quality` facets. Executions that succeeded count, not texts: what runs every minute matters more
+than what ran once; distinct shapes are told beside them. Where the source itself names tables (`told`), what was parsed is compared with it.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.errors import InvalidQuestion
+from headwater.store.database import Database
+from headwater.store.usage import quality as store
+from headwater.store.usage.quality import DayRow
+
+_DAYS = 30
+# A dialect's last day is compared with so many of its days before.
+_BEFORE = 14
+_MOST_ROWS = 20_000
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """What was counted. Idle is what was understood whole and touches no table (SET, BEGIN, SELECT 1): it is no part of any coverage.
+
+    `coverage_executions`: of executions those that were understood whole, with every column; null where there were none. `coverage_shapes`: of
+    distinct shapes. `table_coverage`: of executions those of which the tables at least are known. `told_agreement`: of executions whose tables the
+    source names, those that agree.
+    """
+
+    shapes: int
+    full_shapes: int
+    partial_shapes: int
+    tables_shapes: int
+    nothing_shapes: int
+    idle_shapes: int
+    executions: int
+    full_executions: int
+    partial_executions: int
+    tables_executions: int
+    nothing_executions: int
+    idle_executions: int
+    textless_executions: int
+    unresolved: int
+    quarantined: int
+    quarantined_by: dict[str, int]
+    told_executions: int
+    told_agreed: int
+    told_only: int
+    parsed_only: int
+    coverage_executions: float | None
+    coverage_shapes: float | None
+    table_coverage: float | None
+    told_agreement: float | None
+
+
+class Day(Figures, kw_only=True):
+    day: dt.date
+    namespace: str
+    dialect: str
+
+
+class Source(Figures, kw_only=True):
+    """A dialect of a warehouse's log over the days that were asked for; `shapes` are of its last day, as days share theirs.
+
+    `coverage_last`: of its last day; `coverage_before`: of the days before that, 14 at most, null where there is none. `dropped`: it fell by more
+    than was allowed.
+    """
+
+    namespace: str
+    dialect: str
+    days: int
+    last_day: dt.date
+    coverage_last: float | None
+    coverage_before: float | None
+    dropped: bool
+    told_at: dt.datetime
+
+
+class Quality(msgspec.Struct):
+    """`dropped`: of how many sources the coverage did. `cut`: days further back were left out."""
+
+    since: dt.date
+    until: dt.date
+    allowed_drop: float
+    dropped: int
+    sources: list[Source]
+    total: int
+    days: list[Day]
+    cut: bool
+
+
+async def quality(
+    database: Database,
+    *,
+    namespace: str | None = None,
+    dialect: str | None = None,
+    since: dt.date | None = None,
+    until: dt.date | None = None,
+    allowed_drop: float = 0.05,
+    limit: int = 100,
+    offset: int = 0,
+) -> Quality:
+    """From the day `since` (30 days before the end) to the day `until` (today), both of them with. Raises InvalidQuestion."""
+    if not 0.0 <= allowed_drop <= 1.0:
+        raise InvalidQuestion("drop is from 0 to 1", parameter="drop")
+    last = until or dt.datetime.now(dt.UTC).date()
+    first = since or _before(last, _DAYS)
+    if first > last:
+        raise InvalidQuestion("since is after until", parameter="since")
+    async with database.snapshot() as connection:
+        rows = await store.days(
+            connection,
+            namespace=namespace,
+            dialect=dialect,
+            since=first,
+            until=None if last == dt.date.max else last + dt.timedelta(days=1),
+            limit=_MOST_ROWS + 1,
+        )
+    cut = len(rows) > _MOST_ROWS
+    rows = rows[:_MOST_ROWS]
+    by_source: dict[tuple[str, str], list[DayRow]] = {}
+    for row in rows:
+        by_source.setdefault((row.namespace, row.dialect), []).append(row)
+    sources = [_source(*key, days, allowed_drop) for key, days in sorted(by_source.items())]
+    sources.sort(key=lambda one: (not one.dropped, one.namespace, one.dialect))
+    days = [_day(row) for row in rows[offset : offset + limit]]
+    return Quality(first, last, allowed_drop, sum(one.dropped for one in sources), sources, len(rows), days, cut)
+
+
+def _before(day: dt.date, days: int) -> dt.date:
+    return day - dt.timedelta(days=days) if day.toordinal() > days else dt.date.min
+
+
+_COUNTED = tuple(
+    name for name in DayRow.__struct_fields__ if name not in {"day", "namespace", "dialect", "at", "quarantined_by"}
+)
+
+
+def _source(namespace: str, dialect: str, days: Sequence[DayRow], allowed: float) -> Source:
+    """`days` of one source, the latest first. Days on which all was idle say nothing of coverage."""
+    counted = {name: sum(getattr(row, name) for row in days) for name in _COUNTED}
+    counted |= {name: getattr(days[0], name) for name in _COUNTED if name.endswith("shapes")}
+    codes: dict[str, int] = {}
+    for code, rows in (item for row in days for item in row.quarantined_by.items()):
+        codes[code] = codes.get(code, 0) + rows
+    said = [row for row in days if row.executions > row.idle_executions]
+    before = said[1 : 1 + _BEFORE]
+    ran = sum(row.executions - row.idle_executions for row in before)
+    coverage_before = sum(row.full_executions - row.idle_executions for row in before) / ran if ran else None
+    coverage_last = _figures(_counts(said[0]), {})["coverage_executions"] if said else None
+    fell = coverage_before is not None and coverage_last is not None and coverage_before - coverage_last > allowed
+    return Source(
+        **_figures(counted, codes), namespace=namespace, dialect=dialect, days=len(days), last_day=days[0].day, coverage_last=coverage_last,
+        coverage_before=coverage_before, dropped=fell, told_at=max(row.at for row in days),
+    )  # fmt: skip
+
+
+def _day(row: DayRow) -> Day:
+    return Day(**_figures(_counts(row), row.quarantined_by), day=row.day, namespace=row.namespace, dialect=row.dialect)
+
+
+def _counts(row: DayRow) -> dict[str, int]:
+    return {name: getattr(row, name) for name in _COUNTED}
+
+
+def _figures(counted: dict[str, int], codes: dict[str, int]) -> dict[str, Any]:
+    """The counts, with what follows from them."""
+
+    def share(part: int, whole: int) -> float | None:
+        return part / whole if whole > 0 else None
+
+    executions = counted["executions"] - counted["idle_executions"]
+    known = sum(counted[f"{level}_executions"] for level in ("full", "partial", "tables"))
+    return counted | {
+        "quarantined_by": codes,
+        "coverage_executions": share(counted["full_executions"] - counted["idle_executions"], executions),
+        "coverage_shapes": share(
+            counted["full_shapes"] - counted["idle_shapes"], counted["shapes"] - counted["idle_shapes"]
+        ),
+        "table_coverage": share(known - counted["idle_executions"], executions),
+        "told_agreement": share(counted["told_agreed"], counted["told_executions"]),
+    }

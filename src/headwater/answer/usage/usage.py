@@ -1,0 +1,144 @@
+"""Who reads and writes which datasets, how often, when last; reads apart from writes, people apart from pipelines.
+
+As the query-log pipeline told it in `headwater_usage` facets: what no query log shows is not here.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.sorting import Page, checked
+from headwater.errors import InvalidQuestion
+from headwater.model.names import short
+from headwater.store.database import Database
+from headwater.store.usage import usage as store
+
+STATUSES = ("active", "stale", "one_off", "unread", "dropped")
+KINDS = ("person", "service", "bi", "pipeline", "unknown")
+SORTS = (
+    "reads", "writes", "readers", "people", "reads_by_people", "active_days", "last_read", "last_written", "name",
+)  # fmt: skip
+_READERS = 20
+
+
+class Reader(msgspec.Struct):
+    """`kind`: person, service, bi, pipeline or unknown."""
+
+    actor: str
+    kind: str
+    reads: int
+    last_read_at: str | None
+
+
+class Counts(msgspec.Struct, kw_only=True):
+    """Executions that read and wrote."""
+
+    reads: int = 0
+    writes: int = 0
+    reads_by_people: int = 0
+    reads_by_services: int = 0
+    reads_by_bi: int = 0
+    reads_by_pipelines: int = 0
+    reads_by_unknown: int = 0
+
+
+class DatasetUsage(Counts, kw_only=True):
+    """`readers`, `people`: distinct ones; of a dataset that is read under several names, as many at least.
+
+    `active_days`: days on which it was read.
+    """
+
+    id: str
+    namespace: str
+    name: str
+    label: str
+    status: str
+    readers: int
+    people: int
+    last_read_at: dt.datetime | None
+    last_read_by_person_at: dt.datetime | None
+    last_written_at: dt.datetime | None
+    first_seen_at: dt.datetime | None
+    active_days: int
+    top_readers: list[Reader]
+    told_at: dt.datetime
+
+
+class UsageTotals(Counts, kw_only=True):
+    """Of all datasets that were asked for, not of this page alone."""
+
+    by_status: dict[str, int]
+
+
+class Usage(msgspec.Struct):
+    """`told_at`: when a log was read last; null where none was."""
+
+    told_at: dt.datetime | None
+    total: int
+    totals: UsageTotals
+    datasets: list[DatasetUsage]
+
+
+async def usage(
+    database: Database,
+    page: Page,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    statuses: Sequence[str] = (),
+    kind: str | None = None,
+    unread_since: dt.datetime | None = None,
+) -> Usage:
+    """Datasets by how they are used: of any of these statuses, read by this kind of actor, or not read since.
+
+    Raises InvalidQuestion for words that mean nothing here, NotFound for a node that is not known.
+    """
+    for status in statuses:
+        checked(status, STATUSES, "status")
+    checked(kind, KINDS, "actor_kind")
+    sort, descending = page.sorted_by(SORTS)
+    async with database.snapshot() as connection:
+        ids = None
+        if node is not None:
+            row = await node_row(connection, node)
+            if row.type != "DATASET":
+                raise InvalidQuestion(f"{row.node_id} is no dataset", parameter="node")
+            ids = [row.id]
+        wanted = store.Wanted(ids, namespace, tuple(statuses) or None, kind, unread_since)
+        rows = await store.page(
+            connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
+        )
+        told = await store.totals(connection, wanted)
+    counts = {name: sum(getattr(one, name) for one in told) for name in Counts.__struct_fields__}
+    by_status = dict.fromkeys(STATUSES, 0) | {one.status: one.datasets for one in told}
+    return Usage(
+        max((one.at for one in told), default=None),
+        sum(one.datasets for one in told),
+        UsageTotals(**counts, by_status=by_status),
+        [_shown(row) for row in rows],
+    )
+
+
+def _shown(row: store.UsageRow) -> DatasetUsage:
+    return DatasetUsage(
+        id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), status=row.status,
+        reads=row.reads, writes=row.writes, reads_by_people=row.reads_by_people, reads_by_services=row.reads_by_services,
+        reads_by_bi=row.reads_by_bi, reads_by_pipelines=row.reads_by_pipelines, reads_by_unknown=row.reads_by_unknown, readers=row.readers,
+        people=row.people, last_read_at=row.last_read_at, last_read_by_person_at=row.last_read_by_person_at,
+        last_written_at=row.last_written_at, first_seen_at=row.first_seen_at, active_days=row.active_days,
+        top_readers=_readers(row.top_readers), told_at=row.at,
+    )  # fmt: skip
+
+
+def _readers(told: Sequence[Sequence[dict[str, Any]]]) -> list[Reader]:
+    """Those of all names of the dataset, who reads most first."""
+    merged: dict[tuple[str, str], Reader] = {}
+    for one in (one for some in told for one in some):
+        key = one["actor"], one.get("kind", "unknown")
+        known = merged.setdefault(key, Reader(*key, 0, None))
+        known.reads += one.get("reads", 0)
+        known.last_read_at = max(filter(None, (known.last_read_at, one.get("lastReadAt"))), default=None)
+    return sorted(merged.values(), key=lambda one: (-one.reads, one.actor, one.kind))[:_READERS]

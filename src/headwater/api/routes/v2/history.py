@@ -1,0 +1,168 @@
+"""`/api/v2`: what was, and how it is going. docs/reference/api-v2.md describes each question with an example."""
+
+import datetime as dt
+from typing import Annotated
+from urllib.parse import unquote
+
+from litestar import Router, get
+from litestar.datastructures import State
+from litestar.params import PathParameter, QueryParameter
+
+from headwater.answer.history import durations, facets, job_versions, receipts, versions
+from headwater.answer.status import freshness
+
+Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
+Offset = Annotated[int, QueryParameter(ge=0)]
+OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
+Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
+Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
+
+
+def _time(time: dt.datetime | None) -> dt.datetime | None:
+    """A time without a zone is UTC."""
+    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
+
+
+@get("/datasets/{namespace:str}/{name:str}/facets")
+async def dataset_facets(
+    state: State,
+    namespace: Segment,
+    name: Segment,
+    facet: Annotated[str | None, QueryParameter(name="name")] = None,
+    limit: Limit = 200,
+) -> facets.FacetHistory:
+    """What the dataset's facets said, from when to when."""
+    return await facets.facet_history(state.database, "dataset", unquote(namespace), unquote(name), facet, limit)
+
+
+@get("/jobs/{namespace:str}/{name:str}/facets")
+async def job_facets(
+    state: State,
+    namespace: Segment,
+    name: Segment,
+    facet: Annotated[str | None, QueryParameter(name="name")] = None,
+    limit: Limit = 200,
+) -> facets.FacetHistory:
+    """What the job's facets said, from when to when."""
+    return await facets.facet_history(state.database, "job", unquote(namespace), unquote(name), facet, limit)
+
+
+@get("/datasets/{namespace:str}/{name:str}/versions")
+async def dataset_versions(
+    state: State, namespace: Segment, name: Segment, limit: Limit = 100, offset: Offset = 0
+) -> versions.Versions:
+    """All versions of a dataset, the latest first."""
+    return await versions.versions(state.database, unquote(namespace), unquote(name), limit=limit, offset=offset)
+
+
+@get("/datasets/{namespace:str}/{name:str}/versions/diff")
+async def dataset_version_diff(
+    state: State,
+    namespace: Segment,
+    name: Segment,
+    before: Annotated[str | None, QueryParameter(name="from")] = None,
+    after: Annotated[str | None, QueryParameter(name="to")] = None,
+) -> versions.VersionDiff:
+    """What changed between two versions."""
+    return await versions.version_diff(state.database, unquote(namespace), unquote(name), before, after)
+
+
+@get("/datasets/{namespace:str}/{name:str}/versions/{version:str}")
+async def dataset_version(state: State, namespace: Segment, name: Segment, version: Segment) -> versions.VersionDetail:
+    """One version in full."""
+    return await versions.version(state.database, unquote(namespace), unquote(name), unquote(version))
+
+
+@get("/datasets/{namespace:str}/{name:str}/schema-history")
+async def dataset_schemas(
+    state: State, namespace: Segment, name: Segment, limit: Limit = 200
+) -> versions.SchemaHistory:
+    """Each schema the dataset has had, with its span."""
+    return await versions.schema_history(state.database, unquote(namespace), unquote(name), limit)
+
+
+@get("/jobs/{namespace:str}/{name:str}/versions")
+async def versions_of_job(
+    state: State, namespace: Segment, name: Segment, limit: Annotated[int, QueryParameter(ge=1, le=2000)] = 500
+) -> job_versions.JobVersions:
+    """Each distinct code, SQL, inputs and outputs of a job, with its runs."""
+    return await job_versions.job_versions(state.database, unquote(namespace), unquote(name), limit)
+
+
+@get("/datasets/{namespace:str}/{name:str}/freshness")
+async def dataset_health(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> freshness.Health:
+    """Whether a dataset is there, fresh and good."""
+    return await freshness.health(state.database, unquote(namespace), unquote(name), _time(as_of))
+
+
+@get("/freshness")
+async def freshness_list(
+    state: State,
+    wanted: Annotated[str | None, QueryParameter(name="state")] = None,
+    namespace: OptionalText = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> freshness.FreshnessList:
+    """Datasets that are late, or in any other state of freshness."""
+    return await freshness.freshness(state.database, state=wanted, namespace=namespace, limit=limit, offset=offset)
+
+
+@get("/jobs/{namespace:str}/{name:str}/durations")
+async def job_durations(
+    state: State,
+    namespace: Segment,
+    name: Segment,
+    limit: Annotated[int, QueryParameter(ge=1, le=2000)] = 200,
+    as_of: Time = None,
+) -> durations.Durations:
+    """How long a job's runs take, and whether it became slower."""
+    return await durations.durations(state.database, unquote(namespace), unquote(name), limit, _time(as_of))
+
+
+@get("/slower")
+async def slower(state: State, since: Time = None, limit: Limit = 100, offset: Offset = 0) -> durations.SlowerJobs:
+    """Jobs that became slower."""
+    return await durations.slower(state.database, _time(since), limit=limit, offset=offset)
+
+
+@get("/receipts")
+async def receipt_list(
+    state: State,
+    producer: OptionalText = None,
+    code: OptionalText = None,
+    run: OptionalText = None,
+    since: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> receipts.Receipts:
+    """What came in lately."""
+    return await receipts.receipts(
+        state.database, producer=producer, code=code, run=run, since=_time(since), limit=limit, offset=offset
+    )
+
+
+@get("/receipts/{digest:str}")
+async def receipt(state: State, digest: Segment) -> receipts.ReceiptDetail:
+    """What became of an event."""
+    return await receipts.receipt(state.database, unquote(digest))
+
+
+router = Router(
+    "/api/v2",
+    route_handlers=[
+        dataset_facets,
+        job_facets,
+        dataset_versions,
+        dataset_version_diff,
+        dataset_version,
+        dataset_schemas,
+        versions_of_job,
+        dataset_health,
+        freshness_list,
+        job_durations,
+        slower,
+        receipt_list,
+        receipt,
+    ],
+    tags=["History"],
+)

@@ -1,0 +1,64 @@
+"""`/api/v2`: datasets and jobs, found and shown."""
+
+from urllib.parse import unquote
+
+from litestar import get
+from litestar.datastructures import State
+
+from headwater.answer.lineage import catalog, find
+from headwater.answer.search import search
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
+
+
+@get("/search")
+async def get_search(
+    state: State,
+    q: Text,
+    type: OptionalText = None,
+    namespace: OptionalText = None,
+    tag: OptionalText = None,
+    owner: OptionalText = None,
+    platform: OptionalText = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> search.SearchResult:
+    """Datasets and jobs by words in names, columns, tags, owners, descriptions and SQL."""
+    narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
+    return await search.search(state.database, q, **narrow, limit=limit, offset=offset)
+
+
+@get("/resolve")
+async def resolve(state: State, name: Text, type: OptionalText = None) -> find.Resolution:
+    """What a person means by a name."""
+    return await find.resolve(state.database, name, type)
+
+
+@get("/datasets")
+async def datasets(
+    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> catalog.Datasets:
+    """Datasets, the latest spoken of first."""
+    return await catalog.datasets(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+
+
+@get("/jobs")
+async def jobs(
+    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> catalog.Jobs:
+    """Jobs, the latest spoken of first."""
+    return await catalog.jobs(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+
+
+@get("/datasets/{namespace:str}/{name:str}")
+async def dataset(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Dataset:
+    """One dataset: schema, versions, producers, consumers, tags it inherits."""
+    return await catalog.dataset(state.database, unquote(namespace), unquote(name), utc(as_of))
+
+
+@get("/jobs/{namespace:str}/{name:str}")
+async def job(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Job:
+    """One job: inputs, outputs, latest runs."""
+    return await catalog.job(state.database, unquote(namespace), unquote(name), utc(as_of))
+
+
+handlers = [get_search, resolve, datasets, jobs, dataset, job]

@@ -1,0 +1,147 @@
+"""`/api/v2`: questions about the graph."""
+
+import datetime as dt
+from typing import Annotated, cast
+
+from litestar import get
+from litestar.datastructures import State
+from litestar.params import QueryParameter
+
+from headwater.answer.history import lineage_diff
+from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Flag,
+    Limit,
+    MaxNodes,
+    Offset,
+    OneOrMore,
+    OptionalText,
+    Text,
+    Time,
+    utc,
+)
+
+
+@get("/lineage")
+async def get_lineage(
+    state: State,
+    node: Text,
+    direction: Text = "both",
+    depth: Depth = 3,
+    columns: Flag = False,
+    field: OptionalText = None,
+    max_nodes: MaxNodes = 2000,
+    as_of: Time = None,
+    namespace: OneOrMore = None,
+    tag: OneOrMore = None,
+    type: OptionalText = None,
+    job_type: OptionalText = None,
+    last_state: Annotated[str | None, QueryParameter(name="state", max_length=100)] = None,
+    origin: OptionalText = None,
+    since: Time = None,
+    collapse: Text = "none",
+    group: OptionalText = None,
+    hide: OneOrMore = None,
+) -> view.View:
+    """Where a dataset or job comes from and what depends on it; filtered, collapsed or grouped as asked for."""
+    question = lineage.Question(node, direction, depth, columns, field, max_nodes, utc(as_of))
+    shape = view.Shape(
+        tuple(namespace or ()),
+        tuple(tag or ()),
+        type,
+        job_type,
+        last_state,
+        origin,
+        utc(since),
+        collapse,
+        group,
+        tuple(hide or ()),
+    )
+    if shape.plain:
+        plain = await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
+        # A view but for what only a view has: described as one, so that a client has one shape to read.
+        return cast("view.View", plain)
+    return await view.view(state.database, question, shape, state.settings.lineage.live_runs)
+
+
+@get("/lineage/diff")
+async def get_lineage_diff(
+    state: State,
+    before: Annotated[dt.datetime, QueryParameter(name="from", description="ISO 8601; without a zone, UTC.")],
+    after: Annotated[dt.datetime | None, QueryParameter(name="to", description="Default: now.")] = None,
+    node: OptionalText = None,
+    namespace: OptionalText = None,
+    direction: Text = "both",
+    depth: Depth = 3,
+    columns: Flag = False,
+    max_nodes: MaxNodes = 5000,
+) -> lineage_diff.GraphDifference:
+    """What changed in the graph between two times, around a node or in a namespace."""
+    question = lineage_diff.Question(
+        utc(before) or before,
+        utc(after) or dt.datetime.now(dt.UTC),
+        node,
+        namespace,
+        direction,
+        depth,
+        columns,
+        max_nodes,
+    )
+    return await lineage_diff.lineage_diff(state.database, question, state.settings.lineage.live_runs)
+
+
+@get("/paths")
+async def get_paths(
+    state: State,
+    source: Annotated[str, QueryParameter(name="from", max_length=20_000)],
+    target: Annotated[str, QueryParameter(name="to", max_length=20_000)],
+    from_field: OptionalText = None,
+    to_field: OptionalText = None,
+    direction: Text = "both",
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 10,
+    max_length: Annotated[int, QueryParameter(ge=1, le=400)] = 40,
+    as_of: Time = None,
+) -> paths.Paths:
+    """The shortest paths between two datasets, jobs or columns."""
+    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=utc(as_of))
+    return await paths.paths(state.database, question, state.settings.lineage.live_runs)
+
+
+@get("/conflicts")
+async def get_conflicts(
+    state: State,
+    node: OptionalText = None,
+    namespace: OptionalText = None,
+    kind: OptionalText = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    after: OptionalText = None,
+    as_of: Time = None,
+) -> conflicts.Conflicts:
+    """Where those who tell lineage disagree about an edge."""
+    question = conflicts.Question(node, namespace, kind, limit, after, utc(as_of))
+    return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
+
+
+@get("/perspectives")
+async def get_perspectives(
+    state: State,
+    namespace: OptionalText = None,
+    perspective: OptionalText = None,
+    disagreement: OneOrMore = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> perspectives.Perspectives:
+    """Edges between datasets by who tells them: the query log, dbt, Airflow, …; and where these disagree."""
+    return await perspectives.perspectives(
+        state.database,
+        state.settings.lineage.live_runs,
+        namespace=namespace,
+        perspective=perspective,
+        kinds=disagreement or (),
+        limit=limit,
+        offset=offset,
+    )
+
+
+handlers = [get_lineage, get_lineage_diff, get_paths, get_conflicts, get_perspectives]

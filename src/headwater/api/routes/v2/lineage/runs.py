@@ -1,0 +1,61 @@
+"""`/api/v2`: runs."""
+
+from typing import Annotated
+from urllib.parse import unquote
+
+from litestar import get
+from litestar.datastructures import State
+from litestar.params import QueryParameter
+
+from headwater.answer.lineage import run_lineage, runs
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Flag,
+    Limit,
+    MaxNodes,
+    Offset,
+    OptionalText,
+    Segment,
+    Text,
+    Time,
+    utc,
+)
+
+
+@get("/runs")
+async def run_list(
+    state: State,
+    job: OptionalText = None,
+    run_state: Annotated[str | None, QueryParameter(name="state")] = None,
+    parent: OptionalText = None,
+    stalled: Flag = False,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> runs.Runs:
+    """Runs, the latest first."""
+    return await runs.runs(
+        state.database, job=job, state=run_state, parent=parent, limit=limit, offset=offset, stalled=stalled
+    )
+
+
+@get("/runs/{run_id:str}")
+async def run(state: State, run_id: Segment) -> runs.RunDetail:
+    """One run: what it read and wrote in which version, parameters, code, children."""
+    return await runs.run(state.database, unquote(run_id))
+
+
+@get("/runs/{run_id:str}/lineage")
+async def get_run_lineage(
+    state: State,
+    run_id: Segment,
+    direction: Text = "both",
+    depth: Depth = 3,
+    max_nodes: MaxNodes = 2000,
+    as_of: Time = None,
+) -> run_lineage.RunLineage:
+    """Which versions the run read and wrote, which runs wrote those, and which read what it wrote."""
+    question = run_lineage.Question(unquote(run_id), direction, depth, max_nodes, utc(as_of))
+    return await run_lineage.run_lineage(state.database, question)
+
+
+handlers = [run_list, run, get_run_lineage]

@@ -1,0 +1,1 @@
+"""What people say, who is told, who may come in."""

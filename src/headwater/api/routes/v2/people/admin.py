@@ -1,0 +1,189 @@
+"""`/api/v2/admin`: what only an admin may see and do."""
+
+import datetime as dt
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import msgspec
+from litestar import Request, Router, delete, get, post, put
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headwater.answer.history import log
+from headwater.answer.people import audit, identity, keys
+from headwater.intake.events import accept
+from headwater.intake.listeners import deliveries
+from headwater.intake.people import identity as identity_writes
+from headwater.intake.people import keys as key_writes
+from headwater.intake.people.audit import Change
+from headwater.model.identity import Rule
+
+Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
+Offset = Annotated[int, QueryParameter(ge=0)]
+OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
+Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
+
+
+class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
+    """`expires`: 12h, 90d, 4w, 1y; absent: never."""
+
+    name: str
+    role: str = "read"
+    expires: str | None = None
+
+
+class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
+    """All of them: they replace those there are."""
+
+    rules: tuple[Rule, ...]
+
+
+class WantedEvent(msgspec.Struct):
+    """An event of an archive: what was received, and when; and the time the log had for it. Times without a zone are UTC."""
+
+    body: bytes
+    received_at: dt.datetime
+    event_time: dt.datetime
+
+
+class WantedEvents(msgspec.Struct, forbid_unknown_fields=True):
+    events: tuple[WantedEvent, ...]
+
+
+class TakenIn(msgspec.Struct, frozen=True):
+    """`accepted` were new to the log, `duplicates` were in it."""
+
+    accepted: int
+    duplicates: int
+    refused: list[accept.Refused]
+
+
+@get("/log")
+async def event_log(
+    state: State,
+    after: Annotated[str | None, QueryParameter(max_length=200, description="A number of arrival, or `next`.")] = None,
+    upto: Annotated[int | None, QueryParameter(ge=0, le=2**62, description="The last number of arrival.")] = None,
+    limit: Limit = 1000,
+) -> log.LogPage:
+    """The event log in the order of arrival; `body` is base64 of the bytes that were received."""
+    if upto is None:
+        upto = await deliveries.settled(state.database)
+    return await log.page(state.database, after, upto, limit)
+
+
+@post("/log", status_code=200)
+async def take_in(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedEvents]) -> TakenIn:
+    """Take in events of an archive as they arrived then: each stands alone, and what the log has already stays as it is."""
+    request.state.audit = {"action": "import_events", "target": "log", "detail": {"events": len(data.events)}}
+    arrivals = [accept.Arrival(_aware(one.received_at), _aware(one.event_time)) for one in data.events]
+    told = await state.intake.each([one.body for one in data.events], arrivals)
+    duplicates = sum(receipt.duplicate for receipt in told.receipts)
+    return TakenIn(len(told.receipts) - duplicates, duplicates, told.refused)
+
+
+@get("/audit")
+async def audit_log(
+    state: State,
+    actor: OptionalText = None,
+    target: OptionalText = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> audit.AuditPage:
+    """Who changed what, the latest first."""
+    return await audit.page(
+        state.database,
+        actor=actor,
+        target=target,
+        since=_utc(since),
+        until=_utc(until),
+        limit=limit,
+        offset=offset,
+    )
+
+
+@get("/keys")
+async def list_keys(state: State) -> keys.ApiKeys:
+    """Every API key there ever was, without the keys themselves."""
+    return await keys.keys(state.database)
+
+
+@post("/keys", status_code=201)
+async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedKey]) -> key_writes.NewKey:
+    """Make an API key. The answer is the only place it is ever shown."""
+    expires: dt.timedelta | None = key_writes.age(data.expires) if data.expires else None
+    detail: dict[str, object] = {"role": data.role, "expires": data.expires}
+    request.state.audit = {"target": data.name[:100], "detail": detail}
+    made = await key_writes.create(
+        state.database, data.name, data.role, expires=expires, by=_change(request, "create_key", data.name, 201, detail)
+    )
+    request.state.audit = {"written": True}
+    return made
+
+
+@delete("/keys/{key:str}", status_code=200)
+async def revoke_key(
+    request: Request[Any, Any, Any], state: State, key: Annotated[str, PathParameter(description="Id or name.")]
+) -> keys.ApiKey:
+    """Revoke an API key; it is refused within five seconds."""
+    name = unquote(key)
+    revoked = await key_writes.revoke(state.database, name, by=_change(request, "revoke_key", name, 200, {}))
+    request.state.audit = {"written": True}
+    return keys.shown(revoked)
+
+
+@get("/identity")
+async def identity_rules(state: State) -> identity.Rules:
+    """The rules about dataset names."""
+    return await identity.rules(state.database)
+
+
+@put("/identity")
+async def set_identity_rules(
+    request: Request[Any, Any, Any],
+    state: State,
+    data: JSONBody[WantedRules],
+    dry_run: Annotated[bool, QueryParameter(description="Say what would move; change nothing.")] = False,
+) -> identity_writes.Kept:
+    """Replace the rules about dataset names. The past follows with the next rebuild."""
+    detail: dict[str, object] = {"rules": msgspec.to_builtins(data.rules), **({"dry_run": True} if dry_run else {})}
+    request.state.audit = {"action": "set_identity", "target": "identity", "detail": detail}
+    by = _change(request, "set_identity", "identity", 200, detail)
+    kept = await identity_writes.keep(state.database, data.rules, by=by, dry_run=dry_run)
+    if not dry_run:
+        request.state.audit = {"written": True}
+    return kept
+
+
+def _utc(time: dt.datetime | None) -> dt.datetime | None:
+    return None if time is None else _aware(time)
+
+
+def _aware(time: dt.datetime) -> dt.datetime:
+    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time
+
+
+def _change(
+    request: Request[Any, Any, Any], action: str, target: str, status: int, detail: dict[str, object]
+) -> Change:
+    """The row that is written in the transaction that makes the change."""
+    actor = request.state.actor
+    return Change(actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
+
+
+router = Router(
+    "/api/v2/admin",
+    route_handlers=[
+        audit_log,
+        event_log,
+        take_in,
+        list_keys,
+        create_key,
+        revoke_key,
+        identity_rules,
+        set_identity_rules,
+    ],
+    opt={"role": "admin"},
+    tags=["Administration"],
+)

@@ -1,0 +1,365 @@
+"""`/api/v2/metadata` and `/api/v2/changes`: what people say of datasets, jobs and columns, and the audit of it."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote
+
+import msgspec
+from litestar import Request, delete, get, put
+from litestar.datastructures import State
+from litestar.params import JSONBody, QueryParameter
+
+from headwater.answer.history import changes as said
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
+from headwater.errors import NotFound
+from headwater.intake.people import manual, manual_targets
+from headwater.intake.people.manual import Recorded
+from headwater.model.manual import (
+    Change,
+    ColumnPair,
+    DefineTag,
+    Describe,
+    Disown,
+    DrawEdge,
+    Hide,
+    Link,
+    NameNamespace,
+    NameSource,
+    Own,
+    RemoveEdge,
+    RemoveTag,
+    Tag,
+    Target,
+    Unhide,
+    Unlink,
+    Untag,
+)
+from headwater.model.tags import Place, TagSchema
+
+Column = Annotated[str | None, QueryParameter(max_length=20_000, description="A column of the dataset.")]
+
+
+class DescriptionBody(msgspec.Struct):
+    text: str
+
+
+class OwnerBody(msgspec.Struct):
+    type: str | None = None
+
+
+class TagBody(msgspec.Struct):
+    value: str | int | float | bool | None = None
+
+
+class SchemaBody(msgspec.Struct):
+    """See `model.tags.TagSchema`."""
+
+    type: Literal["none", "string", "number", "boolean", "enum", "date", "pattern"] = "none"
+    description: str | None = None
+    values: tuple[str, ...] = ()
+    pattern: str | None = None
+    applies_to: tuple[Place, ...] = ("dataset", "job", "column")
+
+
+class NamespaceBody(msgspec.Struct):
+    """What is absent stays as it is."""
+
+    owner: str | None = None
+    description: str | None = None
+
+
+class SourceBody(msgspec.Struct):
+    type: str
+    url: str
+    description: str | None = None
+
+
+class EdgeBody(msgspec.Struct):
+    """`source` and `target` are node ids; columns pair a column of the one with one of the other."""
+
+    source: str
+    target: str
+    columns: list[ColumnPair] = []
+
+
+async def _record(state: State, request: Request[Any, Any, Any], as_: str | None, change: manual.Told) -> Recorded:
+    return await manual.record(
+        state.database, change, author(request, as_), strict_tags=state.settings.metadata.strict_tags
+    )
+
+
+def _target(kind: str, namespace: str, name: str, column: str | None = None) -> Target:
+    if kind not in {"datasets", "jobs"}:
+        raise NotFound(f"metadata is of datasets, jobs, namespaces, sources, tags and edges, not of {kind!r}")
+    return Target("dataset" if kind == "datasets" else "job", unquote(name), unquote(namespace), column)
+
+
+@get("/metadata")
+async def about(state: State, node: Text) -> said.Metadata:
+    """Everything people say of one thing, who said it and when."""
+    return await said.about(state.database, node)
+
+
+@put("/metadata/{kind:str}/{namespace:str}/{name:str}/description")
+async def describe(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    data: JSONBody[DescriptionBody],
+    column: Column = None,
+    as_: As = None,
+) -> Recorded:
+    """Describe a dataset, job or column."""
+    return await _record(state, request, as_, Describe(_target(kind, namespace, name, column), data.text))
+
+
+@delete("/metadata/{kind:str}/{namespace:str}/{name:str}/description", status_code=200)
+async def undescribe(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    column: Column = None,
+    as_: As = None,
+) -> Recorded:
+    """Take a description back; what events say shows again."""
+    return await _record(state, request, as_, Describe(_target(kind, namespace, name, column), None))
+
+
+@put("/metadata/{kind:str}/{namespace:str}/{name:str}/owners/{owner:str}")
+async def own(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    owner: Segment,
+    data: JSONBody[OwnerBody | None] = None,
+    as_: As = None,
+) -> Recorded:
+    """Name an owner."""
+    told = Own(_target(kind, namespace, name), unquote(owner), data.type if data else None)
+    return await _record(state, request, as_, told)
+
+
+@delete("/metadata/{kind:str}/{namespace:str}/{name:str}/owners/{owner:str}", status_code=200)
+async def disown(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    owner: Segment,
+    as_: As = None,
+) -> Recorded:
+    """Say that somebody is no owner, whoever said so."""
+    return await _record(state, request, as_, Disown(_target(kind, namespace, name), unquote(owner)))
+
+
+@put("/metadata/{kind:str}/{namespace:str}/{name:str}/tags/{tag:str}")
+async def tag(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    tag: Segment,
+    data: JSONBody[TagBody | None] = None,
+    column: Column = None,
+    as_: As = None,
+) -> Recorded:
+    """Tag a dataset, job or column; a value has to fit the tag's schema."""
+    told = Tag(_target(kind, namespace, name, column), unquote(tag), data.value if data else None)
+    return await _record(state, request, as_, told)
+
+
+@delete("/metadata/{kind:str}/{namespace:str}/{name:str}/tags/{tag:str}", status_code=200)
+async def untag(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    tag: Segment,
+    column: Column = None,
+    as_: As = None,
+) -> Recorded:
+    """Take a tag away, whoever put it there."""
+    return await _record(state, request, as_, Untag(_target(kind, namespace, name, column), unquote(tag)))
+
+
+@put("/metadata/{kind:str}/{namespace:str}/{name:str}/hidden")
+async def hide(
+    request: Request[Any, Any, Any], state: State, kind: Segment, namespace: Segment, name: Segment, as_: As = None
+) -> Recorded:
+    """Take a dataset or job out of lists and searches until an event speaks of it."""
+    return await _record(state, request, as_, Hide(_target(kind, namespace, name)))
+
+
+@delete("/metadata/{kind:str}/{namespace:str}/{name:str}/hidden", status_code=200)
+async def unhide(
+    request: Request[Any, Any, Any], state: State, kind: Segment, namespace: Segment, name: Segment, as_: As = None
+) -> Recorded:
+    """Show it again."""
+    return await _record(state, request, as_, Unhide(_target(kind, namespace, name)))
+
+
+@put("/metadata/{kind:str}/{namespace:str}/{name:str}/aliases/{alias_namespace:str}/{alias:str}")
+async def link(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    alias_namespace: Segment,
+    alias: Segment,
+    as_: As = None,
+) -> Recorded:
+    """Say that a dataset goes by another name too."""
+    told = Link(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
+    return await _record(state, request, as_, told)
+
+
+@delete("/metadata/{kind:str}/{namespace:str}/{name:str}/aliases/{alias_namespace:str}/{alias:str}", status_code=200)
+async def unlink(
+    request: Request[Any, Any, Any],
+    state: State,
+    kind: Segment,
+    namespace: Segment,
+    name: Segment,
+    alias_namespace: Segment,
+    alias: Segment,
+    as_: As = None,
+) -> Recorded:
+    """Take an alias back: the two are two datasets again, unless events say otherwise."""
+    told = Unlink(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
+    return await _record(state, request, as_, told)
+
+
+@put("/metadata/edges")
+async def draw_edge(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[EdgeBody], as_: As = None
+) -> Recorded:
+    """Draw an edge from dataset to job, job to dataset, or dataset to dataset."""
+
+    async def told(connection: Any, identity: Any) -> Change:
+        source = await manual_targets.of_node_id(connection, data.source, identity)
+        target = await manual_targets.of_node_id(connection, data.target, identity)
+        return DrawEdge(source, target, tuple(data.columns))
+
+    return await _record(state, request, as_, told)
+
+
+@delete("/metadata/edges", status_code=200)
+async def remove_edge(
+    request: Request[Any, Any, Any], state: State, source: Text, target: Text, as_: As = None
+) -> Recorded:
+    """Take a drawn edge back."""
+
+    async def told(connection: Any, identity: Any) -> Change:
+        return RemoveEdge(
+            await manual_targets.of_node_id(connection, source, identity),
+            await manual_targets.of_node_id(connection, target, identity),
+        )
+
+    return await _record(state, request, as_, told)
+
+
+@get("/metadata/tags")
+async def tags(state: State, limit: Limit = 100, offset: Offset = 0) -> said.DefinedTags:
+    """Tags that are defined."""
+    return await said.tags(state.database, limit=limit, offset=offset)
+
+
+@get("/metadata/tags/{tag:str}")
+async def one_tag(state: State, tag: Segment) -> said.DefinedTag:
+    """What a tag means and which values it may have."""
+    return await said.tag(state.database, unquote(tag))
+
+
+@put("/metadata/tags/{tag:str}")
+async def define_tag(
+    request: Request[Any, Any, Any],
+    state: State,
+    tag: Segment,
+    data: JSONBody[SchemaBody | None] = None,
+    as_: As = None,
+) -> Recorded:
+    """Define a tag."""
+    given = data or SchemaBody()
+    schema = TagSchema(given.type, given.description, given.values, given.pattern, given.applies_to)
+    return await _record(state, request, as_, DefineTag(unquote(tag), schema))
+
+
+@delete("/metadata/tags/{tag:str}", status_code=200)
+async def remove_tag(request: Request[Any, Any, Any], state: State, tag: Segment, as_: As = None) -> Recorded:
+    """A tag is defined no more; where it was put, it stays."""
+    return await _record(state, request, as_, RemoveTag(unquote(tag)))
+
+
+@put("/metadata/namespaces/{namespace:str}")
+async def name_namespace(
+    request: Request[Any, Any, Any], state: State, namespace: Segment, data: JSONBody[NamespaceBody], as_: As = None
+) -> list[Recorded]:
+    """Who owns a namespace, and what it is."""
+    told: list[Change] = []
+    if data.owner is not None:
+        told.append(NameNamespace(unquote(namespace), data.owner))
+    if data.description is not None:
+        told.append(Describe(Target("namespace", unquote(namespace)), data.description or None))
+    return [await _record(state, request, as_, change) for change in told]
+
+
+@put("/metadata/namespaces/{namespace:str}/hidden")
+async def hide_namespace(request: Request[Any, Any, Any], state: State, namespace: Segment, as_: As = None) -> Recorded:
+    """Take a namespace and everything in it out of lists and searches."""
+    return await _record(state, request, as_, Hide(Target("namespace", unquote(namespace))))
+
+
+@delete("/metadata/namespaces/{namespace:str}/hidden", status_code=200)
+async def unhide_namespace(
+    request: Request[Any, Any, Any], state: State, namespace: Segment, as_: As = None
+) -> Recorded:
+    """Show a namespace and everything in it again."""
+    return await _record(state, request, as_, Unhide(Target("namespace", unquote(namespace))))
+
+
+@put("/metadata/sources/{source:str}")
+async def name_source(
+    request: Request[Any, Any, Any], state: State, source: Segment, data: JSONBody[SourceBody], as_: As = None
+) -> Recorded:
+    """What a data source is and where."""
+    return await _record(state, request, as_, NameSource(unquote(source), data.type, data.url, data.description))
+
+
+@get("/changes")
+async def changes(
+    state: State,
+    target: OptionalText = None,
+    author: Annotated[str | None, QueryParameter(max_length=200)] = None,
+    action: OptionalText = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> said.Changes:
+    """What people said: who, when, what, before and after; the latest first."""
+    return await said.changes(
+        state.database,
+        target=target,
+        author=author,
+        action=action,
+        since=utc(since),
+        until=utc(until),
+        limit=limit,
+        offset=offset,
+    )
+
+
+handlers = [
+    about, describe, undescribe, own, disown, tag, untag, hide, unhide, link, unlink, draw_edge, remove_edge, tags, one_tag,
+    define_tag, remove_tag, name_namespace, hide_namespace, unhide_namespace, name_source, changes,
+]  # fmt: skip

@@ -1,0 +1,334 @@
+"""`/api/v2`: datasets that are cut by time: what is declared of them, what is known of each instance, whether one may be made, what is wrong."""
+
+import datetime as dt
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import msgspec
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headwater.answer.status import (
+    drift,
+    entities,
+    entity_graph,
+    incidents,
+    log,
+    readiness,
+    stored_instances,
+    suspects,
+)
+from headwater.answer.status import (
+    instances as status,
+)
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import (
+    Depth,
+    Limit,
+    MaxNodes,
+    Offset,
+    OneOrMore,
+    OptionalText,
+    Segment,
+    Time,
+    id_of,
+    utc,
+)
+from headwater.errors import InvalidStatus
+from headwater.intake.status import entities as declarations
+from headwater.intake.status import incidents as verdicts
+from headwater.intake.status.reports import Recorded
+from headwater.intake.status.request import Reported
+
+Instances = Annotated[
+    list[str] | None,
+    QueryParameter(
+        name="instances", description="`2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`; may be given again."
+    ),
+]
+Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all may be made.")]
+Incident = Annotated[str, PathParameter(description="The incident's id.")]
+MOST_REPORTS = 10_000
+
+
+class Files(msgspec.Struct, forbid_unknown_fields=True):
+    """Texts of YAML; with `prune` what is in none of them is declared no longer; `dry_run`: only what would change."""
+
+    files: list[declarations.File]
+    prune: bool = False
+    dry_run: bool = False
+
+
+class Reports(msgspec.Struct, forbid_unknown_fields=True):
+    """At most 10,000."""
+
+    reports: list[Reported]
+
+
+class Texts(msgspec.Struct, forbid_unknown_fields=True):
+    """Names of files, values of partitions, times: at most 1,000."""
+
+    texts: list[str]
+
+
+class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
+    """`wait`: so many seconds until all may be made, at most 60. `intervals`: from when until when the instances are, too."""
+
+    ask: list[readiness.Asked]
+    wait: float = 0.0
+    as_of: dt.datetime | None = None
+    intervals: bool = False
+
+
+class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
+    """What is wrong, and why; where `columns` are named only those, and who uses others is not wrong."""
+
+    wrong: list[verdicts.Spoilt]
+    reason: str
+    dry_run: bool = False
+
+
+class Fix(msgspec.Struct, forbid_unknown_fields=True):
+    """`at`: what was produced from then on is right; without it from now on."""
+
+    at: dt.datetime | None = None
+    note: str = ""
+
+
+class Note(msgspec.Struct, forbid_unknown_fields=True):
+    note: str = ""
+
+
+class Confirmation(msgspec.Struct, forbid_unknown_fields=True):
+    """Instances that are right as they are."""
+
+    right: list[verdicts.Wrong]
+    note: str = ""
+
+
+@get("/entities")
+async def list_entities(
+    state: State,
+    tag: OptionalText = None,
+    text: OptionalText = None,
+    as_of: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> entities.ShownEntities:
+    """Entities by name."""
+    return await entities.entities(state.database, tag=tag, text=text, as_of=utc(as_of), limit=limit, offset=offset)
+
+
+@post("/entities", status_code=200)
+async def apply_entities(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[Files], said_by: As = None
+) -> declarations.AppliedEntities:
+    """Declare entities."""
+    return await declarations.apply(
+        state.database, data.files, author(request, said_by), prune=data.prune, dry_run=data.dry_run
+    )
+
+
+@get("/entities/{name:str}")
+async def get_entity(state: State, name: Segment, as_of: Time = None) -> entities.OneEntity:
+    """One entity: what is declared of it, what it needs and who needs it."""
+    return await entities.entity(state.database, unquote(name), as_of=utc(as_of))
+
+
+@get("/entities/{name:str}/history")
+async def get_entity_history(state: State, name: Segment, limit: Limit = 100, offset: Offset = 0) -> entities.History:
+    """What was declared of it before."""
+    return await entities.history(state.database, unquote(name), limit, offset)
+
+
+@get("/entities/{name:str}/status")
+async def get_status(
+    state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
+) -> status.Status:
+    """What is known of instances, in stretches that are alike."""
+    return await status.status(state.database, unquote(name), instances or (), as_of=utc(as_of), limit=limit)
+
+
+@get("/entities/{name:str}/periods")
+async def get_periods(
+    state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
+) -> status.Periods:
+    """Instances one by one, with their times."""
+    return await status.periods(state.database, unquote(name), instances or [], as_of=utc(as_of), limit=limit)
+
+
+@get("/entities/{name:str}/instances/{instance:str}")
+async def get_instance(state: State, name: Segment, instance: Segment, as_of: Time = None) -> status.Instance:
+    """One instance with its versions and its history."""
+    return await status.instance(state.database, unquote(name), unquote(instance), as_of=utc(as_of))
+
+
+@post("/entities/{name:str}/instances/at", status_code=200, opt={"role": "read", "audit": False})
+async def post_instances_at(state: State, name: Segment, data: JSONBody[Texts]) -> stored_instances.InstancesAt:
+    """Which instances texts of storage mean."""
+    return await stored_instances.instances_at(state.database, unquote(name), data.texts)
+
+
+@post("/entities/{name:str}/drift", status_code=200, opt={"role": "read", "audit": False})
+async def post_drift(state: State, name: Segment, data: JSONBody[drift.Stored]) -> drift.ShownDrift:
+    """Where what is known differs from what storage holds."""
+    return await drift.compared(state.database, unquote(name), data)
+
+
+@get("/entities/{name:str}/readiness", opt={"waits": True})
+async def get_readiness(
+    state: State,
+    name: Segment,
+    instances: Instances = None,
+    start: Time = None,
+    end: Time = None,
+    in_state: Annotated[str | None, QueryParameter(name="state", max_length=200)] = None,
+    wait: Wait = 0.0,
+    as_of: Time = None,
+) -> readiness.Ready:
+    """Whether instances may be made, of exactly what, and why not."""
+    asked = [readiness.Asked(unquote(name), instances or [], utc(start), utc(end), in_state)]
+    if wait and as_of is None:
+        return await readiness.waited(state.database, state.news, asked, wait)
+    return await readiness.ready(state.database, asked, as_of=utc(as_of))
+
+
+@post("/readiness", status_code=200, opt={"waits": True, "role": "read", "audit": False})
+async def post_readiness(state: State, data: JSONBody[AskedMany]) -> readiness.Ready:
+    """The same of many."""
+    if data.wait and data.as_of is None:
+        seconds = min(data.wait, 60.0)
+        return await readiness.waited(state.database, state.news, data.ask, seconds, intervals=data.intervals)
+    return await readiness.ready(state.database, data.ask, as_of=utc(data.as_of), intervals=data.intervals)
+
+
+@get("/entities/{name:str}/suspects")
+async def get_suspects(
+    state: State, name: Segment, instances: Instances = None, as_of: Time = None
+) -> suspects.Suspects:
+    """What may have made instances wrong, the likeliest first."""
+    return await suspects.of(state.database, unquote(name), instances or [], as_of=utc(as_of))
+
+
+@post("/instances", status_code=200, opt={"role": "write", "audit": False})
+async def report_instances(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[Reports], said_by: As = None
+) -> Recorded:
+    """Say something of instances. Each report is taken or refused by itself."""
+    if not 1 <= len(data.reports) <= MOST_REPORTS:
+        raise InvalidStatus(f"{len(data.reports)} reports; send 1 to {MOST_REPORTS:,}", field="reports")
+    return await state.status.add(data.reports, author(request, said_by))  # type: ignore[no-any-return]
+
+
+@get("/entity-graph")
+async def get_entity_graph(
+    state: State,
+    entity: OptionalText = None,
+    direction: Annotated[str, QueryParameter(description="upstream, downstream or both.")] = "both",
+    depth: Depth = 100,
+    tag: OptionalText = None,
+    group: OptionalText = None,
+    as_of: Time = None,
+    max_nodes: MaxNodes = 2000,
+) -> entity_graph.EntityGraph:
+    """The graph of entities, or of the teams and products they are tagged with."""
+    return await entity_graph.graph(
+        state.database,
+        entity=entity,
+        direction=direction,  # type: ignore[arg-type]  # the answer refuses others
+        depth=depth,
+        tag=tag,
+        group=group,
+        as_of=utc(as_of),
+        max_nodes=max_nodes,
+    )
+
+
+@get("/instances", opt={"waits": True})
+async def follow_instances(
+    state: State,
+    since: Annotated[int, QueryParameter(ge=0, description="The last seq that was seen.")] = 0,
+    entity: OneOrMore = None,
+    wait: Wait = 0.0,
+    limit: Limit = 1000,
+) -> log.StatusLog:
+    """What was said of instances after a seq; waits for it."""
+    return await log.since(state.database, state.news, since, entities=entity or (), limit=max(limit, 1), wait=wait)
+
+
+@get("/incidents")
+async def list_incidents(
+    state: State,
+    in_state: Annotated[str | None, QueryParameter(name="state", description="open, fixed or retracted.")] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> incidents.ShownIncidents:
+    """Verdicts, the latest first."""
+    return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
+
+
+@post("/incidents", status_code=200)
+async def open_incident(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
+) -> verdicts.Opened:
+    """Say that instances are wrong; everything that used them is."""
+    by = author(request, said_by)
+    return await verdicts.open_(state.database, data.wrong, data.reason, by, dry_run=data.dry_run)
+
+
+@get("/incidents/{incident:str}")
+async def get_incident(state: State, incident: Incident) -> incidents.OneIncident:
+    """One verdict, and what is wrong because of it."""
+    return await incidents.incident(state.database, id_of(incident, "incident"))
+
+
+@post("/incidents/{incident:str}/fix", status_code=200)
+async def fix_incident(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Fix], said_by: As = None
+) -> verdicts.Settled:
+    """What was wrong has been put right: what is produced from now on is right."""
+    by = author(request, said_by)
+    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=utc(data.at), note=data.note)
+
+
+@post("/incidents/{incident:str}/retract", status_code=200)
+async def retract_incident(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Note], said_by: As = None
+) -> verdicts.Settled:
+    """It was a false alarm."""
+    return await verdicts.retract(state.database, id_of(incident, "incident"), author(request, said_by), note=data.note)
+
+
+@post("/incidents/{incident:str}/confirm", status_code=200)
+async def confirm_instances(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Confirmation], said_by: As = None
+) -> verdicts.Settled:
+    """Somebody looked: these are right as they are."""
+    by = author(request, said_by)
+    return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
+
+
+handlers = (
+    list_entities,
+    apply_entities,
+    get_entity,
+    get_entity_history,
+    get_status,
+    get_instance,
+    get_periods,
+    post_instances_at,
+    post_drift,
+    get_readiness,
+    post_readiness,
+    get_suspects,
+    report_instances,
+    follow_instances,
+    get_entity_graph,
+    list_incidents,
+    open_incident,
+    get_incident,
+    fix_incident,
+    retract_incident,
+    confirm_instances,
+)

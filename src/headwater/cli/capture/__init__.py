@@ -1,0 +1,1 @@
+"""Commands that run a job with its lineage around it."""

@@ -1,0 +1,1 @@
+"""Commands about datasets, jobs, runs and the lineage between them."""

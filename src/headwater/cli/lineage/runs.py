@@ -1,0 +1,195 @@
+"""`headwater runs`, `headwater run show` and `headwater run lineage`: what happened."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+from headwater.cli.lineage import drawing
+
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def runs(
+    job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
+    state: Annotated[str | None, typer.Option(help="COMPLETED, FAILED, ABORTED or RUNNING.")] = None,
+    stalled: Annotated[bool, typer.Option("--stalled", help="Only runs that fell silent, with the reason.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List runs, the latest first.
+
+    Examples:
+
+      headwater runs --state FAILED
+
+      headwater runs clean-flights --json
+    """
+    node = server.resolve(url, job, "job")["id"] if job else None
+    answer = server.ask(url, "/api/v2/runs", job=node, state=state, stalled=stalled or None, limit=limit)
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    output.table(
+        ("run", "job", "state", "started (UTC)", "duration", "by", "error"),
+        [
+            (
+                r["id"],
+                r["job"].removeprefix("job:"),
+                r["effective_state"],
+                output.moment(r["started_at"]),
+                output.duration(r["duration_ms"]),
+                r["user"],
+                r["error"] or r["stalled_reason"],
+            )
+            for r in found["runs"]
+        ],
+        styles={2: output.STATE_STYLES},
+    )
+    if found["total"] > len(found["runs"]):
+        output.line(f"{len(found['runs'])} of {found['total']:,}; --limit shows more", "dim")
+
+
+def show(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """One run: parameters, code, what it read and wrote in which version, its children.
+
+    Examples:
+
+      headwater run show 0199c0de-0000-7000-8000-000000000001
+
+      headwater run show 0199c0de --json
+    """
+    if json:
+        output.raw(server.ask(url, server.path("runs", run_id)))
+        return
+    run = server.get(url, server.path("runs", run_id))
+    drawing.print_run(run)
+    if run["code"]:
+        dirty = " (with uncommitted changes)" if run["code"]["dirty"] else ""
+        output.line(
+            f"  {'code':<10}{output.printable(run['code']['version'] or '')}{dirty}  {output.printable(run['code']['url'] or '')}"
+        )
+    if run["nominal_start"]:
+        output.line(
+            f"  {'period':<10}{output.printable(run['nominal_start'])} … {output.printable(run['nominal_end'] or '')}"
+        )
+    if run["parent"]:
+        output.line(
+            f"  {'parent':<10}{output.printable(run['parent']['job'].removeprefix('job:'))}  {run['parent']['run_id']}"
+        )
+    for title, values in (("Parameters", run["parameters"]),):
+        if values:
+            output.line()
+            output.line(title, "bold")
+            for key, value in values.items():
+                output.line(f"  {output.printable(key)} = {output.printable(value)}")
+    if run["inputs"]:
+        output.line()
+        output.line("Read", "bold")
+        output.table(
+            ("  dataset", "version", "written by"),
+            [
+                (
+                    "  " + i["dataset"].removeprefix("dataset:") + ("  (declared)" if i["declared"] else ""),
+                    i["external_version"] or i["version_id"],
+                    f"{i['written_by']['job'].removeprefix('job:')}  {i['written_by']['run_id']}"
+                    if i["written_by"]
+                    else None,
+                )
+                for i in run["inputs"]
+            ],
+        )
+    if run["outputs"]:
+        output.line()
+        output.line("Wrote", "bold")
+        output.table(
+            ("  dataset", "version", "rows", "size", "files"),
+            [
+                (
+                    "  " + o["dataset"].removeprefix("dataset:") + ("  (declared)" if o["declared"] else ""),
+                    o["external_version"] or o["version_id"],
+                    None if o["rows"] is None else f"{o['rows']:,}",
+                    output.size(o["bytes"]),
+                    o["files"],
+                )
+                for o in run["outputs"]
+            ],
+        )
+    if run["children"]:
+        output.line()
+        output.line("Children", "bold")
+        output.table(
+            ("  run", "job", "state", "duration"),
+            [
+                (f"  {c['id']}", c["job"].removeprefix("job:"), c["effective_state"], output.duration(c["duration_ms"]))
+                for c in run["children"]
+            ],
+            styles={2: output.STATE_STYLES},
+        )
+
+
+def run_lineage(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
+    upstream: Annotated[bool, typer.Option("--upstream", help="Only what it was made of.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="Only what was made of it.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from version to version.")] = 100,
+    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Which version of each input the run read, which run wrote it, and so on up; which runs read what it wrote, and so on down.
+
+    Examples:
+
+      headwater run lineage 0199c0de --upstream
+
+      headwater run lineage 0199c0de --downstream --depth 1 --json
+    """
+    direction = "both" if upstream == downstream else ("upstream" if upstream else "downstream")
+    place = server.path("runs", run_id, "lineage")
+    answer = server.ask(url, place, direction=direction, depth=depth, as_of=server.time(as_of))
+    if json:
+        output.raw(answer)
+        return
+    found = msgspec.json.decode(answer)
+    for title, wanted in (("Upstream", -1), ("This run", 0), ("Downstream", 1)):
+        shown = [n for n in found["nodes"] if n["type"] == "RUN" and (n["hop"] > 0) - (n["hop"] < 0) == wanted]
+        rows = [row for node in sorted(shown, key=lambda n: (abs(n["hop"]), n["id"])) for row in _run_rows(node, found)]
+        if rows:
+            output.line(title, "bold")
+            output.table(
+                ("  job", "run", "state", "", "dataset", "version", "part"), rows, styles={2: output.STATE_STYLES}
+            )
+            output.line()
+    if found["hidden"]["nodes"]:
+        output.line(f"{found['hidden']['nodes']} more not shown: {found['hidden']['reason']}", "yellow")
+    if found["unchecked_readers"]:
+        output.line(
+            f"{found['unchecked_readers']} jobs have more runs that may have read a version than were looked at",
+            "yellow",
+        )
+
+
+def _run_rows(run: dict[str, Any], found: dict[str, Any]) -> list[tuple[object, ...]]:
+    """A line for each version that the run read or wrote; the run's own words on the first."""
+    versions = {n["id"]: n for n in found["nodes"] if n["type"] == "VERSION"}
+    words = {"READ": "read", "WROTE": "wrote"}
+    rows: list[tuple[object, ...]] = []
+    for edge in found["edges"]:
+        if run["id"] not in (edge["source"], edge["target"]):
+            continue
+        version = versions[edge["source"] if edge["relation"] == "READ" else edge["target"]]
+        known = version["external_version"] or version["version_id"] or "unknown"
+        guess = " (by time)" if edge["evidence"] == "DERIVED" else ""
+        parts = "; ".join(", ".join(f"{k}={v}" for k, v in part.items()) for part in edge["parts"])
+        rows.append((words[edge["relation"]], version["dataset"].removeprefix("dataset:"), known + guess, parts))
+    own = ("  " + run["job"].removeprefix("job:"), run["run_id"], run["effective_state"])
+    return [(*(own if not i else ("", "", "")), *row) for i, row in enumerate(sorted(rows) or [("", "", "", "")])]

@@ -1,0 +1,107 @@
+"""`headwater trace ID|FILE|FINGERPRINT`: which steps made this very item of what, and what was made of it."""
+
+import enum
+import os
+import re
+import uuid
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+from headwater.errors import NotFound
+
+_FINGERPRINT = re.compile(r"xxh3-128(?:-[a-z0-9]+)?:[0-9a-fA-F]{32}")
+
+
+class Format(enum.StrEnum):
+    tree = "tree"
+    json = "json"
+    mermaid = "mermaid"
+
+
+def trace(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID|FILE|FINGERPRINT",
+            help="An item or run by its id; a file or folder that is here; a fingerprint; or a dataset's node id: its newest version.",
+        ),
+    ],
+    up: Annotated[bool, typer.Option("--up", help="Only what it was made of.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Only what was made of it.")] = False,
+    depth: Annotated[
+        str | None, typer.Option(metavar="N|all", help="Steps from item to run or run to item; else 50.")
+    ] = None,
+    max_nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Of more than these the nearest.")] = 2000,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also ids, fingerprints and what each step tells.")
+    ] = False,
+    fan: Annotated[int, typer.Option(min=1, max=1000, help="Of so many alike none is folded.")] = 4,
+    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.tree,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+) -> None:
+    """Trace one item or file: which steps made it of what, and what became of it.
+
+    Each step is shown with its process, version, time, duration and size.
+
+    Examples:
+
+      headwater trace readings_202101.csv.gz --down
+
+      headwater trace 0199c0de-1111-7000-8000-000000000040 --up --details
+
+      headwater trace readings_202101.csv.gz --format mermaid > flow.mmd
+    """
+    from headwater.cli.lineage import trace_tree
+
+    id_, file = _meant(what)
+    question: dict[str, Any] = {
+        "direction": "both" if up == down else ("ancestors" if up else "descendants"),
+        "depth": depth,
+        "max_nodes": max_nodes,
+    }
+    if format is Format.mermaid and not json:
+        output.line(_ask(url, id_, file, **question, format="mermaid", fan=fan).decode().rstrip())
+        return
+    answer = _ask(url, id_, file, **question)
+    if json or format is Format.json:
+        output.raw(answer)
+        return
+    trace_tree.print_trace(msgspec.json.decode(answer), fan=fan, details=details)
+
+
+def _meant(what: str) -> tuple[str, str | None]:
+    """The id to ask for, and the file it was read off. What is spelt as an id is one; else what is here is a file."""
+    if _FINGERPRINT.fullmatch(what) or what.startswith("dataset:") or _is_uuid(what):
+        return what, None
+    if "://" in what or os.path.exists(what):  # noqa: PTH110
+        from headwater.client.fingerprint import fingerprint
+
+        return fingerprint(what).text, what
+    return what, None
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _ask(url: str | None, id_: str, file: str | None, **question: object) -> bytes:
+    try:
+        return server.ask(url, server.path("correlation", id_), **question)
+    except NotFound as error:
+        if file is not None:
+            raise NotFound(
+                f"nothing is known of {file}: no event names its content ({id_}). If a step read or wrote it, "
+                "`headwater doctor` says why its event is not here; `headwater lineage` knows the dataset by its name",
+                **error.detail | {"fingerprint": id_},
+            ) from error
+        if not (_FINGERPRINT.fullmatch(id_) or id_.startswith("dataset:") or _is_uuid(id_)):
+            raise NotFound(f"{error.message}, and no file of this name is here", **error.detail) from error
+        raise

@@ -1,0 +1,1 @@
+"""Commands about people: what they say, their keys, listeners, names and the audit."""

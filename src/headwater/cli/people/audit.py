@@ -1,0 +1,68 @@
+"""`headwater audit`: who changed what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.moment import moment
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from headwater.store.database import Database
+
+
+def audit(
+    actor: Annotated[str | None, typer.Option(help="Only what this key or person did.")] = None,
+    target: Annotated[str | None, typer.Option(help="Only changes of this.")] = None,
+    since: Annotated[str | None, typer.Option(help="From this time on: 2026-11-21, or with a time; UTC.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows at most.")] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="Rows to leave out first.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List changes of metadata, keys and rules, the latest first.
+
+    Events are in the event log instead.
+
+    Examples:
+
+      headwater audit
+
+      headwater audit --actor airflow-prod --since 2026-11-01 --json
+    """
+    filters = {"actor": actor, "target": target, "since": since and moment(since), "until": until and moment(until)}
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import audit as log
+
+        return msgspec.json.encode(await log.page(database, **filters, limit=limit, offset=offset))  # type: ignore[arg-type]
+
+    answer = on_database("audit", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    found = msgspec.json.decode(answer)
+    output.table(
+        ("at", "who", "role", "what", "target", "status", "detail"),
+        [
+            (
+                output.moment(entry["at"]),
+                entry["actor"],
+                entry["role"],
+                entry["action"],
+                entry["target"],
+                entry["status"],
+                msgspec.json.encode(entry["detail"]).decode() if entry["detail"] else None,
+            )
+            for entry in found["entries"]
+        ],
+    )
+    if found["total"] > len(found["entries"]):
+        output.line(f"{len(found['entries'])} of {found['total']:,}; --limit and --offset show more", "dim")

@@ -1,0 +1,186 @@
+"""`headwater identity`: which told names are one dataset."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from headwater.model.identity import Rule
+    from headwater.store.database import Database
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+identity = typer.Typer(
+    help="Show, set and try the rules that decide which names are one dataset.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+
+@identity.command()
+def show(json: Json = False) -> None:
+    """The rules, as `set` takes them.
+
+    Examples:
+
+      headwater identity show > rules.yaml
+
+      headwater identity show --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import identity as answers
+
+        return msgspec.json.encode(await answers.rules(database))
+
+    answer = on_database("identity show", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+    import yaml
+
+    told = msgspec.json.decode(answer)
+    if told["behind"]:
+        output.line("# What was recorded before follows other rules still: `headwater rebuild`")
+    output.line(yaml.safe_dump({"rules": told["rules"]}, sort_keys=False, allow_unicode=True).rstrip())
+
+
+@identity.command("set")
+def set_rules(
+    file: Annotated[Path, typer.Argument(help="YAML or JSON: rules, each kind, match, to, namespace; - for input.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move; change nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Replace the rules. They hold from now on; `headwater rebuild` applies them to what was recorded before.
+
+    Examples:
+
+      headwater identity set rules.yaml --dry-run
+
+      headwater identity set rules.yaml && headwater rebuild
+    """
+    rules = rules_in(file)
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.intake.people import identity as writes
+        from headwater.intake.people.audit import by_command
+
+        by = by_command("identity set", "set_identity", "identity", rules=msgspec.to_builtins(rules))
+        return msgspec.json.encode(await writes.keep(database, rules, by=by, dry_run=dry_run))
+
+    answer = on_database("identity set", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    least = "at least " if told["at_least"] else ""
+    output.line(f"{len(told['rules'])} rules; {least}{told['moving']:,} of {told['names']:,} dataset names would move")
+    output.line(told["next"], "dim")
+
+
+@identity.command("try")
+def try_name(
+    name: Annotated[str, typer.Argument(help="A name as an event tells it: s3a://bucket/path, or with --namespace.")],
+    namespace: Annotated[str | None, typer.Option(help="Its namespace; the name is the rest.")] = None,
+    json: Json = False,
+) -> None:
+    """Where a name would go, and why.
+
+    Examples:
+
+      headwater identity try s3a://lake/orders/day=2026-11-21
+
+      headwater identity try db.orders_20261121 --namespace hive://warehouse:9083 --json
+    """
+    told_namespace, told_name = (namespace, name) if namespace is not None else _parted(name)
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import identity as answers
+
+        return msgspec.json.encode(await answers.place(database, told_namespace, told_name))
+
+    answer = on_database("identity try", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    output.table(
+        ("by", "namespace", "name", "part"),
+        [("as told", told["namespace"], told["name"], "")]
+        + [
+            (_by(step), step["namespace"], step["name"], ", ".join(f"{k}={v}" for k, v in step["part"].items()))
+            for step in told["steps"]
+        ],
+    )
+    part = "".join(f" {key}={value}" for key, value in told["part"].items())
+    output.line(f"{output.printable(told['id'])}{', of it' + output.printable(part) if part else ''}")
+    if told["stands_for"]:
+        output.line(f"which is another name of {output.printable(told['stands_for'])}")
+    elif not told["known"]:
+        output.line("nothing of that name was recorded yet", "dim")
+
+
+def _by(step: Any) -> str:
+    return f"rule {step['rule']}" if step["by"] == "rule" else f"kept by rule {step['rule']}" if step["by"] == "keep" else step["by"]  # fmt: skip
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Namespace and name of a URI, an absolute path, or a node id."""
+    from headwater.errors import InvalidQuestion
+    from headwater.model.names import DatasetName, node_id_readings
+
+    scheme, separator, rest = name.partition("://")
+    if name.startswith("dataset:"):
+        readings = [one for one in node_id_readings(name) if isinstance(one, DatasetName)]
+        # An address and its port belong to the namespace.
+        if readings:
+            best = next((one for one in readings if not re.match(r"//|\d+:", one.name)), readings[-1])
+            return best.namespace, best.name
+    elif separator:
+        host, slash, path = rest.partition("/")
+        return f"{scheme}://{host}", slash + path or "/"
+    elif name.startswith("/"):
+        return "file", name
+    raise InvalidQuestion(f"{name!r} has no namespace in it; say it with --namespace", name=name)
+
+
+def rules_in(file: Path) -> tuple[Rule, ...]:
+    """The rules in a YAML or JSON file, as `identity show` prints them; `-`: standard input. Raises InvalidQuestion."""
+    import sys
+
+    import msgspec
+    import yaml
+
+    from headwater.errors import InvalidQuestion
+    from headwater.model.identity import Rule
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        told = yaml.safe_load(text)
+        given = told["rules"] if isinstance(told, dict) and "rules" in told else told
+        # `behind` is what `show --json` says beside the rules.
+        if isinstance(told, dict) and set(told) - {"rules", "behind"}:
+            raise InvalidQuestion(
+                f"{file}: unknown keys {', '.join(sorted(map(str, set(told) - {'rules', 'behind'})))}"
+            )
+        return msgspec.convert(given if given is not None else [], tuple[Rule, ...])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+        raise InvalidQuestion(f"{file}: {error}") from error

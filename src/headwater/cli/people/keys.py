@@ -1,0 +1,139 @@
+"""`headwater keys`: who may come in. Works on the database, so the first key can be made before there is a server to ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from headwater.intake.people.audit import Change
+    from headwater.store.database import Database
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+keys = typer.Typer(help="Create, list and revoke API keys.", rich_markup_mode=None, no_args_is_help=True)
+
+
+@keys.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What the key is for, such as airflow-prod; it stands beside changes.")],
+    role: Annotated[str, typer.Option(help="read, write (send events, edit) or admin.")] = "read",
+    expires: Annotated[str | None, typer.Option(help="When it ends: 12h, 90d, 4w, 1y. Without it, never.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a key. It is shown once: what is kept is a digest.
+
+    Examples:
+
+      headwater keys create airflow-prod --role write
+
+      headwater keys create ci --role read --expires 90d --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.intake.people import keys as writes
+
+        span = writes.age(expires) if expires else None
+        change = _change("create", "create_key", name, {"role": role, "expires": expires})
+        return msgspec.json.encode(await writes.create(database, name, role, expires=span, by=change))
+
+    made = on_database("keys create", work)
+    if json:
+        output.raw(made)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(made)
+    output.line(told["key"])
+    end = f" until {output.moment(told['expires_at'])} UTC" if told["expires_at"] else ""
+    output.line(
+        f"{told['name']} may {told['role']}{end}. The key is not shown again. Send it as HEADWATER_API_KEY.", "dim"
+    )
+
+
+@keys.command("list")
+def list_keys(json: Json = False) -> None:
+    """Every key there ever was; never the keys themselves.
+
+    Examples:
+
+      headwater keys list
+
+      headwater keys list --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import keys as known
+
+        return msgspec.json.encode(await known.keys(database))
+
+    answer = on_database("keys list", work)
+    if json:
+        output.raw(answer)
+        return
+    import datetime as dt
+
+    import msgspec
+
+    now = dt.datetime.now(dt.UTC).isoformat()
+    output.table(
+        ("id", "name", "role", "state", "created", "by", "last used", "expires"),
+        [
+            (
+                key["id"],
+                key["name"],
+                key["role"],
+                "revoked" if key["revoked_at"] else "expired" if (key["expires_at"] or "9") < now else "live",
+                output.moment(key["created_at"]),
+                key["created_by"],
+                output.moment(key["last_used_at"]) or "never",
+                output.moment(key["expires_at"]),
+            )
+            for key in msgspec.json.decode(answer)["keys"]
+        ],
+        styles={3: {"live": "green", "revoked": "dim", "expired": "yellow"}},
+    )
+
+
+@keys.command()
+def revoke(key: Annotated[str, typer.Argument(help="Its name or id.")], json: Json = False) -> None:
+    """Revoke a key. Servers refuse it within five seconds.
+
+    Examples:
+
+      headwater keys revoke airflow-prod
+
+      headwater keys revoke 4f0c2a9be113
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import keys as known
+        from headwater.intake.people import keys as writes
+
+        revoked = await writes.revoke(database, key, by=_change("revoke", "revoke_key", key, {}))
+        return msgspec.json.encode(known.shown(revoked))
+
+    answer = on_database("keys revoke", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    output.line(f"{told['name']} ({told['id']}) is revoked; servers refuse it within five seconds.")
+
+
+def _change(command: str, action: str, target: str, detail: dict[str, object]) -> Change:
+    from headwater.intake.people.audit import by_command
+
+    return by_command(f"keys {command}", action, target, **detail)

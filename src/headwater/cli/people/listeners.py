@@ -1,0 +1,334 @@
+"""`headwater listeners`: who is sent what the log takes in. Works on the database; servers see a change within five seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.moment import moment
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from headwater.intake.people.audit import Change
+    from headwater.store.database import Database
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help="The listener's name.")]
+Secret = Annotated[
+    str | None,
+    typer.Option(
+        envvar="HEADWATER_LISTENER_SECRET",
+        show_envvar=True,
+        help="A webhook's secret (whsec_…; made without it), or the API key that is sent. Better in the variable than in the shell's history.",
+    ),
+]
+
+listeners = typer.Typer(
+    help="Send events on to webhooks, Marquez, DataHub, OpenMetadata and others.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+
+@listeners.command("list")
+def list_listeners(json: Json = False) -> None:
+    """Every listener, and how far it has come.
+
+    Examples:
+
+      headwater listeners list
+
+      headwater listeners list --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.answer.people import listeners as answers
+
+        return msgspec.json.encode(await answers.listeners(database))
+
+    answer = on_database("listeners list", work)
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    output.table(
+        ("name", "kind", "address", "state", "waiting", "lag", "delivered", "refused", "last error"),
+        [
+            (
+                one["name"],
+                one["kind"],
+                one["url"],
+                one["state"],
+                _waiting(one),
+                output.duration(round(one["lag_seconds"] * 1000)),
+                one["delivered"],
+                one["refused"],
+                one["last_error"],
+            )
+            for one in msgspec.json.decode(answer)["listeners"]
+        ],
+        styles={3: {"active": "green", "failing": "bold red", "paused": "yellow"}},
+    )
+
+
+@listeners.command()
+def add(
+    name: Name,
+    kind: Annotated[
+        str, typer.Argument(help="webhook, openlineage, marquez, datahub, openmetadata, or python:ENTRY_POINT.")
+    ],
+    url: Annotated[str | None, typer.Argument(help="Its address; the usual path is added to one without.")] = None,
+    secret: Secret = None,
+    namespace: Annotated[list[str] | None, typer.Option(help="Only these namespaces; a glob. Repeatable.")] = None,
+    job: Annotated[list[str] | None, typer.Option(help="Only these jobs, NAME or NAMESPACE/NAME; a glob.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option(help="Only START, RUNNING, COMPLETE, ABORT, FAIL, OTHER, JOB, DATASET.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Send what has this event time or a later one, too.")] = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Deliver only after `resume`.")] = False,
+    json: Json = False,
+) -> None:
+    """Add a listener. It is sent every event that is accepted from now on.
+
+    Examples:
+
+      headwater listeners add team webhook https://hooks.example.org/lineage --type COMPLETE --type FAIL
+
+      headwater listeners add catalog datahub https://datahub.example.org:8080 --since 2026-01-01
+    """
+    from headwater.intake.listeners.changes import Wanted
+    from headwater.intake.listeners.filter import Filter
+
+    filter = Filter(tuple(namespace or ()), tuple(job or ()), tuple(type or ()))
+    wanted = Wanted(name, kind, url, secret or None, filter, moment(since) if since else None, paused)
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.intake.listeners import changes as writes
+
+        told = {
+            "kind": kind,
+            "url": (url or "").partition("?")[0],
+            "filter": msgspec.to_builtins(filter),
+            "since": since or "",
+        }
+        return msgspec.json.encode(await writes.add(database, wanted, by=_change("add", name, **told)))
+
+    _shown_secret(on_database("listeners add", work), json, "is added")
+
+
+@listeners.command()
+def show(name: Name, json: Json = False) -> None:
+    """One listener, and the last events it would not take.
+
+    Examples:
+
+      headwater listeners show catalog
+
+      headwater listeners show catalog --json
+    """
+
+    async def work(database: Database) -> bytes:
+        return await _one(database, name)
+
+    _told(on_database("listeners show", work), json)
+
+
+@listeners.command()
+def pause(name: Name, json: Json = False) -> None:
+    """Deliver nothing until `resume`. What arrives waits in the log.
+
+    Examples:
+
+      headwater listeners pause catalog
+    """
+    _changed("pause", name, json, lambda database, by: _writes().pause(database, name, by=by))
+
+
+@listeners.command()
+def resume(name: Name, json: Json = False) -> None:
+    """Go on where it stopped.
+
+    Examples:
+
+      headwater listeners resume catalog
+    """
+    _changed("resume", name, json, lambda database, by: _writes().resume(database, name, by=by))
+
+
+@listeners.command()
+def remove(name: Name, json: Json = False) -> None:
+    """Remove a listener, and what is known of it.
+
+    Examples:
+
+      headwater listeners remove catalog
+    """
+
+    async def work(database: Database) -> bytes:
+        was = await _one(database, name)
+        await _writes().remove(database, name, by=_change("remove", name))
+        return was
+
+    answer = on_database("listeners remove", work)
+    if json:
+        output.raw(answer)
+    else:
+        output.line(f"{output.printable(name)} is removed")
+
+
+@listeners.command()
+def replay(
+    name: Name,
+    since: Annotated[str, typer.Option(help="An event time, ISO 8601; without a zone, UTC.")],
+    json: Json = False,
+) -> None:
+    """Deliver again what has this event time or a later one; then go on.
+
+    Examples:
+
+      headwater listeners replay catalog --since 2026-11-01
+    """
+    at = moment(since)
+    _changed("replay", name, json, lambda database, by: _writes().replay(database, name, at, by=by), since=since)
+
+
+@listeners.command()
+def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
+    """Give a listener a new secret. A webhook is signed with the old one too for a day.
+
+    Examples:
+
+      headwater listeners rotate team
+
+      HEADWATER_LISTENER_SECRET=… headwater listeners rotate catalog
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        return msgspec.json.encode(await _writes().rotate(database, name, secret or None, by=_change("rotate", name)))
+
+    _shown_secret(on_database("listeners rotate", work), json, "has a new secret")
+
+
+@listeners.command("test")
+def ping(name: Name, json: Json = False) -> None:
+    """Send it one event that is in no log, from this machine, and say what it answers. Exit code 1 when it does not take it.
+
+    Examples:
+
+      headwater listeners test team
+
+      headwater listeners test catalog --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        return msgspec.json.encode(await _writes().ping(database, name, by=_change("test", name)))
+
+    answer = on_database("listeners test", work)
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    if json:
+        output.raw(answer)
+    else:
+        output.line(f"{told['name']}: {output.printable(told['said'])} ({told['seconds']:.2f} s)")
+    if not told["ok"]:
+        raise typer.Exit(1)
+
+
+def _changed(
+    command: str,
+    name: str,
+    json: bool,
+    change: Callable[[Database, Change], Awaitable[None]],
+    **detail: object,
+) -> None:
+    async def work(database: Database) -> bytes:
+        await change(database, _change(command, name, **detail))
+        return await _one(database, name)
+
+    _told(on_database(f"listeners {command}", work), json)
+
+
+async def _one(database: Database, name: str) -> bytes:
+    import msgspec
+
+    from headwater.answer.people import listeners as answers
+
+    return msgspec.json.encode(await answers.listener(database, name))
+
+
+def _told(answer: bytes, json: bool) -> None:
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    one = told["listener"]
+    lines = {
+        "listener": one["name"],
+        "kind": one["kind"],
+        "address": one["url"],
+        "only": msgspec.json.encode(one["filter"]).decode() if one["filter"] else None,
+        "state": f"failing since {output.moment(one['failing_since'])}" if one["state"] == "failing" else one["state"],
+        "waiting": _waiting(one),
+        "lag": output.duration(round(one["lag_seconds"] * 1000)),
+        "replaying from": output.moment(one["replaying_from"]) or None,
+        "delivered": one["delivered"],
+        "refused": one["refused"],
+        "last delivery": output.moment(one["last_delivery_at"]) or "never",
+        "last error": one["last_error"],
+        "added": f"{output.moment(one['created_at'])} by {one['created_by']}",
+    }
+    output.table(("", ""), [(key, value) for key, value in lines.items() if value is not None])
+    if told["refusals"]:
+        output.table(
+            ("refused at", "event time", "event", "why"),
+            [
+                (output.moment(each["at"]), output.moment(each["event_time"]), each["event"][:16], each["reason"])
+                for each in told["refusals"][:20]
+            ],
+        )
+
+
+def _shown_secret(answer: bytes, json: bool, what: str) -> None:
+    if json:
+        output.raw(answer)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    if told["secret"]:
+        output.line(told["secret"])
+        output.line(f"{told['name']} {what}. It is signed with this secret, which is not shown again.", "dim")
+    else:
+        output.line(f"{told['name']} {what}")
+
+
+def _waiting(one: dict[str, Any]) -> str:
+    return f"{one['backlog']:,}{'+' if one['backlog_more'] else ''}"
+
+
+def _writes() -> Any:
+    from headwater.intake.listeners import changes as writes
+
+    return writes
+
+
+def _change(command: str, name: str, **detail: object) -> Change:
+    from headwater.intake.people.audit import by_command
+
+    return by_command(f"listeners {command}", f"{command}_listener", name, **detail)

@@ -1,0 +1,352 @@
+"""`headwater backfill`: what to make again, in which order, what that costs; and how far it has come. Working it off is `backfill_apply`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import figures, output, server
+from headwater.cli.people.metadata import author
+from headwater.cli.plans.backfill_apply import apply
+from headwater.cli.plans.backfill_export import export
+from headwater.cli.status.instances import As, Json, Url, short
+from headwater.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+backfill = typer.Typer(
+    help="Plan what to make again, look at the plan, and work it off.", rich_markup_mode=None, no_args_is_help=True
+)
+backfill.command("apply")(apply)
+backfill.command("export")(export)
+
+Plan = Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="So many rows.")]
+Offset = Annotated[int, typer.Option(min=0, help="Leave out so many first.")]
+
+_COUNTS = ("items", "done", "skipped", "failed", "running", "waiting")
+_STATES = {"done": "green", "failed": "bold red", "running": "cyan", "paused": "yellow", "cancelled": "yellow"}
+
+
+@backfill.command()
+def plan(
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="[ENTITY INSTANCES]…", help="Instances to make again, in pairs.")
+    ] = None,
+    of: Annotated[
+        list[str] | None, typer.Option("--of", metavar="ENTITY=INSTANCES", help="The same as a pair. Repeatable.")
+    ] = None,
+    incident: Annotated[str | None, typer.Option(metavar="ID", help="What is wrong because of this incident.")] = None,
+    only: Annotated[bool, typer.Option("--only", help="Only the instances named, not what is made from them.")] = False,
+    newest_first: Annotated[bool, typer.Option("--newest-first", help="The latest runs first.")] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PRODUCER=N", help="So many runs of a producer at once. Repeatable."),
+    ] = None,
+    total: Annotated[int | None, typer.Option(min=1, help="So many items at once altogether.")] = None,
+    between: Annotated[
+        str, typer.Option(metavar="HH:MM-HH:MM", help="Items begin at these times of day only, as in 22:00-06:00.")
+    ] = "",
+    tz: Annotated[str, typer.Option(metavar="ZONE", help="The time zone of --between, as in Europe/Paris.")] = "UTC",
+    reason: Annotated[str, typer.Option(help="Why, for who looks at it later.")] = "",
+    restore: Annotated[
+        bool,
+        typer.Option("--restore/--no-restore", help="Go back to stored versions that are right, or make all again."),
+    ] = True,
+    trust_stored: Annotated[
+        bool,
+        typer.Option(
+            "--trust-stored",
+            help="Go back also to versions of the code that made the wrong one, or of unknown code: you vouch for them.",
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, and keep nothing.")] = False,
+    as_: As = None,
+    json: Json = False,
+    url: Url = None,
+) -> None:
+    """What to make again, in which order, what that takes and what cannot be repaired. Nothing is run.
+
+    Of an incident; of instances, right or wrong, and what is made from them; or, where neither is said, of everything that is wrong.
+
+    Examples:
+
+      headwater backfill plan --incident 0199f3c2-…
+
+      headwater backfill plan weather 2024-03-06..2024-03-08 --dry-run
+
+      headwater backfill plan --of weather=2024-03-06 --of reads=2024-03 --only --limit airflow://prod/reads/compute=2
+
+      headwater backfill plan --incident 0199f3c2-… --trust-stored
+
+      headwater backfill plan --incident 0199f3c2-… --between 22:00-06:00 --tz Europe/Paris
+    """
+    wanted = {
+        "incident": incident,
+        "wrong": [{"entity": name, "instances": some} for name, some in _named(what or [], of or []).items()],
+        "only": only,
+        "newest_first": newest_first,
+        "limits": _limits(limit or []),
+        "total": total,
+        "between": between,
+        "tz": tz,
+        "reason": reason,
+        "restore": restore,
+        "trust_stored": trust_stored,
+        "dry_run": dry_run,
+    }
+    body = server.send(url, "POST", "/api/v2/plans", wanted, **author(as_))
+    if json:
+        output.raw(body)
+        return
+    _show_plan(_decoded(body), f", items begin {between} {tz} only" if between else "")
+
+
+@backfill.command("list")
+def list_plans(
+    state: Annotated[
+        str | None, typer.Option(help="Only those planned, running, paused, done, failed or cancelled.")
+    ] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    json: Json = False,
+    url: Url = None,
+) -> None:
+    """Plans, the latest first, and how far each has come.
+
+    Examples:
+
+      headwater backfill list
+
+      headwater backfill list --state running --json
+    """
+    body = server.ask(url, "/api/v2/plans", state=state, limit=limit, offset=offset)
+    if json:
+        output.raw(body)
+        return
+    found = _decoded(body)
+    output.table(
+        ("plan", "state", *_COUNTS, "made", "by", "reason"),
+        [
+            (each["id"], each["state"], *_counts(each), output.moment(each["created_at"]), each["created_by"], each["reason"])
+            for each in found["plans"]
+        ],
+        styles={1: _STATES},
+    )  # fmt: skip
+    figures.more(len(found["plans"]), found["total"], offset)
+
+
+@backfill.command()
+def show(
+    id: Plan,
+    state: Annotated[
+        str | None, typer.Option(help="Only items that are waiting, running, done, skipped or failed.")
+    ] = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    json: Json = False,
+    url: Url = None,
+) -> None:
+    """One plan and its items: what each makes, what it waits for, what became of it.
+
+    Examples:
+
+      headwater backfill show 0199f3c2-… --state failed
+
+      headwater backfill show 0199f3c2-… --limit 1000 --json
+    """
+    body = server.ask(url, server.path("plans", id), state=state, limit=limit, offset=offset)
+    if json:
+        output.raw(body)
+        return
+    found = _decoded(body)
+    one = found["plan"]
+    output.line(f"plan {output.printable(one['id'])}  {one['state']}", _STATES.get(one["state"]))
+    why = f": {output.printable(one['reason'])}" if one["reason"] else ""
+    output.line(f"made {output.moment(one['created_at'])} by {output.printable(one['created_by'])}{why}")
+    output.line(", ".join(f"{one[name]:,} {name}" for name in _COUNTS))
+    if one["between"]:
+        when = f"opens at {output.moment(one['opens'])} UTC" if one["opens"] else "open now"
+        output.line(f"only {one['between']} {output.printable(one['tz'])}: {when}")
+    _show_not_made(found)
+    if found["items"]:
+        output.line()
+        output.table(
+            ("#", "state", "action", "producer", "makes", "runs", "needs", "note"),
+            [
+                (
+                    each["number"],
+                    each["state"],
+                    each["action"],
+                    each["producer"],
+                    _wrong(each["makes"]),
+                    short(each["runs"]),
+                    short(each["needs"]),
+                    each["note"],
+                )
+                for each in found["items"]
+            ],
+            styles={1: _STATES},
+        )
+        _show_restores([one for each in found["items"] for one in each["restores"]], 0)
+
+
+@backfill.command()
+def pause(id: Plan, url: Url = None) -> None:
+    """Hand out nothing for a while. What is running goes on, and is written down.
+
+    Example:
+
+      headwater backfill pause 0199f3c2-…
+    """
+    _steer(url, id, "pause")
+
+
+@backfill.command()
+def resume(id: Plan, url: Url = None) -> None:
+    """Go on with a plan that was paused. Workers that wait take items again.
+
+    Example:
+
+      headwater backfill resume 0199f3c2-…
+    """
+    _steer(url, id, "resume")
+
+
+@backfill.command()
+def retry(id: Plan, url: Url = None) -> None:
+    """Let items that failed be taken again.
+
+    Example:
+
+      headwater backfill retry 0199f3c2-… && headwater backfill apply 0199f3c2-… --packages packages
+    """
+    _steer(url, id, "retry")
+
+
+@backfill.command()
+def cancel(id: Plan, url: Url = None) -> None:
+    """Never hand out anything of a plan again. What is running goes on; what is done stays done.
+
+    Example:
+
+      headwater backfill cancel 0199f3c2-…
+    """
+    _steer(url, id, "cancel")
+
+
+def _steer(url: str | None, id: str, what: str) -> None:
+    state = _decoded(server.send(url, "POST", f"{server.path('plans', id)}/{what}", {}))["state"]
+    output.line(f"plan {id} is {state}", _STATES.get(state))
+
+
+def _show_plan(found: Any, window: str) -> None:
+    output.table(
+        ("#", "action", "producer", "entities", "runs", "items"),
+        [
+            (
+                each["first"],
+                each["action"],
+                each["producer"],
+                ", ".join(each["entities"]),
+                short(each["runs"]),
+                figures.count(each["items"]),
+            )
+            for each in found["groups"]
+        ],
+        styles={1: {"manual": "yellow"}},
+    )
+    if found["more_groups"]:
+        output.line(f"and {found['more_groups']:,} more groups", "dim")
+    _show_restores(found["restores"], found["more_restores"])
+    _show_not_made(found)
+    cost = found["cost"]
+    output.line()
+    makes = sum(found["counts"].values())
+    output.line(f"{output.counted(found['items'], 'item')} make {output.counted(makes, 'instance')}: "
+                f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
+                f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])}){window}")  # fmt: skip
+    if cost["unknown"]:
+        output.line(f"not counted, since no run of them was seen: {', '.join(map(output.printable, cost['unknown']))}")
+    if found["id"] is None:
+        output.line("A dry run: nothing is kept. Without --dry-run it can be worked off.", "dim")
+    else:
+        spark = " --spark-submit COMMAND" if found["restores"] else ""
+        output.line(f"\nplan {found['id']}\n  headwater backfill apply {found['id']} --packages FOLDER{spark}")
+
+
+def _show_restores(restores: list[Any], more: int) -> None:
+    """What goes back to which stored version."""
+    if not restores:
+        return
+    output.line()
+    output.table(
+        ("goes back", "instances", "to what was made", "by run", "kept as"),
+        [
+            (each["entity"], short(each["instances"]), output.moment(each["produced_at"]), each["run"], _kept(each["storage"]))
+            for each in restores
+        ],
+    )  # fmt: skip
+    if more:
+        output.line(f"and {more:,} more", "dim")
+
+
+def _kept(storage: dict[str, Any]) -> str:
+    return f"version {storage.get('delta_version')} of {storage.get('table')}"
+
+
+def _show_not_made(found: Any) -> None:
+    """What stays as it is, and why."""
+    said = [(f"cannot be repaired ({reason})", some) for reason, some in found["unrepairable"].items()]
+    said += [
+        ("left as they are (older snapshots)", found["left"]),
+        ("stay wrong, since they need what cannot be repaired", found["degraded"]),
+    ]
+    for why, some in said:
+        if some:
+            output.line(f"{output.printable(why)}: {output.printable(_wrong(some))}", "yellow")
+
+
+def _named(pairs: list[str], of: list[str]) -> dict[str, list[str]]:
+    if len(pairs) % 2:
+        raise InvalidQuestion(f"{pairs[-1]!r} stands alone; write pairs: ENTITY INSTANCES, as in weather 2024-03-06")
+    given = list(zip(pairs[::2], pairs[1::2], strict=True))
+    for text in of:
+        name, separator, some = text.partition("=")
+        if not separator or not name or not some:
+            raise InvalidQuestion(f"--of takes ENTITY=INSTANCES, as in weather=2024-03-06, and not {text!r}")
+        given.append((name, some))
+    found: dict[str, list[str]] = {}
+    for name, some in given:
+        found.setdefault(name, []).append(some)
+    return found
+
+
+def _limits(given: list[str]) -> dict[str, int]:
+    found = {}
+    for text in given:
+        producer, _, number = text.rpartition("=")
+        if not producer or not number.isdigit():
+            raise InvalidQuestion(f"--limit takes PRODUCER=N, as in airflow://prod/reads/compute=2, and not {text!r}")
+        found[producer] = int(number)
+    return found
+
+
+def _counts(one: Any) -> tuple[int, ...]:
+    return tuple(one[name] for name in _COUNTS)
+
+
+def _wrong(some: Iterable[Any]) -> str:
+    return "; ".join(f"{each['entity']} {short(each['instances'])}" for each in some)
+
+
+def _seconds(value: float) -> str:
+    return output.duration(round(value * 1000))
+
+
+def _decoded(body: bytes) -> Any:
+    import msgspec
+
+    return msgspec.json.decode(body)

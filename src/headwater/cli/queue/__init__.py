@@ -1,0 +1,1 @@
+"""Commands about RabbitMQ and the dead letters."""

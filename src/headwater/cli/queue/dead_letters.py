@@ -1,0 +1,291 @@
+"""`headwater dead-letters`: events that could not be accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.extras import need
+from headwater.cli.queue.receive import Letters, Url, amqp_settings, chosen
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from headwater.intake.queue.amqp import Queues
+    from headwater.intake.queue.dead_letters import Chosen, Held, Outcome
+    from headwater.store.database import Database
+
+dead_letters = typer.Typer(
+    help="List, retry and discard events that could not be accepted.", rich_markup_mode=None, no_args_is_help=True
+)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Letters by id, as `list` shows them.")]
+Codes = Annotated[list[str] | None, typer.Option("--code", help="Only of this code; may be given several times.")]
+Older = Annotated[float | None, typer.Option("--older-than", min=0, help="Only letters older than so many hours.")]
+Newer = Annotated[float | None, typer.Option("--newer-than", min=0, help="Only letters younger than so many hours.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most so many, the oldest first.")]
+All = Annotated[bool, typer.Option("--all", help="Every letter there is.")]
+
+
+@dead_letters.callback()
+def _group() -> None:
+    """Events that could not be accepted: look, try again, throw away."""
+
+
+def _queues(url: str | None, name: str | None, command: str) -> Queues:
+    need("server", f"`headwater dead-letters {command}`")
+    need("amqp", f"`headwater dead-letters {command}`")
+    for library in ("aio_pika", "aiormq"):  # what they log is said once more by the error
+        logging.getLogger(library).setLevel(logging.CRITICAL)
+    return chosen(amqp_settings(), url, None, name)
+
+
+def _meant(
+    ids: list[str] | None, codes: list[str] | None, older: float | None, newer: float | None, limit: int | None
+) -> Chosen:
+    from headwater.intake.queue.dead_letters import Chosen
+
+    now = datetime.now(UTC)
+    before = None if older is None else now - timedelta(hours=older)
+    after = None if newer is None else now - timedelta(hours=newer)
+    return Chosen(frozenset(ids or ()), frozenset(codes or ()), before, after, limit)
+
+
+def _said_which(meant: Chosen, all_: bool) -> None:
+    from headwater.errors import InvalidQuestion
+
+    if not (all_ or meant.ids or meant.codes or meant.before or meant.after or meant.limit):
+        raise InvalidQuestion("say which letters: ids, --code, --older-than, --newer-than, --limit, or --all")
+
+
+@dead_letters.command("list")
+def list_(
+    code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
+    url: Url = None, dead_letters: Letters = None, json: Json = False,
+) -> None:  # fmt: skip
+    """The letters, the oldest first. Each stays where it is, in its order.
+
+    Examples:
+
+      headwater dead-letters list
+
+      headwater dead-letters list --code invalid_event --newer-than 24 --json
+    """
+    queues = _queues(url, dead_letters, "list")
+    import msgspec
+
+    from headwater.intake.queue.dead_letters import listed
+
+    found = asyncio.run(listed(queues, _meant(None, code, older_than, newer_than, limit)))
+    if json:
+        output.raw(msgspec.json.encode({"letters": found}))
+        return
+    output.table(
+        ("id", "code", "at", "job", "bytes", "reason"),
+        [
+            (
+                one.id,
+                one.code,
+                output.moment(one.at.isoformat()) if one.at else None,
+                one.job,
+                one.bytes,
+                one.reason[:100],
+            )
+            for one in found
+        ],
+    )
+    output.line(f"{len(found):,} letters in {queues.dead_letters}" if found else f"{queues.dead_letters} is empty")
+
+
+@dead_letters.command()
+def show(
+    letter: Annotated[str, typer.Argument(help="Its id, as `list` shows it.")],
+    url: Url = None, dead_letters: Letters = None, json: Json = False,
+) -> None:  # fmt: skip
+    """One letter with its reason and its event.
+
+    Example:
+
+      headwater dead-letters show 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+    """
+    queues = _queues(url, dead_letters, "show")
+    import msgspec
+
+    from headwater.errors import NotFound
+    from headwater.intake.queue.dead_letters import shown
+    from headwater.intake.queue.reconciliation import EXPLANATIONS
+
+    held = asyncio.run(shown(queues, letter))
+    if held is None:
+        raise NotFound(
+            f"no letter {letter!r} in {queues.dead_letters}; `headwater dead-letters list` shows what is there"
+        )
+    told = {
+        **msgspec.to_builtins(held.letter),
+        "explanation": EXPLANATIONS.get(held.letter.code, ""),
+        "content_encoding": held.encoding,
+        "body": _readable(held),
+    }
+    if json:
+        output.raw(msgspec.json.encode(told))
+        return
+    body = told.pop("body")
+    output.table(("", ""), [(name, value) for name, value in told.items() if value is not None])
+    output.line()
+    output.line(
+        output.escaped(body)
+        if isinstance(body, str)
+        else msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+    )
+
+
+def _readable(held: Held) -> Any:
+    """The JSON in it, else its text as far as it is text."""
+    import msgspec
+
+    from headwater.errors import HeadwaterError
+    from headwater.intake.events.messages import unpack
+
+    try:
+        body = unpack(held.body, held.encoding)
+    except HeadwaterError:
+        body = held.body
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body[:100_000].decode(errors="backslashreplace")
+
+
+@dead_letters.command()
+def replay(
+    letters: Ids = None, code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
+    all_: All = False, url: Url = None, dead_letters: Letters = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Try letters again. What is accepted now is gone from the queue; the rest stays. Exit code 1 when some stay.
+
+    Examples:
+
+      headwater dead-letters replay 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+
+      headwater dead-letters replay --code database_refused
+
+      headwater dead-letters replay --all --json
+    """
+    queues = _queues(url, dead_letters, "replay")
+    meant = _meant(letters, code, older_than, newer_than, limit)
+    _said_which(meant, all_)
+
+    async def work(database: Database) -> list[Outcome]:
+        from headwater.intake.events.isolation import Trial
+        from headwater.intake.events.tolerant import Careful
+        from headwater.intake.people import audit
+        from headwater.intake.queue.dead_letters import replay as again
+        from headwater.settings import Settings
+
+        live_runs = Settings().lineage.live_runs
+        done = await again(queues, meant, Careful(database, live_runs), Trial(database.url, live_runs))
+        await audit.append(
+            database, audit.by_command("dead-letters replay", "replay_dead_letters", None, **_counts(done))
+        )
+        return done
+
+    if any(one["outcome"] == "left" for one in _outcomes(on_database("dead-letters replay", work), json)):
+        raise typer.Exit(1)
+
+
+@dead_letters.command()
+def discard(
+    letters: Ids = None, code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
+    all_: All = False, url: Url = None, dead_letters: Letters = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Throw letters away, for good; the audit log keeps which.
+
+    Examples:
+
+      headwater dead-letters discard 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+
+      headwater dead-letters discard --code invalid_event --older-than 720
+    """
+    queues = _queues(url, dead_letters, "discard")
+    meant = _meant(letters, code, older_than, newer_than, limit)
+    _said_which(meant, all_)
+
+    async def work(database: Database) -> list[Outcome]:
+        from headwater.intake.people import audit
+        from headwater.intake.queue.dead_letters import discard as throw_away
+
+        done = await throw_away(queues, meant)
+        ids = [one.id for one in done[:1000]]
+        change = audit.by_command("dead-letters discard", "discard_dead_letters", None, **_counts(done), letters=ids)
+        await audit.append(database, change)
+        return done
+
+    _outcomes(on_database("dead-letters discard", work), json)
+
+
+def _counts(done: list[Outcome]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in done:
+        counts[one.outcome] = counts.get(one.outcome, 0) + 1
+    return counts
+
+
+def _outcomes(done: list[Outcome], json: bool) -> list[dict[str, Any]]:
+    import msgspec
+
+    told: list[dict[str, Any]] = msgspec.to_builtins(done)
+    if json:
+        output.raw(msgspec.json.encode({"counts": _counts(done), "letters": told}))
+    elif not done:
+        output.line("no letter matches")
+    else:
+        output.table(("id", "outcome", "code", "reason"), [(o.id, o.outcome, o.code, o.reason[:100]) for o in done])
+        output.line(", ".join(f"{count:,} {outcome}" for outcome, count in _counts(done).items()))
+    return told
+
+
+@dead_letters.command()
+def reconcile(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be tried; change nothing.")] = False,
+    url: Url = None, dead_letters: Letters = None, json: Json = False,
+) -> None:  # fmt: skip
+    """The daily reconciliation, for cron: explain every letter, accept what can be accepted now, leave and report the rest.
+
+    Examples:
+
+      headwater dead-letters reconcile --dry-run
+
+      headwater dead-letters reconcile --json
+    """
+    queues = _queues(url, dead_letters, "reconcile")
+    import msgspec
+
+    from headwater.intake.queue.reconciliation import Reconciliation, Report
+
+    async def work(database: Database) -> Report:
+        from headwater.intake.events.isolation import Trial
+        from headwater.intake.events.tolerant import Careful
+        from headwater.settings import Settings
+
+        live_runs = Settings().lineage.live_runs
+        accept, trial = Careful(database, live_runs), Trial(database.url, live_runs)
+        return await Reconciliation(queues, database, accept, trial).run(dry_run=dry_run)
+
+    report = on_database("dead-letters reconcile", work)
+    if json:
+        output.raw(msgspec.json.encode(report))
+        return
+    if not report.letters:
+        output.line(f"{queues.dead_letters} is empty")
+    for group in report.groups:
+        outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in group.outcomes.items())
+        output.line(f"{group.code}: {group.letters:,} letters, {'would be ' if dry_run else ''}{outcomes}", "bold")
+        output.line(f"  {group.explanation}")
+        for reason in group.reasons:
+            output.line(f"  said: {output.printable(reason)}")
+        for letter in group.left:
+            output.line(f"  headwater dead-letters show {letter}")

@@ -1,0 +1,1 @@
+"""Commands that run the server and look after its database."""

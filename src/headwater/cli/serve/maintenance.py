@@ -1,0 +1,129 @@
+"""`headwater rebuild` and `headwater doctor`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import output, process, server
+from headwater.cli.extras import need
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def rebuild(
+    check: Annotated[
+        bool, typer.Option("--check", help="Say whether the tables were already as the log makes them.")
+    ] = False,
+    from_what_is_left: Annotated[
+        bool, typer.Option("--from-what-is-left", help="Even if retention dropped a part of the log.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Rebuild every table from the event log.
+
+    Readers see the old tables until the new ones are complete.
+
+    Examples:
+
+      headwater rebuild
+
+      headwater rebuild --check --json
+    """
+    need("server", "`headwater rebuild`")
+    import asyncio
+
+    import msgspec
+
+    from headwater.settings import Settings
+
+    running = process.read()
+    url = running.database_url if running else Settings().database.url
+    postgres = None
+    if url is None:
+        from headwater.store.embedded import EmbeddedPostgres
+
+        postgres = EmbeddedPostgres(process.home() / "postgres")
+        url = postgres.url
+    try:
+        answer = asyncio.run(_rebuild(url, check, from_what_is_left, quiet=json))
+    finally:
+        if postgres is not None:
+            postgres.stop()
+    if json:
+        output.raw(msgspec.json.encode(answer))
+        return
+    output.line(f"{answer['events']:,} events replayed in {answer['seconds']} s")
+    if check:
+        output.line(
+            "the tables were equal before and after"
+            if answer["equal"]
+            else f"these tables differed: {', '.join(answer['differed'])}"
+        )
+
+
+async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) -> dict[str, Any]:
+    import time
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from headwater.intake.upkeep import rebuild as work
+    from headwater.settings import Settings
+    from headwater.store.database import Database
+    from headwater.store.migrate import migrate
+
+    database = await Database(url).open()
+    try:
+        await migrate(database)
+        before = await work.fingerprints(database) if check else {}
+        began = time.monotonic()
+        with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
+            task = bar.add_task("replaying the log", total=None)
+            events = await work.rebuild(
+                database,
+                lambda done, total: bar.update(task, completed=done, total=total),
+                live_runs=Settings().lineage.live_runs,
+                from_what_is_left=from_what_is_left,
+            )
+        answer: dict[str, Any] = {"events": events, "seconds": round(time.monotonic() - began, 2)}
+        if check:
+            after = await work.fingerprints(database)
+            answer |= {
+                "equal": before == after,
+                "differed": [table for table in after if before.get(table) != after[table]],
+            }
+        return answer
+    finally:
+        await database.close()
+
+
+def doctor(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
+    """Find out why events do not arrive or links are missing.
+
+    Each step from a job to the server is checked.
+
+    Exit code 1 when something is wrong.
+
+    Examples:
+
+      headwater doctor
+
+      HEADWATER_URL=http://lineage:5000 headwater doctor --json
+    """
+    import msgspec
+
+    from headwater.cli.serve.checks import checks
+
+    found = checks(url)
+    if json:
+        output.raw(msgspec.json.encode(found))
+    else:
+        output.table(
+            ("", "check", "finding"),
+            [({"ok": "ok", "warn": "!", "bad": "✗"}[item.verdict], item.name, item.finding) for item in found],
+            styles={0: {"ok": "green", "!": "yellow", "✗": "bold red"}},
+        )
+    if any(item.verdict == "bad" for item in found):
+        raise typer.Exit(1)

@@ -1,0 +1,70 @@
+"""`headwater retention`: delete what is older than the settings keep it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.serve.database import on_database
+
+if TYPE_CHECKING:
+    from headwater.store.database import Database
+
+retention = typer.Typer(
+    help="Delete what is older than the retention settings.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+@retention.callback()
+def _group() -> None:
+    """Delete what is older than the settings keep it."""
+
+
+@retention.command()
+def run(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; delete nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Delete what is older than HEADWATER_RETENTION__… keep it. Exit code 1 when something could not be deleted.
+
+    Examples:
+
+      HEADWATER_RETENTION__EVENTS_DAYS=400 headwater retention run --dry-run
+
+      headwater retention run --json
+    """
+
+    async def work(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.intake.upkeep import retention as writes
+        from headwater.settings import Settings
+
+        settings = Settings()
+        kept = settings.retention
+        policy = writes.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days)
+        report = await writes.run(database, policy, live_runs=settings.lineage.live_runs, dry_run=dry_run)
+        return msgspec.json.encode(report)
+
+    answer = on_database("retention run", work)
+    import msgspec
+
+    told = msgspec.json.decode(answer)
+    if json:
+        output.raw(answer)
+    elif told["busy"]:
+        output.line("another process is at it; nothing was done")
+    elif not told["kinds"]:
+        output.line("everything is kept: no HEADWATER_RETENTION__… is set")
+    else:
+        output.table(
+            ("kind", "before", "would go" if dry_run else "gone", "months", "error"),
+            [
+                (one["kind"], output.moment(one["before"]), one["deleted"], len(one["months"]) or None, one["error"])
+                for one in told["kinds"]
+            ],
+        )
+    if any(one["error"] for one in told["kinds"]):
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Commands that run on Spark: query logs, and jobs over the whole graph."""

@@ -1,0 +1,249 @@
+"""`headwater sql FILE…`: what statements read and write, column by column, from their text alone; no server, no database."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli import output
+from headwater.cli.extras import need
+from headwater.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headwater.cli.sql.statements import Found, Line
+    from headwater.columns import Catalog
+
+
+def sql(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Files, folders (every *.sql below), or - for standard input.")
+    ],
+    dialect: Annotated[
+        str, typer.Option("--dialect", "-d", help="bigquery, snowflake, spark, …; a wrong name lists them all.")
+    ] = "",
+    schemas: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help='JSON or YAML: {"db.table": ["column", …]}, or dbt\'s catalog.json.'),
+    ] = None,
+    database: Annotated[str, typer.Option(help="The database (project, catalog) of names that say none.")] = "",
+    schema: Annotated[str, typer.Option(help="The schema (dataset) of names that say none.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart.")] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print a Graphviz graph.")] = False,
+    openlineage: Annotated[
+        str | None,
+        typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents; tables are in this namespace."),
+    ] = None,
+    job_namespace: Annotated[str, typer.Option(help="The jobs' namespace in OpenLineage events.")] = "sql",
+    table_level: Annotated[bool, typer.Option("--table-level", help="Tables only, no columns.")] = False,
+    fingerprint: Annotated[
+        bool, typer.Option("--fingerprint", help="Each statement's fingerprint and its text without values.")
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a statement is not understood in full or a name stays open."),
+    ] = False,
+) -> None:
+    """Parse SQL into column lineage, without a server or a database.
+
+    It shows what each statement reads and writes, column by column.
+
+    Examples:
+
+      headwater sql etl/ --dialect snowflake --schemas target/catalog.json
+
+      echo 'select a + b as c from t' | headwater sql -
+
+      headwater sql load.sql -d bigquery --mermaid > load.mmd
+
+      headwater sql models/ -d spark --schemas schemas.yaml --strict
+    """
+    forms = {"--json": json, "--mermaid": mermaid, "--dot": dot, "--openlineage": openlineage is not None}
+    chosen = [option for option, given in forms.items() if given]
+    if fingerprint and chosen != ["--json"]:
+        chosen.append("--fingerprint")
+    if len(chosen) > 1:
+        raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
+    need("sql", "headwater sql")
+    found = _analysed(files, dialect, schemas or [], database, schema, streaming=not chosen)
+    troubled: list[Found] = []
+    if not chosen or chosen == ["--fingerprint"]:
+        troubled = _print_plain(found, dialect, tables_only=table_level, fingerprints=fingerprint)
+    else:
+        every = list(found)
+        troubled = [one for one in every if not one.settled]
+        _print_whole(every, chosen[0], dialect, table_level, fingerprint, (openlineage or "", job_namespace))
+    if strict and troubled:
+        for one in troubled:
+            sys.stderr.write(f"{output.escaped(one.place)}: {output.escaped(_trouble(one))}\n")
+        raise typer.Exit(1)
+
+
+def _print_plain(found: Iterator[Found], dialect: str, *, tables_only: bool, fingerprints: bool) -> list[Found]:
+    """Statement by statement; gives back those that `--strict` minds."""
+    from headwater.cli.sql import statements
+
+    write = _writer()
+    counts: Counter[str] = Counter()
+    troubled = []
+    for one in found:
+        statements.count(counts, one)
+        if not one.settled:
+            troubled.append(one)
+        if fingerprints:
+            print("\t".join(output.escaped(text) for text in statements.shape(one, dialect)))
+            continue
+        for line in statements.lines(one, tables_only=tables_only):
+            write(line)
+        write([])
+    if not fingerprints:
+        write([(statements.closing(counts), "bold")])
+    return troubled
+
+
+def _print_whole(
+    found: list[Found], form: str, dialect: str, tables_only: bool, fingerprints: bool, namespaces: tuple[str, str]
+) -> None:
+    import msgspec
+
+    from headwater.cli.sql import column_graph, statements
+
+    if form == "--json":
+        told: Any = statements.as_json(found, dialect, tables_only=tables_only, fingerprints=fingerprints)
+        output.raw(msgspec.json.encode(told))
+    elif form == "--openlineage":
+        output.raw(msgspec.json.encode(statements.events(found, dialect, *namespaces)))
+    else:
+        graph = column_graph.Graph(found, tables_only=tables_only)
+        print(column_graph.mermaid(graph) if form == "--mermaid" else column_graph.dot(graph))
+
+
+def _trouble(found: Found) -> str:
+    told = found.statement
+    reasons = list(told.warnings) if told.level != "full" else []
+    if told.level != "full" and not reasons:
+        reasons = ["not understood in full"]
+    return "; ".join([*reasons, *(f"{one.name} is unresolved: {one.reason}" for one in told.unresolved)])
+
+
+def _writer() -> Callable[[Line], None]:
+    """Lines to standard output: with colours on a terminal, as they are into anything else."""
+    if not sys.stdout.isatty():
+        return lambda line: print("".join(text for text, _ in line).rstrip())
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    return lambda line: console.print(Text.assemble(*line))
+
+
+# -- reading --
+
+
+def _analysed(
+    files: list[str], dialect: str, schemas: list[Path], database: str, schema: str, *, streaming: bool
+) -> Iterator[Found]:
+    """Every statement of every file, each file on its own: what one makes, another does not know."""
+    from headwater.cli.sql.statements import Found
+    from headwater.columns import Session, analyse
+
+    catalog = _catalog(dialect, schemas)
+    paths = _paths(files)
+    database, schema = _folded(database, dialect), _folded(schema, dialect)
+    with _progress(len(paths), shown=not (streaming and sys.stdout.isatty())) as advance:
+        for path in paths:
+            text = _text(path)
+            for statement in analyse(text, dialect, catalog, Session(database, schema)):
+                yield Found("stdin" if path == "-" else path, text, statement)
+            advance()
+
+
+def _catalog(dialect: str, schemas: list[Path]) -> Catalog:
+    from headwater.cli.sql.schemas import read
+    from headwater.columns import Catalog
+    from headwater.columns.dialect import rules
+
+    try:
+        rules(dialect)
+    except ValueError as error:
+        raise InvalidQuestion(str(error)) from error
+    tables: dict[str | tuple[str, ...], list[str]] = {}
+    for path in schemas:
+        tables |= read(path, dialect)
+    return Catalog(tables, dialect)
+
+
+def _folded(name: str, dialect: str) -> str:
+    """A default for names, as the dialect folds a name that stands in a text; quotes keep it."""
+    from headwater.columns.catalog import split_name
+    from headwater.columns.dialect import fold, rules
+
+    rule = rules(dialect)
+    if name[:1] in {'"', "`", "["}:
+        return split_name(name)[0] if split_name(name) else ""
+    return name if rule.tables_sensitive else fold(name, False, rule)
+
+
+def _paths(files: list[str]) -> list[str]:
+    """Files as given, folders as the *.sql below them in order; none twice."""
+    found: dict[str, None] = {}
+    for given in files:
+        path = Path(given)
+        if given == "-" or path.is_file():
+            found[given] = None
+        elif path.is_dir():
+            below = sorted(str(one) for one in path.rglob("*.sql") if one.is_file())
+            if not below:
+                raise InvalidQuestion(f"{given}: no *.sql below this folder")
+            found.update(dict.fromkeys(below))
+        elif path.exists():
+            found[given] = None  # a pipe: <(…)
+        else:
+            raise InvalidQuestion(f"{given}: no such file or folder")
+    return list(found)
+
+
+def _text(path: str) -> str:
+    """The text of a file: UTF-8, or UTF-16 by its first bytes. What is neither is shown by its replacement character, and said."""
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
+    encoding, called = ("utf-16", "UTF-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig", "UTF-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        where = "stdin" if path == "-" else path
+        typer.echo(f"{where}: byte {error.start} is not {called}; such bytes are read as \ufffd", err=True)
+        return data.decode(encoding, "replace")
+
+
+@contextmanager
+def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
+    """A bar on standard error when work takes longer than a second and somebody watches; it leaves nothing behind."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    import threading
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    bar = Progress(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=total)
+    timer = threading.Timer(1.0, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: bar.advance(task)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()

@@ -1,0 +1,145 @@
+"""How instances are given to commands and shown by them; and `headwater report`, which says something of them by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+from headwater.cli.people.metadata import author
+from headwater.errors import InvalidQuestion, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="Its name.")]
+Instances = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INSTANCES…", help="2024-03-10, 2024-W10, 2024-03-01..2024-03-31, 2024-03 for all in it, static, *."
+    ),
+]
+AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="As it was known, and declared, then.")]
+As = Annotated[
+    str | None, typer.Option("--as", help="The author, on a server without sign-in; default: the user here.")
+]
+Note = Annotated[str, typer.Option(help="What people should know of it.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="So many lines of a list; what is left out is counted.")]
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+WHAT = (
+    "started", "produced", "failed", "deleted", "said", "doubted", "trusted", "withheld", "released", "left_wrong", "planned",
+    "unplanned",
+)  # fmt: skip
+"""What can be said: `headwater.intake.status.request.What`, which a client does not import."""
+_SHOWN = 6
+
+
+def short(texts: Sequence[str]) -> str:
+    """Instances in a line: the first few, and how many more texts there are."""
+    shown = ", ".join(texts[:_SHOWN])
+    return f"{shown} and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else shown
+
+
+def report(
+    entity: Entity,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help=f"{', '.join(WHAT)}.",
+        ),
+    ],
+    instances: Instances,
+    ref: Annotated[
+        str,
+        typer.Option(
+            help="The run, the check, who withholds, the incident, the plan; of deleted: retention, external."
+        ),
+    ] = "",
+    state: Annotated[
+        list[str] | None, typer.Option(help="A state of what was produced, or that is said; again for each.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="A state that is said no longer; again for each.")] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ENTITY=INSTANCES", help="What it was made from; again for each. `ready` says it."),
+    ] = None,
+    seq: Annotated[int | None, typer.Option(help="As it was known then: the seq that `ready` said.")] = None,
+    code: Annotated[str | None, typer.Option(help="Which code made it, such as a commit.")] = None,
+    fingerprint: Annotated[str | None, typer.Option(help="Of its content.")] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE@VERSION",
+            help="Which version of a Delta table it is kept in, so that a plan may go back to it.",
+        ),
+    ] = None,
+    right: Annotated[
+        bool, typer.Option("--right", help="Mark it as checked by a person: it is right whatever incidents say.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Why, for those who read the history.")] = "",
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="When it happened; else now.")] = None,
+    key: Annotated[str | None, typer.Option(help="Reports of one key are one report.")] = None,
+    as_: As = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Report a state of instances by hand.
+
+    It is what a scheduler or a callback reports otherwise.
+
+    Examples:
+
+      headwater report reads produced 2024-03-10 --ref run-17
+
+      headwater report reads deleted 2023 --ref retention
+
+      headwater report reads doubted 2024-03-10 --ref row_count --reason "half of what it was"
+
+      headwater report weekly produced 2024-W10 --read reads=2024-03-04..2024-03-10 --seq 42
+    """
+    if what not in WHAT:
+        raise InvalidQuestion(f"{what!r} cannot be said of instances; it is one of {', '.join(WHAT)}", given=what)
+    said: dict[str, Any] = {
+        "entity": entity, "what": what, "instances": instances, "ref": ref, "states": state, "remove": remove,
+        "reads": [_read(text) for text in read] if read else None, "seq": seq, "code": code, "fingerprint": fingerprint,
+        "storage": _delta(delta) if delta else None,
+        "right": right or None, "reason": reason, "at": server.time(at), "key": key,
+    }  # fmt: skip
+    body = {"reports": [{word: value for word, value in said.items() if value is not None}]}
+    answer = server.send(url, "POST", "/api/v2/instances", body, **author(as_))
+    (taken,) = msgspec.json.decode(answer)["results"]
+    if refused := taken.get("refused"):
+        kind = NotFound if refused["code"] == "not_found" else InvalidQuestion
+        raise kind(refused["message"], **refused["detail"])
+    if json:
+        output.raw(answer)
+    elif taken.get("duplicate"):
+        output.line(f"report {taken['seq']} said so already", "dim")
+    else:
+        changed = "" if taken.get("changed") else "; nothing that is known changed"
+        output.line(output.printable(f"{entity} {short(instances)}: {what}, report {taken['seq']}{changed}"))
+        if late := taken.get("late"):
+            output.line(
+                f"there is a newer version of {output.printable(short(late))}, which stays the current one", "yellow"
+            )
+
+
+def _delta(text: str) -> dict[str, Any]:
+    table, _, version = text.rpartition("@")
+    if not table or not version.isdigit():
+        raise InvalidQuestion(f"--delta {text!r}: write TABLE@VERSION, such as s3://lake/reads@17", given=text)
+    return {"delta_version": int(version), "table": table}
+
+
+def _read(text: str) -> dict[str, Any]:
+    entity, equals, instances = text.partition("=")
+    if not entity or not equals or not instances:
+        raise InvalidQuestion(
+            f"--read {text!r}: write ENTITY=INSTANCES, such as reads=2024-03-04..2024-03-10", given=text
+        )
+    return {"entity": entity, "instances": instances.split(",")}

@@ -1,0 +1,244 @@
+"""`headwater status`: of an entity the calendar of its states, of one instance all that is known; without an entity how the server is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+from headwater.cli.extras import need
+from headwater.cli.serve import local
+from headwater.cli.status.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
+from headwater.cli.status.instances import AsOf, Json, Limit, Url, short
+from headwater.errors import InvalidQuestion, NotInstalled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST = 10_000
+_AHEAD = 31
+"""So many instances that are not over yet are drawn at the end."""
+_WIDEST = 53
+"""Instances in a row at most: weeks of a year."""
+
+
+def status(
+    entity: Annotated[
+        str | None, typer.Argument(metavar="ENTITY", help="Its name; without it: does the server answer?")
+    ] = None,
+    instances: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INSTANCES…",
+            help="2024-03-10, 2024-03-01..2024-03-31, 2024-03, *; else the last 60 that are over.",
+        ),
+    ] = None,
+    one: Annotated[
+        str | None, typer.Option(metavar="KEY", help="This instance with its versions, what they read, its history.")
+    ] = None,
+    as_of: AsOf = None,
+    limit: Limit = 100,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Draw the status of an entity's instances as a calendar.
+
+    Each instance is there, right, wrong or being made; what is not completed is listed. Without an entity: show the server's own status.
+
+    A single key shows that instance with its versions and history (its JSON: --one KEY). Without an entity: whether the server
+    answers, what it holds, and what waits to be sent to it.
+
+    Examples:
+
+      headwater status
+
+      headwater status reads
+
+      headwater status reads 2024-03 --as-of 2024-04-01
+
+      headwater status reads 2024-03-10
+
+      headwater status reads --one 2024-03-10 --json
+    """
+    if entity is None:
+        if one is not None or as_of is not None:
+            raise InvalidQuestion("--one and --as-of are about an entity; name it")
+        local.status(url=url, json=json)
+        return
+    if one is not None and instances:
+        raise InvalidQuestion("give --one KEY or INSTANCES, not both")
+    at = server.time(as_of)
+    if one is not None:
+        body = _instance(url, entity, one, at)
+        if json:
+            output.raw(body)
+        else:
+            _show(msgspec.json.decode(body), limit)
+        return
+    where = server.path("entities", entity, "status")
+    body = server.ask(url, where, instances=instances, as_of=at, limit=_MOST)
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    if len(instances or ()) == 1 and sum(found["counts"].values()) == 1:
+        _show(msgspec.json.decode(_instance(url, entity, found["asked"][0], at)), limit)
+        return
+    _calendar(found, url, at, limit)
+    _stretches(found, limit)
+
+
+def _instance(url: str | None, entity: str, key: str, at: str | None) -> bytes:
+    return server.ask(url, server.path("entities", entity, "instances", key), as_of=at)
+
+
+def _calendar(found: dict[str, Any], url: str | None, at: str | None, limit: int) -> None:
+    letters = symbols(found["counts"])
+    period = server.get(url, server.path("entities", found["entity"]), as_of=at)["declared"].get("period")
+    title = f"{found['entity']}  {short(found['asked'])}" + (f"  as of {output.moment(at)} UTC" if at else "")
+    output.line(output.printable(title), "bold")
+    if period is not None and found["stretches"]:
+        try:
+            need("server", "the drawing of a calendar")
+        except NotInstalled as missing:
+            output.line(missing.message, "dim")
+        else:
+            _draw(found["stretches"], period, letters, limit)
+    for word, count in found["counts"].items():
+        letter, style = letters[word]
+        output.pieces([(f"  {letter} ", style), (f"{output.printable(word):<12} {count:>8,}", "")])
+
+
+def _draw(
+    stretches: list[dict[str, Any]], period: dict[str, Any], letters: dict[str, tuple[str, str]], limit: int
+) -> None:
+    from headwater.entities.time.instances import Instances
+
+    of = Instances.of(period)
+    spec = of.calendar.spec
+    # Rows of which there are too many are cut below; what stands in none of them is not even written.
+    cells, before, after = _cells(of, stretches, limit * _WIDEST)
+    drawn = rows(cells, spec.unit, spec.many, spec.week_start)
+    cut = drawn[-limit:]
+    before += sum(status is not None for row in drawn[:-limit] for status in row.cells)
+    if before:
+        output.line(f"{output.counted(before, 'instance')} before; --limit shows more", "dim")
+    heading = ""
+    for row in cut:
+        if row.heading != heading:
+            heading = row.heading
+            output.line(heading, "dim")
+        output.pieces(_row(row, letters))
+    if after:
+        output.line(f"{output.counted(after, 'instance')} after, none of them over", "dim")
+
+
+def _row(row: Row, letters: dict[str, tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    yield row.label + "  " * (row.width == 1), "dim"
+    for status in row.cells:
+        letter, style = letters[status] if status is not None else ("", "")
+        yield f"{letter:>{row.width}}", style
+    if row.note:
+        yield f"  {row.note}", "dim"
+
+
+def _cells(of: Any, stretches: list[dict[str, Any]], most: int) -> tuple[list[Cell], int, int]:
+    """The last of them, how many come before, and how many after that are not over."""
+    from headwater.entities.time import keys, ranges
+
+    runs = [(start, end, one["status"]) for one in stretches for start, end in ranges.read(of, [one["instances"]])]
+    start, end, word = runs[-1]
+    after = max(end - start - _AHEAD, 0) if word == "not over" else 0
+    runs[-1] = start, end - after, word
+    before = max(sum(end - start for start, end, _ in runs) - most, 0)
+    cells, left = [], before
+    for start, end, word in runs:
+        passed = min(left, end - start)
+        left -= passed
+        cells += [Cell(keys.key(of.calendar, ordinal), word) for ordinal in range(start + passed, end)]
+    return cells, before, after
+
+
+def _stretches(found: dict[str, Any], limit: int) -> None:
+    """What is not simply completed, or not over."""
+    told = [
+        one for one in found["stretches"]
+        if one["status"] != "not over" and (one["status"] != "completed" or len(one["marks"]) > 1)
+    ]  # fmt: skip
+    if told:
+        output.line()
+        output.table(
+            ("instances", "count", "status", "what is known"),
+            [(one["instances"], f"{one['count']:,}", one["status"], _marks(one["marks"])) for one in told[:limit]],
+            styles={2: {word: style for word, (_, style) in SYMBOLS.items()}},
+        )
+    if len(told) > limit:
+        output.line(f"{len(told) - limit:,} more; --limit shows more", "dim")
+    if found["more"]:
+        output.line(f"{found['more']:,} stretches were left out: name fewer instances", "yellow")
+
+
+def _marks(marks: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{mark['kind']} {mark.get('ref', '')}".strip() for mark in marks)
+
+
+def _show(one: dict[str, Any], limit: int) -> None:
+    output.line(output.printable(f"{one['entity']} {one['instance']}"), "bold")
+    interval = f"{one['start']} to {one['end']}" if one["start"] else None
+    for name, value in (
+        ("period", interval),
+        ("status", one["status"]),
+        ("valid", "yes: it may be used" if one["valid"] else "no"),
+        ("marks", _marks(one["marks"])),
+    ):
+        if value:
+            output.line(f"  {name:<8}{output.printable(value)}")
+    if one["versions"]:
+        output.line()
+        output.table(
+            ("version", "", "produced (UTC)", "run", "by", "code", "fingerprint", "rows", "size", "made from"),
+            [
+                (
+                    version["seq"],
+                    "current" if version["current"] else "",
+                    output.moment(version["produced_at"]),
+                    version["run"],
+                    version["actor"],
+                    version["code"],
+                    version["fingerprint"],
+                    None if version["rows"] is None else f"{version['rows']:,}",
+                    output.size(version["bytes"]),
+                    _reads(version["reads"]),
+                )
+                for version in one["versions"][:limit]
+            ],
+            styles={1: {"current": "green"}},
+        )
+    if one["history"]:
+        output.line()
+        output.table(
+            ("report", "what", "ref", "happened (UTC)", "recorded (UTC)", "by", "reason"),
+            [
+                (
+                    said["seq"],
+                    said["what"],
+                    said["ref"],
+                    output.moment(said["happened_at"]),
+                    output.moment(said["recorded_at"]),
+                    said["actor"],
+                    said["reason"],
+                )
+                for said in one["history"][:limit]
+            ],
+        )
+    left_out = max(len(one["versions"]) - limit, 0), max(len(one["history"]) - limit, 0)
+    if any(left_out):
+        output.line(f"{left_out[0]:,} versions and {left_out[1]:,} reports more; --limit shows more", "dim")
+
+
+def _reads(reads: list[dict[str, Any]] | None) -> str:
+    if reads is None:
+        return "not reported"
+    return "; ".join(f"{read['entity']} {short(read['instances'])} as of {read['seq']}" for read in reads) or "nothing"

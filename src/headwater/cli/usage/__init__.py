@@ -1,0 +1,1 @@
+"""Commands about what query logs tell."""

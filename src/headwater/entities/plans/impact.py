@@ -1,0 +1,122 @@
+"""What a run that failed, or made something wrong, means for others: which runs to clear, and which to start, job by job.
+
+    impact(graph, "airflow://prod/load/reads", hours, mode="failed", …)
+
+Periods are converted on the way: three hours that failed are a day's run and a week's. Which runs there are is told, not looked up; nothing is
+cleared or started here.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from headwater.entities.needs.graph import Graph
+from headwater.entities.plans.plan import Plan, Sets, plan
+from headwater.entities.plans.runs import Producer, made
+from headwater.entities.status.taint import Facts, Reached, tainted
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.errors import InvalidPlan
+
+
+class Runs(NamedTuple):
+    """Runs of one producer: periods of `calendar` (None of what has none). makes: what is expected of them, by entity.
+
+    Why an instance is among it: `Impact.reached.why(entity, ordinal)`.
+    """
+
+    producer: str
+    calendar: Calendar | None
+    runs: Ordinals
+    makes: Sets
+
+
+class Impact(NamedTuple):
+    """clear: runs that exist and are to be done again; start: those that do not exist yet. Both in the order in which they are to be done; a
+    producer is in one of them twice where another comes in between. The run that was asked about is among them.
+
+    plan: the whole, with what must be done by hand or is restored. reached: what depends on the run, with depths and paths.
+    """
+
+    clear: tuple[Runs, ...]
+    start: tuple[Runs, ...]
+    plan: Plan
+    reached: Reached
+
+
+def impact(
+    graph: Graph,
+    producer: str,
+    runs: Ordinals,
+    *,
+    mode: Literal["failed", "tainted"],
+    producers: Mapping[str, Producer],
+    exist: Sets,
+    existing: Mapping[str, Ordinals],
+    due: Sets | None = None,
+    unrepairable: Mapping[str, Sets] | None = None,
+    restorable: Sets | None = None,
+    snapshots: Mapping[str, Literal["latest", "all"] | int] | None = None,
+) -> Impact:
+    """What follows from `runs`, periods of that producer's calendar (of its entities' where it has none).
+
+    mode: `tainted`: what they made is wrong, and all that exists and used it. `failed`: what they should have made is not there or not right; then
+    also what depends on it and is `due`, whether it exists or not: runs that waited for it have not run yet.
+    exist: instances that there are; existing: runs that there are, by producer. due: instances that there are or should be by now; those that
+    exist where it is not said. The rest as in `plan`.
+
+    InvalidPlan where the producer makes nothing that is known, or where runs of a producer without a calendar would be of several.
+    """
+    mine = {name: each for name, each in producers.items() if each.name == producer and name in graph.entities}
+    if not mine:
+        known = sorted({each.name for each in producers.values()})
+        raise InvalidPlan(
+            f"no entity is made by {producer!r}; known are {', '.join(known) or 'none'}", producer=producer
+        )
+    asked = (
+        exist
+        if mode == "tainted" or due is None
+        else {name: exist.get(name, NONE) | due.get(name, NONE) for name in {*exist, *due}}
+    )
+    _one_calendar(graph, producers)
+    roots = {}
+    for name, each in mine.items():
+        some = made(graph.entities[name], each).instances(runs, asked.get(name, NONE))
+        if some:
+            roots[name] = some
+    reached = tainted(graph, roots, Facts(exist=lambda name: asked.get(name, NONE)))
+    found = plan(
+        graph,
+        {name: hit.instances for name, hit in reached.hits.items()},
+        exist=exist,
+        roots=roots,
+        producers=producers,
+        unrepairable=unrepairable,
+        restorable=restorable,
+        snapshots=snapshots,
+    )
+    clear: list[Runs] = []
+    start: list[Runs] = []
+    for stage in found.stages:
+        for block in stage.blocks:
+            if block.action != "rerun" or block.producer is None:
+                continue
+            there = existing.get(block.producer.name, NONE)
+            calendar = next(iter(block.made.values())).calendar
+            for some, into in ((block.runs & there, clear), (block.runs - there, start)):
+                if some:
+                    into.append(Runs(block.producer.name, calendar, some, block.makes(some)))
+    return Impact(tuple(clear), tuple(start), found, reached)
+
+
+def _one_calendar(graph: Graph, producers: Mapping[str, Producer]) -> None:
+    known: dict[str, tuple[str, Calendar | None]] = {}
+    for name, producer in producers.items():
+        if name not in graph.entities:
+            continue
+        calendar = made(graph.entities[name], producer).calendar
+        other, first = known.setdefault(producer.name, (name, calendar))
+        if calendar != first:
+            raise InvalidPlan(
+                f"{producer.name} has runs of {first} for {other} and of {calendar} for {name}: say its calendar",
+                producer=producer.name,
+            )

@@ -1,0 +1,95 @@
+"""Which run of a producer makes which instances: a daily run makes 24 hours, a weekly one the week, a revision a period once more.
+
+It is one map of ordinals read both ways (`spans.py`), from an entity's periods to the periods of its producer's runs. Nothing here knows which runs
+there were; a run is the ordinal of a period.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from headwater.entities.needs.graph import Entity
+from headwater.entities.needs.kinds import Cumulative
+from headwater.entities.time.calendar import Calendar
+from headwater.entities.time.ordinals import Bool, Int, Ordinals
+from headwater.entities.time.spans import Spans
+
+
+class Producer(NamedTuple):
+    """What makes instances of an entity: `airflow://prod/reads/compute`, a package.
+
+    calendar: of its runs; None: one run for each instance. Otherwise a period is made by the run in whose period it ends, so a run a day makes the
+    hours of that day, and of a week that of the week's last day makes it.
+    max_periods: how many periods one run may be asked for, next to each other. pool: what it shares its slots with.
+    """
+
+    name: str
+    calendar: Calendar | None = None
+    max_periods: int = 1
+    pool: str = ""
+
+
+class Made(NamedTuple):
+    """How one entity is made. `calendar`: of the runs, None of a static entity's. `spans` None: run k makes instance k and nothing else.
+
+    chained: an instance needs all of its runs, one after the other, not the last one alone.
+    """
+
+    calendar: Calendar | None
+    spans: Spans | None = None
+    chained: bool = False
+
+    def runs(self, instances: Ordinals) -> Ordinals:
+        """All runs that it takes to make these."""
+        return instances if self.spans is None else self.spans.of(instances)
+
+    def instances(self, runs: Ordinals, among: Ordinals) -> Ordinals:
+        """Those of `among` that any of these runs makes."""
+        return runs & among if self.spans is None else self.spans.touching(runs, among)
+
+    def possible(self, instances: Ordinals) -> Ordinals:
+        """Those that some run makes; of the others the run would be outside its calendar."""
+        return instances if self.spans is None else self.spans.touching(self.spans.of(instances), instances)
+
+    def last(self, instances: Int) -> Int:
+        """Of each instance that is possible, the run after which it is there."""
+        return instances if self.spans is None else self.spans.bounds(instances)[1] - 1
+
+
+def made(entity: Entity, producer: Producer | None) -> Made:
+    """How a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are those of its process, whatever else is said."""
+    if entity.instances is None:
+        return Made(None)
+    own = entity.instances.calendar
+    if isinstance(entity.kind, Cumulative):
+        return Made(entity.kind.process.calendar, _revised(own, entity.kind), chained=entity.kind.mode == "incremental")
+    if producer is None or producer.calendar is None or producer.calendar == own:
+        return Made(own)
+    return Made(producer.calendar, _ending(own, producer.calendar))
+
+
+@functools.lru_cache(maxsize=4096)
+def _ending(own: Calendar, runs: Calendar) -> Spans:
+    """The run in whose period an instance ends."""
+    start, stop = runs.begins([runs.first, runs.end]).tolist()
+
+    def bounds(ordinals: Int) -> tuple[Int, Int, Bool]:
+        last = own.begins(ordinals + 1) - 1
+        found = np.clip(runs.floor(last), runs.first, runs.end - 1)
+        return found, found + 1, (last < start) | (last >= stop)
+
+    return Spans(bounds, own.first, own.end)
+
+
+@functools.lru_cache(maxsize=4096)
+def _revised(own: Calendar, kind: Cumulative) -> Spans:
+    """The last revision, or all where each adds to the one before."""
+
+    def bounds(ordinals: Int) -> tuple[Int, Int, Bool]:
+        _, first, end = kind.revisions(own, ordinals)
+        if not first.size:
+            return ordinals, ordinals, np.ones(ordinals.shape, dtype=np.bool_)
+        return (first if kind.mode == "incremental" else end - 1), end, first >= end
+
+    return Spans(bounds, own.first, own.end)

@@ -1,0 +1,68 @@
+"""Where status and storage differ, and which of what is gone was meant to go. Sets in, sets out; who lists storage is not known here."""
+
+import datetime as dt
+from typing import NamedTuple
+
+import numpy as np
+
+from headwater.entities.status.marks import Marks
+from headwater.entities.time.durations import Length, latest
+from headwater.entities.time.instances import Instances
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.entities.time.zones import seconds
+
+
+class Drift(NamedTuple):
+    """No instance is in two of these.
+
+    agree: both have it. retention: status has it, storage does not, and it is older than it is kept. external: the same, and it is not.
+    unknown: storage has it and status does not. unfinished: the same of a period that is not over. underway: one of them has it, and a run or a plan
+    is making it, or something was said of it while storage was listed: who looks again later will know.
+    """
+
+    agree: Ordinals
+    retention: Ordinals
+    external: Ordinals
+    unknown: Ordinals
+    unfinished: Ordinals
+    underway: Ordinals
+
+
+def drift(marks: Marks, stored: Ordinals, *, over: Ordinals, expired: Ordinals, spoken_of: Ordinals) -> Drift:
+    """What of an entity differs. `marks` and `stored` are of the same instances.
+
+    over: whose periods have ended. expired: what retention does not keep any more. spoken_of: what was reported while storage was listed.
+    """
+    there = marks.exist
+    moving = marks.of("running", "repairing") | spoken_of
+    missing, unknown = there - stored, stored - there
+    lost, new = missing - moving, unknown - moving
+    return Drift(there & stored, lost & expired, lost - expired, new & over, new - over, (missing | unknown) & moving)
+
+
+def expired(instances: Instances | None, retention: Length | None, now: dt.datetime) -> Ordinals:
+    """Those whose periods ended longer ago than they are kept: days and months by the clock of the calendar's zone, hours by a stopwatch.
+
+    None where nothing is said of retention, and of what has no periods.
+    """
+    if instances is None or retention is None or not instances.all:
+        return NONE
+    low, high = instances.all.first, instances.all.end
+    at = seconds(now)
+    first = low
+    while low < high:
+        middle = (low + high) // 2
+        if _kept_until(instances, middle, retention) <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return Ordinals.between(first, low)
+
+
+def _kept_until(instances: Instances, ordinal: int, retention: Length) -> int:
+    calendar = instances.calendar
+    end = int(calendar.begins([ordinal + 1])[0])
+    if retention.civil:
+        local = np.array([end + calendar.zone.offset(end)], dtype=np.int64)
+        end = int(calendar.zone.instants(latest(local, retention))[0])
+    return end + retention.seconds

@@ -1,0 +1,56 @@
+"""What is known of how instances were made, version by version: what `propagation.py` follows. Made of records by `recorded_reads.py`.
+
+A version of an instance is the current one, or it is past. Of several past ones it is not told apart which somebody read.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from headwater.entities.needs.graph import Graph
+from headwater.entities.time.ordinals import Bool, Int, Ordinals
+
+
+class Readers(NamedTuple):
+    """Who read instances of one upstream, row by row. Instances start ≤ k < end of the entity with this `rank`, by a past version of theirs or the
+    current one, read low ≤ u < high.
+
+    together: they were made in one go, and each used what is declared that it needs of the upstream. All of them need least ≤ u < most: of what they
+    read besides nobody says for which of them it was. Otherwise each used all.
+    """
+
+    rank: Int
+    start: Int
+    end: Int
+    past: Bool
+    low: Int
+    high: Int
+    together: Bool
+    least: Int
+    most: Int
+
+    def where(self, some: Bool | Int) -> "Readers":
+        """These rows only."""
+        return Readers._make(column[some] for column in self)
+
+
+class Histories(NamedTuple):
+    """Of all entities of a graph; `names` by rank.
+
+    there: what exists, or did and is deleted. cuts: by `id()` of a link the instances whose current version did not use it as it is declared; all
+    others did, or may have. unrecorded, past: the instances of whose current version, or of a past one, it is not known what it used. several: those
+    with more than one past version. readers: by upstream, and whether it was a past version, who read it and is cut, or past.
+    """
+
+    graph: Graph
+    names: tuple[str, ...]
+    there: Mapping[str, Ordinals]
+    cuts: Mapping[int, Ordinals]
+    unrecorded: Mapping[str, Ordinals]
+    past: Mapping[str, Ordinals]
+    several: Mapping[str, Ordinals]
+    readers: Mapping[tuple[str, bool], Readers]
+
+    @classmethod
+    def unknown(cls, graph: Graph, there: Mapping[str, Ordinals]) -> "Histories":
+        """Nothing was recorded: what is declared counts."""
+        return cls(graph, tuple(graph.entities), there, {}, there, {}, {}, {})

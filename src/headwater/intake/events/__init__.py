@@ -1,0 +1,1 @@
+"""OpenLineage events in: accepted, appended to the log and projected to rows."""

@@ -1,0 +1,221 @@
+"""What Marquez's deprecated writes say, as OpenLineage events: the log stays the truth. Pure.
+
+Bodies are checked as Marquez checks them (Unprocessable names every field that is wrong); names and states are whoever calls's to find.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from headwater.client import event
+from headwater.errors import InvalidEvent, Unprocessable
+from headwater.intake.events.project import ANNOUNCED
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Body(msgspec.Struct, rename="camel", kw_only=True):
+    """A request's body: what is missing is told by `checked`, what nobody asked for is ignored."""
+
+
+class NamespaceBody(Body):
+    owner_name: str | None = None
+    description: str | None = None
+
+
+class SourceBody(Body):
+    type: str | None = None
+    connection_url: str | None = None
+    description: str | None = None
+
+
+class TagBody(Body):
+    description: str | None = None
+
+
+class FieldBody(Body):
+    name: str | None = None
+    type: str | None = None
+    tags: list[str] | None = None
+    description: str | None = None
+
+
+class DatasetBody(Body):
+    type: Literal["DB_TABLE", "STREAM"] | None = None
+    physical_name: str | None = None
+    source_name: str | None = None
+    fields: list[FieldBody] | None = None
+    tags: list[str] | None = None
+    description: str | None = None
+    run_id: str | None = None
+    schema_location: str | None = None
+
+
+class DatasetIdBody(Body):
+    namespace: str | None = None
+    name: str | None = None
+
+
+class JobBody(Body):
+    type: Literal["BATCH", "STREAM", "SERVICE"] | None = None
+    inputs: list[DatasetIdBody] | None = None
+    outputs: list[DatasetIdBody] | None = None
+    location: str | None = None
+    description: str | None = None
+    run_id: str | None = None
+    tags: list[str] | None = None
+
+
+class RunBody(Body):
+    id: str | None = None
+    nominal_start_time: dt.datetime | None = None
+    nominal_end_time: dt.datetime | None = None
+    args: dict[str, str | int | float | bool | None] | None = None
+
+
+def read(body: bytes, type_: type[T]) -> T:
+    """The body; none is an empty one. Raises InvalidEvent for what is not JSON or of a wrong type."""
+    try:
+        return msgspec.json.decode(body.strip() or b"{}", type=type_)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidEvent(f"the body cannot be read: {error}") from error
+
+
+def checked(body: Body, *required: str) -> None:
+    """Raises Unprocessable with a message for each of these fields that is null or blank."""
+    wrong = []
+    for name in required:
+        value = getattr(body, name)
+        if value is None:
+            wrong.append(f"{_camel(name)} must not be null")
+        elif isinstance(value, str) and not value.strip():
+            wrong.append(f"{_camel(name)} must not be empty")
+    if isinstance(body, DatasetBody):
+        if body.type == "STREAM" and not (body.schema_location or "").strip():
+            wrong.append("schemaLocation must not be null")
+        wrong += [
+            f"fields[{i}].name must not be null" for i, f in enumerate(body.fields or ()) if not (f.name or "").strip()
+        ]
+    if isinstance(body, JobBody):
+        for side, some in (("inputs", body.inputs), ("outputs", body.outputs)):
+            for index, one in enumerate(some or ()):
+                for key in ("namespace", "name"):
+                    if not (getattr(one, key) or "").strip():
+                        wrong.append(f"{side}[{index}].{key} must not be null")
+    if wrong:
+        raise Unprocessable(wrong[0], errors=wrong)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def dataset_event(namespace: str, name: str, body: DatasetBody, source_url: str) -> dict[str, Any]:
+    """A DatasetEvent."""
+    return event.dataset_event(namespace, name, facets=_dataset_facets(body, source_url))
+
+
+def written_by_run(
+    namespace: str, name: str, body: DatasetBody, source_url: str, run: str, job: tuple[str, str]
+) -> dict[str, Any]:
+    """A RunEvent of the run that wrote the dataset."""
+    outputs = [event.dataset(namespace, name, facets=_dataset_facets(body, source_url))]
+    return _announced(run, job, outputs=outputs)
+
+
+def _dataset_facets(body: DatasetBody, source_url: str) -> dict[str, Any]:
+    facets: dict[str, Any] = {
+        "dataSource": event.facet("DatasourceDatasetFacet", name=body.source_name, uri=source_url),
+        "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=_TYPES[body.type or "DB_TABLE"]),
+    }
+    if body.fields is not None:
+        facets["schema"] = event.schema(
+            [
+                {
+                    key: value
+                    for key, value in (("name", f.name), ("type", f.type), ("description", f.description))
+                    if value
+                }
+                for f in body.fields
+            ]
+        )
+    if body.description:
+        facets["documentation"] = event.documentation(body.description)
+    if body.schema_location:
+        facets["schemaLocation"] = event.facet("headwater_schema_location", schemaLocation=body.schema_location)
+    return facets
+
+
+_TYPES = {"DB_TABLE": "TABLE", "STREAM": "STREAM"}
+
+
+def job_event(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
+    """A JobEvent."""
+    return event.job(
+        (namespace, name), inputs=_ids(body.inputs), outputs=_ids(body.outputs), job_facets=_job_facets(body)
+    )
+
+
+def told_by_run(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
+    """A RunEvent with the inputs and outputs of the body's run."""
+    assert body.run_id is not None
+    return _announced(
+        body.run_id,
+        (namespace, name),
+        inputs=_ids(body.inputs),
+        outputs=_ids(body.outputs),
+        job_facets=_job_facets(body),
+    )
+
+
+def _ids(some: Sequence[DatasetIdBody] | None) -> list[dict[str, Any]]:
+    return [event.dataset(one.namespace or "", one.name or "") for one in some or ()]
+
+
+def _job_facets(body: JobBody) -> dict[str, Any]:
+    processing = {"STREAM": "STREAMING"}.get(body.type or "", body.type or "BATCH")
+    # Neither an integration nor a kind is known, and an empty one would be shown as a label.
+    facets: dict[str, Any] = {"jobType": event.facet("JobTypeJobFacet", processingType=processing)}
+    if body.location:
+        facets["sourceCodeLocation"] = event.source_code_location("git", body.location)
+    if body.description:
+        facets["documentation"] = event.documentation(body.description, of="Job")
+    return facets
+
+
+def announced(run: str, job: tuple[str, str], body: RunBody) -> dict[str, Any]:
+    """A RunEvent for a run that is made and did not begin."""
+    facets: dict[str, Any] = {}
+    if body.nominal_start_time is not None:
+        facets["nominalTime"] = event.nominal_time(body.nominal_start_time, body.nominal_end_time)
+    if body.args:
+        facets["executionParameters"] = event.execution_parameters(
+            {key: "" if value is None else str(value) for key, value in body.args.items()}
+        )
+    return _announced(run, job, run_facets=facets)
+
+
+def _announced(
+    run: str, job: tuple[str, str], *, run_facets: dict[str, Any] | None = None, **told: Any
+) -> dict[str, Any]:
+    made = event.run(
+        "OTHER", run_id=run, job=job, run_facets={**(run_facets or {}), ANNOUNCED: event.facet(ANNOUNCED)}, **told
+    )
+    # No type: nothing is said of the run's state.
+    del made["eventType"]
+    return made
+
+
+TRANSITIONS = {"start": "START", "complete": "COMPLETE", "fail": "FAIL", "abort": "ABORT"}
+
+
+def transition(run: str, job: tuple[str, str], action: str, at: dt.datetime | None) -> dict[str, Any]:
+    """A RunEvent for the run's next state."""
+    return event.run(TRANSITIONS[action], run_id=run, job=job, event_time=at)
+
+
+def encoded(made: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(made)

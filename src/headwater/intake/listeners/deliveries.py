@@ -1,0 +1,379 @@
+"""Deliver the log to its listeners: what a server does beside answering, with no part in taking events in.
+
+Any number of servers may run it over one database: a listener is leased to one of them at a time, and a lease that is not renewed ends by
+itself. At least once, in order of arrival: the place is written down after the receiver has answered. Nothing that a receiver does stops
+another one, or the server.
+"""
+
+import asyncio
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+
+from headwater import telemetry
+from headwater.errors import DatabaseUnavailable, HeadwaterError
+from headwater.intake.listeners import destinations
+from headwater.intake.listeners.filter import Filter
+from headwater.store.database import Database
+from headwater.store.people import listeners as store
+from headwater.store.people.listeners import Listener, Logged, Place
+
+T = TypeVar("T")
+
+_BYTES = 4 * 1024 * 1024
+_LONGEST_PAUSE = 300.0
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """Events of one request at most, seconds one may take, how long a lease lasts, and how often is looked when nothing calls."""
+
+    batch_events: int = 100
+    timeout_seconds: float = 30.0
+    lease_seconds: float = 15.0
+    look_seconds: float = 1.0
+    idle_seconds: float = 5.0
+    # Between two looks when events come all the time.
+    rest_seconds: float = 0.1
+
+
+class Horizon:
+    """How far the log may be read: past no number of arrival whose writer has not ended."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.safe = 0
+        self._asked: tuple[int, frozenset[str]] | None = None
+
+    async def look(self) -> bool:
+        """Look once, without waiting for anybody; True when everything drawn so far is behind `safe`."""
+        async with self._database.connection() as connection:
+            if self._asked is None:
+                top = await store.top(connection)
+                if top == self.safe:
+                    return True
+                # In this order: whoever drew a number up to `top` is among them, or has ended.
+                self._asked = (top, await store.writers(connection))
+                left = self._asked[1]
+            else:
+                left = self._asked[1] & await store.writers(connection)
+        if left:
+            self._asked = (self._asked[0], left)
+            return False
+        self.safe, self._asked = self._asked[0], None
+        return True
+
+
+async def settled(database: Database, *, patience: float = 30.0) -> int:
+    """A number of arrival that everything committed by now has drawn or is before, and nothing that is still being written.
+
+    Raises DatabaseUnavailable when a writer does not end in time.
+    """
+    horizon = Horizon(database)
+    try:
+        async with asyncio.timeout(patience):
+            while not await horizon.look():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise DatabaseUnavailable("a transaction that writes events does not end; try again") from None
+    return horizon.safe
+
+
+class Deliverer:
+    """The listeners this process delivers to, and the log's end that they all wait for."""
+
+    def __init__(self, database: Database, pace: Pace) -> None:
+        self.database, self.pace = database, pace
+        self.owner = uuid.uuid4()
+        self.horizon = Horizon(database)
+        self.called = asyncio.Event()
+        self._deliveries: dict[uuid.UUID, Delivery] = {}
+        self._trouble = False
+        self._looked = -float("inf")
+
+    def changed(self) -> None:
+        """A listener was added or changed: look at once."""
+        self._looked = -float("inf")
+        self.called.set()
+
+    async def again_and_again(self) -> None:
+        """Until it is cancelled."""
+        try:
+            while True:
+                try:
+                    known = await self._round()
+                    self._trouble = False
+                except HeadwaterError as error:
+                    if not self._trouble:
+                        telemetry.say(telemetry.ListenersHeldUp(error.message))
+                    self._trouble, known = True, True
+                await self._rest(known)
+        finally:
+            await asyncio.gather(*(one.stop() for one in self._deliveries.values()))
+            with suppress(HeadwaterError):  # the leases end by themselves
+                async with self.database.connection() as connection:
+                    await store.release(connection, self.owner)
+
+    async def _rest(self, known: bool) -> None:
+        """Until somebody calls, or it is time to look; `known`: the log's end is."""
+        pace = self.pace
+        if not self._deliveries:
+            # Events are no reason to look; what changed a listener here calls.
+            await _within(self.called, pace.idle_seconds)
+        elif known:
+            await _within(self.called, pace.look_seconds)
+        self.called.clear()
+        await asyncio.sleep(pace.rest_seconds if self._deliveries else 0)
+
+    def events_came(self) -> None:
+        if self._deliveries:
+            self.called.set()
+
+    async def _round(self) -> bool:
+        if time.monotonic() - self._looked >= self.pace.look_seconds:
+            await self._lease()
+            self._looked = time.monotonic()
+        if not self._deliveries:
+            return True
+        before, known = self.horizon.safe, await self.horizon.look()
+        if self.horizon.safe != before:
+            for delivery in self._deliveries.values():
+                delivery.more.set()
+        return known
+
+    async def _lease(self) -> None:
+        async with self.database.connection() as connection:
+            written = await store.lease(connection, self.owner, self.pace.lease_seconds)
+            held = await store.held(connection, self.owner) if written or self._deliveries else []
+        now = {listener.id: listener for listener in held}
+        for id, delivery in list(self._deliveries.items()):
+            listener = now.get(id)
+            if listener is None or listener.revision != delivery.listener.revision or delivery.ended():
+                await delivery.stop()
+                # Not before it has ended: who is cancelled meanwhile stops what is still known.
+                del self._deliveries[id]
+        for id, listener in now.items():
+            if id not in self._deliveries:
+                self._deliveries[id] = Delivery(self, listener)
+
+
+class Delivery:
+    """One listener: read on, send, write down, wait."""
+
+    def __init__(self, deliverer: Deliverer, listener: Listener) -> None:
+        self.listener = listener
+        self.more = asyncio.Event()
+        self._deliverer = deliverer
+        self._database, self._pace = deliverer.database, deliverer.pace
+        self._place, self._replay = listener.place, listener.replay
+        self._filter = Filter()
+        self._failures = listener.failures
+        self._destination: destinations.Destination | None = None
+        self._sending: asyncio.Future[destinations.Outcome] | None = None
+        self._task = asyncio.create_task(self._run(), name="background: delivery")
+
+    def ended(self) -> bool:
+        return self._task.done()
+
+    async def stop(self) -> None:
+        """End it; what is being sent is sent again by whoever goes on."""
+        self._task.cancel()
+        if self._destination:
+            self._destination.abort()
+        results = await asyncio.gather(self._task, return_exceptions=True)
+        for error in results:
+            if isinstance(error, Exception):
+                telemetry.say(telemetry.ListenerFailing(self.listener.name, repr(error)), error)
+        if self._destination:
+            if self._sending:  # the socket is shut: that takes no time, unless it is somebody's Python
+                await ended(self._sending, self._destination, 1.0)
+            else:
+                self._destination.close()
+
+    async def _run(self) -> None:
+        self._filter = Filter.read(self.listener.filter)
+        while True:
+            try:
+                events = await self._read()
+                if events is None:
+                    await _within(self.more, 60.0)
+                    self.more.clear()
+                elif not await self._deliver(events):
+                    return
+            except HeadwaterError:  # the database's: `again_and_again` meets it too, and says so
+                await asyncio.sleep(1.0)
+
+    async def _read(self) -> list[Logged] | None:
+        """The next events; None when all are delivered."""
+        limit = self._pace.batch_events
+        async with self._database.connection() as connection:
+            if self._replay:
+                if events := await store.again(connection, self._place, self._replay, limit, _BYTES):
+                    return events
+                self._replay = None
+                await self._save(0, [], None)
+            # Everything of `safe` has been committed, and what comes has a higher number.
+            return await store.after(connection, self._place, self._deliverer.horizon.safe, limit, _BYTES) or None
+
+    async def _deliver(self, events: Sequence[Logged]) -> bool:
+        """Send them until every one is delivered or refused; False when it is no longer ours to do."""
+        wanted = [event for event in events if self._filter.wants(event)]
+        while wanted:
+            outcome = await self._sent(wanted)
+            done, wanted = wanted[: outcome.settled], wanted[outcome.settled :]
+            refused = [(done[index], reason) for index, reason in outcome.refused]
+            if done and wanted:
+                self._moved(done[-1])
+            elif done:
+                self._moved(events[-1])
+            self._measure(len(done) - len(refused), len(refused), outcome)
+            ours = await self._save(len(done) - len(refused), refused, outcome.failure, gone=outcome.gone)
+            if not ours or outcome.gone:
+                return False
+            if outcome.failure:
+                await asyncio.sleep(self._pause(outcome.retry_after))
+            if not wanted:
+                return True
+        self._moved(events[-1])
+        return await self._save(0, [], None)
+
+    async def _sent(self, events: Sequence[Logged]) -> destinations.Outcome:
+        if self._destination is None:
+            try:
+                self._destination = await in_thread(
+                    lambda: destinations.made(self.listener, self._pace.timeout_seconds)
+                )
+            except HeadwaterError as error:
+                return destinations.Outcome(failure=error.message)
+        destination, seconds = self._destination, self._pace.timeout_seconds
+        self._sending = asyncio.ensure_future(in_thread(lambda: destination.send(events)))
+        late = False
+        while not (await asyncio.wait({self._sending}, timeout=min(seconds, 1.0)))[0]:
+            if not late and destination.waiting() > seconds:
+                late = True
+                telemetry.say(telemetry.ListenerFailing(self.listener.name, f"no answer within {seconds:g} s"))
+                await self._save(0, [], f"no answer within {seconds:g} s")
+                destination.abort()
+        if late:
+            destination.close()
+            self._destination = None
+        return self._sending.result()
+
+    def _moved(self, event: Logged) -> None:
+        if self._replay:
+            self._replay = (event.event_time, event.digest)
+        else:
+            self._place = Place(event.arrived, event.event_time, event.digest)
+
+    async def _save(
+        self, delivered: int, refused: Sequence[tuple[Logged, str]], error: str | None, *, gone: bool = False
+    ) -> bool:
+        while True:
+            try:
+                async with self._database.transaction() as connection:
+                    return await store.progress(
+                        connection,
+                        self.listener,
+                        self._place,
+                        self._replay,
+                        delivered=delivered,
+                        refused=refused,
+                        error=error,
+                        gone=gone,
+                    )
+            except (
+                DatabaseUnavailable
+            ):  # what became of a delivery is not forgotten; `again_and_again` says what is wrong
+                await asyncio.sleep(1.0)
+
+    def _measure(self, delivered: int, refused: int, outcome: destinations.Outcome) -> None:
+        name = self.listener.name
+        telemetry.measure(telemetry.Delivered(name, delivered, refused, int(outcome.failure is not None)))
+        if outcome.failure and not self._failures:
+            telemetry.say(telemetry.ListenerFailing(name, outcome.failure))
+        elif not outcome.failure and self._failures:
+            telemetry.say(telemetry.ListenerRecovered(name))
+        self._failures = self._failures + 1 if outcome.failure else 0
+
+    def _pause(self, asked: float | None) -> float:
+        """Twice as long each time, up to five minutes, and never quite when others come back."""
+        longest = min(0.5 * 2.0 ** min(self._failures, 12), _LONGEST_PAUSE)
+        return max(longest * random.uniform(0.5, 1.0), min(asked or 0.0, _LONGEST_PAUSE))  # noqa: S311
+
+
+async def ended(
+    sending: "asyncio.Future[destinations.Outcome]", destination: destinations.Destination, patience: float
+) -> bool:
+    """Wait so long for what was aborted; the destination is closed when it has ended, at whatever time. Whether it has."""
+    done, _ = await asyncio.wait({sending}, timeout=patience)
+    if done:
+        destination.close()
+    else:
+        sending.add_done_callback(lambda _: destination.close())
+    return bool(done)
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """What `call` answers, in a daemon thread of its own: one that hangs holds up neither other threads nor the end of the process."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if not answer.done():
+            if error is not None:
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result, wrong = None, None
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            wrong = error
+        with suppress(RuntimeError):  # the loop has ended: nobody waits
+            loop.call_soon_threadsafe(tell, result, wrong)
+
+    threading.Thread(target=work, name="headwater-listener", daemon=True).start()
+    return await answer
+
+
+async def _within(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+class Running:
+    """What `begin` started."""
+
+    def __init__(self, deliverer: Deliverer) -> None:
+        self.deliverer = deliverer
+        self._task = asyncio.create_task(deliverer.again_and_again(), name="background: deliveries")
+        self._quiet = telemetry.listen(self._measured)
+
+    def _measured(self, figures: telemetry.Measured) -> None:
+        if isinstance(figures, telemetry.Projected):
+            self.deliverer.events_came()
+
+    async def stop(self) -> None:
+        self._quiet()
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+def begin(database: Database, pace: Pace) -> Running:
+    """Start delivering in the running loop."""
+    return Running(Deliverer(database, pace))
+
+
+async def end(running: Running | None) -> None:
+    """Stop; what was being sent is sent again after the next start."""
+    if running is not None:
+        await running.stop()

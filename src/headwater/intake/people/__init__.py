@@ -1,0 +1,1 @@
+"""What people change: metadata, keys, rules about names, and the audit of it all."""

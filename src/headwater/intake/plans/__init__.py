@@ -1,0 +1,1 @@
+"""Plans made, kept and worked off."""

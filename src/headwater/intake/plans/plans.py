@@ -1,0 +1,348 @@
+"""Make a plan of what to make again, and keep it. Nothing is run here, and nothing is looked at but what is wrong, there, and declared."""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headwater.client.event import run_id
+from headwater.entities.declaration.held import Held
+from headwater.entities.needs.kinds import Snapshot
+from headwater.entities.plans.plan import Plan
+from headwater.entities.plans.schedule import Estimate, Limits, Usage, estimate
+from headwater.entities.plans.serialization import KEPT, Inputs, planned
+from headwater.entities.plans.window import Window
+from headwater.entities.status.marks import Marks, by_entity
+from headwater.entities.status.taint import Facts, tainted
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.entities.time.zones import seconds
+from headwater.errors import InvalidPlan, NotFound
+from headwater.intake.plans.restorable import restorable
+from headwater.intake.plans.restorable import runs as runs_of
+from headwater.intake.status.declared import declared
+from headwater.intake.status.incidents import Wrong, listed
+from headwater.store import plans as store
+from headwater.store.database import Connection, Database
+from headwater.store.status import incidents as incident_store
+from headwater.store.status import restorable as restorable_store
+from headwater.store.status import status as status_store
+
+_SHOWN = 200
+_FAR = 2**40
+
+
+class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to make right: everything that is wrong because of an `incident`; or these instances and what used them (`wrong`), or only these (`only`),
+    whether they are wrong, missing or just to be made again; or, where neither is said, everything that is wrong.
+
+    newest_first: the latest runs first. limits: how many items at once, by producer; total: altogether. dry_run: it is not kept.
+    between: at what time of day items may begin (`22:00-06:00`), in the time zone `tz`; at any where it is empty.
+    restore: go back to stored versions where these are known to be right (`restorable.py`); of instances that are named, nothing goes back.
+    trust_stored: also to those that the code of what is wrong had made, or code that nobody knows: the asker says that they are right.
+    """
+
+    incident: uuid.UUID | None = None
+    wrong: list[Wrong] = []
+    only: bool = False
+    newest_first: bool = False
+    limits: dict[str, int] = {}
+    total: int | None = None
+    between: str = ""
+    tz: str = "UTC"
+    reason: str = ""
+    dry_run: bool = False
+    restore: bool = True
+    trust_stored: bool = False
+
+    @property
+    def window(self) -> Window | None:
+        """InvalidPlan, InvalidCalendar."""
+        return Window.of(self.between, self.tz)
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Instances that go back to the version of one report. `run`: which made it; `storage`: where it is kept."""
+
+    entity: str
+    instances: list[str]
+    version: int
+    produced_at: dt.datetime
+    run: str
+    storage: dict[str, Any]
+
+
+class ShownGroup(msgspec.Struct, frozen=True):
+    """Items of one kind from number `first` on. `action`: restore, rerun or manual; `runs`: of the producer, one text for each stretch."""
+
+    first: int
+    items: int
+    action: str
+    producer: str | None
+    entities: list[str]
+    runs: list[str]
+    level: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Seconds until the end and of all runs together, at the median and the 95th percentile. `unknown`: producers that nothing is known of."""
+
+    finish_p50: float
+    finish_p95: float
+    compute_p50: float
+    compute_p95: float
+    runs: int
+    unknown: list[str]
+    approximate: bool
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """`id` is null of a dry run. `makes`: what will be right. Not made right: `unrepairable` by reason, `left` (older snapshots), `degraded` (they
+    need one of these). `groups`: the first 200 of `more_groups` + 200. `restores`: what goes back to which version, the first 200 of
+    `more_restores` + 200.
+    """
+
+    id: uuid.UUID | None
+    seq: int
+    items: int
+    makes: list[Wrong]
+    counts: dict[str, int]
+    groups: list[ShownGroup]
+    more_groups: int
+    restores: list[Restored]
+    more_restores: int
+    unrepairable: dict[str, list[Wrong]]
+    left: list[Wrong]
+    degraded: list[Wrong]
+    cost: Cost
+
+
+async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
+    """NotFound for an incident, an entity that is none; InvalidPlan where nothing is wrong, or there is no order in which it could be made right."""
+    if wanted.incident and wanted.wrong:
+        raise InvalidPlan("say an incident or instances, not both")
+    if any(limit < 1 for limit in [*wanted.limits.values(), wanted.total or 1]):
+        raise InvalidPlan("a limit is 1 or more")
+    limits = Limits(wanted.limits, {}, wanted.total, wanted.window)
+    async with database.snapshot() as connection:
+        held = await declared(connection)
+        now = dt.datetime.now(dt.UTC)
+        seq, _ = await status_store.last(connection)
+        inputs = await _inputs(connection, held, wanted)
+        usage = await _usage(connection, held, inputs)
+        inputs = inputs._replace(seconds={producer: each.p50 for producer, each in usage.items()})
+        found = planned(held, inputs)
+        if wanted.restore and not wanted.wrong:
+            inputs, found = await _restoring(connection, held, inputs, found, trust=wanted.trust_stored)
+        restores = await restored(connection, held, inputs, found.makes)
+    cost = estimate(found, usage, limits, begin=seconds(now))
+    if wanted.dry_run:
+        return _shown(held, None, seq, found, cost, restores)
+    id_ = uuid.UUID(run_id())
+    async with database.transaction() as connection:
+        await store.add(
+            connection,
+            id_,
+            now,
+            author,
+            wanted.reason,
+            seq=seq,
+            declared_at=now,
+            items=found.count,
+            request=msgspec.json.encode(wanted).decode(),
+            inputs=inputs.text(),
+        )
+    KEPT.put(id_, found, inputs)
+    return _shown(held, id_, seq, found, cost, restores)
+
+
+async def _restoring(
+    connection: Connection, held: Held, inputs: Inputs, found: Plan, *, trust: bool
+) -> tuple[Inputs, Plan]:
+    """The same, with what goes back to a stored version. What the plan leaves as it is stays so, and so nothing counts on it."""
+    stays = [found.left, *inputs.unrepairable.values()]
+    wrong = {name: some - NONE.union(*(each.get(name, NONE) for each in stays)) for name, some in inputs.wrong.items()}
+    targets = await restorable(connection, held, wrong, trust=trust)
+    if not targets:
+        return inputs, found
+    inputs = inputs._replace(restore=runs_of(targets))
+    return inputs, planned(held, inputs)
+
+
+async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Mapping[str, Ordinals]) -> list[Restored]:
+    """Which of these go back, and to what, upstream first."""
+    order = [name for component in held.graph.order for name in component if name in makes]
+    back = list(inputs.goes_back({name: makes[name] for name in order}))
+    versions = {made.seq: made for made in await restorable_store.made(connection, sorted({seq for _, _, seq in back}))}
+    return [
+        Restored(
+            name,
+            ranges.written(held.instances(name), some),
+            seq,
+            versions[seq].produced_at,
+            versions[seq].run,
+            msgspec.json.decode(versions[seq].storage or "{}"),
+        )
+        for name, some, seq in back
+    ]
+
+
+async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str, Usage]:
+    """What runs of each producer took, as far as they were seen to start and to end; of several entities the slowest."""
+    makers = {name: one.produced_by[0].job for name, one in held.declared.items() if one.produced_by}
+    names = [name for name in inputs.wrong if name in makers]
+    took = await status_store.durations(connection, [held.number(name) for name in names])
+    usage: dict[str, Usage] = {}
+    for name in names:
+        if (lasted := took.get(held.number(name))) is not None:
+            known = usage.get(makers[name], Usage(0, 0))
+            usage[makers[name]] = Usage(max(known.p50, lasted[0]), max(known.p95, lasted[1]))
+    return usage
+
+
+async def kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+    """A plan again, by what was declared when it was made."""
+    held = await declared(connection, row.declared_at)
+    known = KEPT.get(row.id)
+    if known is None:
+        inputs = Inputs.of(await store.inputs(connection, row.id))
+        known = KEPT.put(row.id, planned(held, inputs), inputs)
+    if known[0].count != row.items:
+        raise InvalidPlan(
+            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            plan=str(row.id),
+        )
+    return held, *known
+
+
+async def _inputs(connection: Connection, held: Held, wanted: WantedPlan) -> Inputs:
+    if wanted.wrong:
+        wrong, roots, marks = await _named(connection, held, wanted)
+    else:
+        wrong, roots = await _marked(connection, held, wanted.incident)
+        marks = await _marks(connection, held, wrong)
+    if not wrong:
+        raise InvalidPlan("nothing is wrong, so that nothing is to be made again; name instances to make them anyway")
+    never: dict[str, dict[str, Ordinals]] = {}
+    for name, some in wrong.items():
+        had = marks.get(name, Marks())
+        for reason, those in (("wont_fix", had.of("wont_fix")), ("frozen", held.one(name).frozen)):
+            if those & some:
+                never.setdefault(reason, {})[name] = those & some
+    await _gone(connection, held, wrong, never)
+    exist = {name: had.exist for name, had in marks.items() if name in wrong}
+    return Inputs(wrong, roots, exist, never, wanted.newest_first, fresh=bool(wanted.wrong))
+
+
+async def _marked(
+    connection: Connection, held: Held, incident: uuid.UUID | None
+) -> tuple[dict[str, Ordinals], dict[str, Ordinals]]:
+    """What is wrong because of an incident, or of any; and what of it is so by itself."""
+    kinds = ("tainted", "inherited")
+    if incident is None:
+        rows = await status_store.marks_by_kind(connection, kinds)
+    else:
+        if incident not in await incident_store.named(connection, [incident]):
+            raise NotFound(
+                f"there is no incident {incident}; `headwater incident list` shows those there are",
+                incident=str(incident),
+            )
+        rows = await status_store.marks_by_ref(connection, kinds, str(incident))
+    marks = {held.names[number]: had for number, had in by_entity(rows).items() if number in held.names}
+    return {name: had.wrong for name, had in marks.items()}, {
+        name: had.of("tainted") for name, had in marks.items() if had.of("tainted")
+    }
+
+
+async def _named(
+    connection: Connection, held: Held, wanted: WantedPlan
+) -> tuple[dict[str, Ordinals], dict[str, Ordinals], dict[str, Marks]]:
+    """What was named, and what exists and used it."""
+    roots: dict[str, Ordinals] = {}
+    for one in wanted.wrong:
+        some = ranges.read(held.instances(one.entity), one.instances)
+        roots[one.entity] = roots.get(one.entity, NONE) | some
+    if wanted.only:
+        return roots, roots, await _marks(connection, held, roots)
+    reach = tainted(held.graph, roots).hits
+    marks = await _marks(connection, held, {name: hit.instances for name, hit in reach.items()})
+    nothing = Marks()
+    facts = Facts(exist=lambda name: marks.get(name, nothing).exist | roots.get(name, NONE))
+    hits = tainted(held.graph, roots, facts).hits
+    return {name: hit.instances for name, hit in hits.items()}, roots, marks
+
+
+async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
+    """What is known of these instances, and of what lies between them; of snapshots all, for the latest is looked for, and the one before."""
+    windows = []
+    for name, those in some.items():
+        whole = isinstance(held.graph.entities[name].kind, Snapshot)
+        if whole or those:
+            windows.append((held.number(name), *((-_FAR, _FAR) if whole else (those.first, those.end))))
+    rows = await status_store.marks(connection, windows)
+    return {held.names[number]: had for number, had in by_entity(rows).items()}
+
+
+async def _gone(
+    connection: Connection, held: Held, wrong: Mapping[str, Ordinals], never: dict[str, dict[str, Ordinals]]
+) -> None:
+    """What needs something that was deleted, and is not made again itself, cannot be made."""
+    having = await status_store.having(connection, ("deleted",))
+    needs = [
+        (link, link.edge, need)
+        for name in wrong
+        for link in held.graph.upstream(name)
+        if link.edge is not None and held.number(link.upstream) in having and (need := link.edge.need(wrong[name]))
+    ]
+    windows = [(held.number(link.upstream), need.first, need.end) for link, _, need in needs]
+    marks = by_entity(await status_store.marks(connection, windows))
+    for link, edge, _ in needs:
+        optional = link.dependency is not None and link.dependency.optional
+        deleted = marks.get(held.number(link.upstream), Marks()).of("deleted") - wrong.get(link.upstream, NONE)
+        if deleted and not optional:
+            some = edge.affected(deleted, wrong[link.downstream])
+            if some:
+                reasons = never.setdefault(f"{link.upstream} was deleted", {})
+                reasons[link.downstream] = reasons.get(link.downstream, NONE) | some
+
+
+def _shown(
+    held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate, restores: list[Restored]
+) -> Planned:
+    groups = found.groups()
+    return Planned(
+        id_,
+        seq,
+        found.count,
+        listed(held, found.makes),
+        found.counts,
+        [
+            ShownGroup(
+                group.first,
+                group.items,
+                group.action,
+                group.producer,
+                list(group.entities),
+                ranges.periods(found.item(group.first).calendar, group.runs),
+                group.level,
+            )
+            for group in groups[:_SHOWN]
+        ],
+        max(len(groups) - _SHOWN, 0),
+        restores[:_SHOWN],
+        max(len(restores) - _SHOWN, 0),
+        {reason: listed(held, sets) for reason, sets in found.unrepairable.items()},
+        listed(held, found.left),
+        listed(held, found.degraded),
+        Cost(
+            cost.finish.p50,
+            cost.finish.p95,
+            cost.compute.p50,
+            cost.compute.p95,
+            cost.runs,
+            list(cost.unknown),
+            cost.approximate,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Events out of RabbitMQ, and the dead letters."""

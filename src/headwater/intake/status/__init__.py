@@ -1,0 +1,1 @@
+"""Reports about instances in, and what follows from them: marks, incidents, staleness."""

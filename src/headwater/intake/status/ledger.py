@@ -1,0 +1,81 @@
+"""What one transaction adds to the log of status: reports with their numbers and what they changed, written together at its end."""
+
+import datetime as dt
+import hashlib
+import uuid
+from collections.abc import Mapping
+
+import msgspec
+
+from headwater.entities.status.marks import Marks, difference
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.intake.status.held_marks import HeldMarks
+from headwater.store.database import Connection
+from headwater.store.status import status as store
+
+_LEAST = dt.timedelta(microseconds=1)
+_EVER = dt.datetime.min.replace(tzinfo=dt.UTC)
+
+
+class Ledger:
+    """`seq`: of the last report, written or not. `now`: when this transaction's reports are recorded, later than any before. `began`: what there
+    was when it began.
+    """
+
+    def __init__(self, connection: Connection, began: store.Beginning) -> None:
+        self.connection = connection
+        self.began = began
+        self.seq = began.seq
+        self.now = max(dt.datetime.now(dt.UTC), (began.recorded_at or _EVER) + _LEAST)
+        self.marks = HeldMarks(())
+        self.versions: list[store.Version] = []
+        self.reads: list[store.Read] = []
+        self._reports: list[store.Report] = []
+        self._changes: list[store.Change] = []
+
+    @classmethod
+    async def open(cls, connection: Connection) -> "Ledger":
+        """Nobody else writes status until the transaction ends."""
+        return cls(connection, await store.opened(connection))
+
+    def report(
+        self,
+        entity_id: int,
+        what: str,
+        ref: str,
+        instances: Ordinals,
+        *,
+        actor: str,
+        reason: str = "",
+        at: dt.datetime | None = None,
+        key: bytes | None = None,
+        said: Mapping[str, object] | None = None,
+    ) -> None:
+        """The next report; what changes after it is what it changed. `key`: what makes two reports one; None: it is like no other."""
+        self.seq += 1
+        body = msgspec.json.encode({"instances": list(instances), **(said or {})}).decode()
+        key = key or hashlib.blake2b(uuid.uuid4().bytes, digest_size=16).digest()
+        first, end = instances.first, instances.end
+        self._reports.append(
+            store.Report(self.seq, self.now, key, entity_id, what, ref, first, end, at or self.now, actor, reason, body)
+        )
+
+    def change(self, found: Mapping[int, Marks]) -> bool:
+        """Make these the marks that hold, because of the last report; whether any is another now."""
+        changed = False
+        for entity_id, now in found.items():
+            for mark, some, added in difference(self.marks.of(entity_id), now):
+                changed = True
+                for start, end in some:
+                    self._changes.append(store.Change(entity_id, self.seq, mark.kind, mark.ref, start, end, added))
+            self.marks.put(entity_id, now)
+        return changed
+
+    def touched(self, entity_id: int, now: Marks) -> Ordinals:
+        """The instances of which any mark would change."""
+        return NONE.union(*(some for _, some, _ in difference(self.marks.of(entity_id), now)))
+
+    async def flush(self) -> None:
+        """Write what has come together."""
+        gone, new = self.marks.rows()
+        await store.write(self.connection, self._reports, self._changes, gone, new, self.versions, self.reads)

@@ -1,0 +1,56 @@
+"""Who is stale: something that an instance was made from has been made again with other content since. It holds nobody back.
+
+One link far: who reads what is stale is not, before that is made again.
+"""
+
+from collections.abc import Mapping
+
+from headwater.entities.declaration.held import Held
+from headwater.entities.status.marks import Mark, Marks
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.intake.status.held_marks import HeldMarks, united, windows
+from headwater.store.database import Connection
+from headwater.store.status import status as store
+
+STALE = Mark("stale")
+
+
+async def stale(
+    connection: Connection, held: Held, marks: HeldMarks, name: str, again: Ordinals, found: Mapping[int, Marks]
+) -> dict[int, Marks]:
+    """The marks, by id, of entities that used what was made again: by what their versions had read where that is recorded, otherwise by what is
+    declared. `found`: marks that hold already because of the same report.
+    """
+    mine = held.number(name)
+    reach: dict[int, Ordinals] = {}
+    for link in held.graph.downstream(name):
+        number = held.number(link.downstream)
+        if number == mine or link.instead:
+            continue
+        needs = link.edge.affected(again) if link.edge is not None else held.graph.every(link.downstream)
+        reach[number] = reach.get(number, NONE) | needs
+    reach = {number: some for number, some in reach.items() if some}
+    if not reach:
+        return {}
+    await marks.more(connection, windows(reach))
+    there = {number: some & marks.of(number).exist for number, some in reach.items()}
+    looked = windows({number: some for number, some in there.items() if some})
+    if not looked:
+        return {}
+    complete = united(
+        (version.entity_id, Ordinals.between(version.start_, version.end_))
+        for version in await store.versions(connection, looked, 2**62)
+        if version.complete
+    )
+    read = united(
+        (number, Ordinals.between(start, end))
+        for number, start, end in await store.readers(connection, windows({mine: again}))
+    )
+    changed: dict[int, Marks] = {}
+    for number, some in there.items():
+        used = some - (complete.get(number, NONE) - read.get(number, NONE))
+        had = found.get(number) or marks.of(number)
+        now = had.with_({STALE: used})
+        if now != had:
+            changed[number] = now
+    return changed

@@ -1,0 +1,85 @@
+"""Make every projection again from the logs, of events and of what people said, under the rules that hold now. The logs are never touched.
+
+Runs in one transaction: readers see the old tables until the new ones are whole, writers wait, and a rebuild that stops changes nothing.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from headwater.errors import LogIncomplete
+from headwater.intake.events import closure
+from headwater.intake.events.accept import merged
+from headwater.intake.events.project import Projector
+from headwater.intake.people import manual
+from headwater.model.event import read
+from headwater.model.identity import Identity
+from headwater.store import search
+from headwater.store.database import Database
+from headwater.store.events import backup, events, projections, server_state
+
+_PAGE = 1000
+
+
+async def rebuild(
+    database: Database,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    live_runs: int = 10,
+    from_what_is_left: bool = False,
+) -> int:
+    """Replay the whole log; the number of events. `progress(done, total)` is called after each page.
+
+    Raises LogIncomplete when retention dropped a part of the log and there are tables that still know of it, unless `from_what_is_left`.
+    """
+    done = 0
+    async with database.transaction() as connection:
+        await connection.execute("set local statement_timeout = 0")
+        await connection.execute("set local plan_cache_mode = force_generic_plan")
+        # As `begin_writing` has it: what is planned while the tables are small is kept to the end.
+        await connection.execute("set local enable_seqscan = off")
+        await connection.execute("set local jit = off")
+        await server_state.begin_rebuild(connection)
+        state = await server_state.read(connection)
+        gone = state.log_dropped_before
+        if gone is not None and not from_what_is_left and await backup.projected(connection):
+            raise LogIncomplete(
+                f"events before {gone:%Y-%m-%d} were dropped by retention: a rebuild would forget the lineage only they tell. "
+                "To make the tables from what is left: headwater rebuild --from-what-is-left",
+                dropped_before=gone.isoformat(),
+            )
+        known = projections.Known()
+        projector = Projector(Identity(state.rules), known.committed)
+        total, _ = await events.totals(connection)
+        await projections.empty(connection)
+        async for page in events.pages(connection, _PAGE):
+            rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
+            async with connection.pipeline() as pipeline:
+                written = await projections.write(connection, pipeline, rows, live_runs)
+            await closure.keep(connection, written.correlated)
+            known.learn(rows)
+            done += len(page)
+            progress(done, total)
+        # Whole tables are read from here on.
+        await connection.execute("set local enable_seqscan = on")
+        await manual.replay(connection, Identity(state.rules))
+        await search.refresh_all(connection)
+        await server_state.rebuilt(connection, state.rules)
+    return done
+
+
+async def needed(database: Database) -> bool:
+    """Whether a migration emptied the projections."""
+    async with database.connection() as connection:
+        return (await server_state.read(connection)).rebuild_needed
+
+
+async def fingerprints(database: Database) -> dict[str, str]:
+    """A digest of each projection's rows in order: equal exactly when the tables are equal, byte for byte."""
+    found = {}
+    async with database.snapshot() as connection:
+        for table in projections.TABLES:
+            digest = hashlib.blake2b(digest_size=16)
+            async for line in projections.lines(connection, table):
+                digest.update(line)
+            found[table] = digest.hexdigest()
+    return found

@@ -1,0 +1,244 @@
+"""Delete what is older than it is kept: by default nothing.
+
+Cannot stall: each batch is a transaction of its own that waits two seconds at most for a lock, what is in use is left for the next time, and
+what goes wrong with one kind of record does not stop the others. Being stopped half way is being done half: the next run goes on.
+Edges, schemas and the latest of everything stay, whatever their age, so that the answers of today stay.
+"""
+
+import asyncio
+import datetime as dt
+import random
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from headwater import telemetry
+from headwater.errors import HeadwaterError
+from headwater.store.database import Connection, Database
+from headwater.store.events import retention as store
+
+_BATCH = 1000
+# A job's last reports stay whatever their age: they hold its edges.
+_KEPT = 10
+_CONTENT: tuple[store.Content, ...] = ("column_set", "facet_set", "facet_body")
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """Days each kind is kept; None: for ever."""
+
+    events: int | None = None
+    runs: int | None = None
+    warnings: int | None = None
+    audit: int | None = None
+
+    def __bool__(self) -> bool:
+        return any(days is not None for days in (self.events, self.runs, self.warnings, self.audit))
+
+
+class Outcome(msgspec.Struct):
+    """What became of one kind. `deleted` counts rows (of the log, events by PostgreSQL's estimate); months are those dropped whole."""
+
+    kind: str
+    before: dt.datetime
+    deleted: int = 0
+    months: list[str] = []
+    error: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """`busy`: another process does it just now, so nothing was done. `dry_run`: nothing was deleted; runs and versions that only go once
+    their reports are gone are not counted then."""
+
+    dry_run: bool
+    busy: bool
+    kinds: list[Outcome]
+
+
+async def run(
+    database: Database,
+    policy: Policy,
+    *,
+    live_runs: int = 10,
+    dry_run: bool = False,
+    now: dt.datetime | None = None,
+) -> Report:
+    """Delete what the policy no longer keeps. Errors of one kind are in its outcome. Raises what the first connection raises."""
+    at = now or dt.datetime.now(dt.UTC)
+    work = _Work(database, max(live_runs, _KEPT), dry_run)
+    kinds: list[tuple[str, int | None, Callable[[Outcome], Coroutine[Any, Any, None]]]] = [
+        ("events", policy.events, work.events),
+        ("warnings", policy.warnings, work.warnings),
+        ("audit", policy.audit, work.audit),
+        ("reports", policy.runs, work.reports),
+        ("dataset_versions", policy.runs, work.versions),
+        ("runs", policy.runs, work.runs),
+        ("content", policy.runs, work.content),
+    ]
+    outcomes = []
+    async with database.connection() as lock:
+        if not await store.try_lock(lock):
+            return Report(dry_run, True, [])
+        try:
+            for kind, days, step in kinds:
+                if days is not None:
+                    outcome = Outcome(kind, at - dt.timedelta(days=days))
+                    await _guarded(database, step, outcome)
+                    outcomes.append(outcome)
+        finally:
+            await store.unlock(lock)
+    return Report(dry_run, False, outcomes)
+
+
+async def _guarded(database: Database, step: Callable[[Outcome], Coroutine[Any, Any, None]], outcome: Outcome) -> None:
+    try:
+        await step(outcome)
+    except HeadwaterError as error:
+        outcome.error = error.message
+        with suppress(HeadwaterError):  # it is in the outcome and in the log; the database may be what is wrong
+            async with database.connection() as connection:
+                await store.record(connection, outcome.kind, outcome.before, outcome.deleted, error.message)
+        telemetry.say(telemetry.RetentionFailed(outcome.kind, error.message))
+
+
+class _Work:
+    def __init__(self, database: Database, keep: int, dry_run: bool) -> None:
+        self._database, self._keep, self._dry_run = database, keep, dry_run
+
+    async def _count(self, outcome: Outcome, *whats: str) -> None:
+        async with self._database.connection() as connection:
+            for what in whats:
+                outcome.deleted += await store.count(connection, what, outcome.before)
+
+    async def _batches(self, outcome: Outcome, delete: Callable[[Connection], Coroutine[Any, Any, int]]) -> None:
+        """Until a batch finds nothing it may delete."""
+        gone = 1
+        while gone:
+            async with self._database.transaction() as connection:
+                await store.begin(connection)
+                gone = await delete(connection)
+                outcome.deleted += gone
+                await store.record(connection, outcome.kind, outcome.before, outcome.deleted, None)
+
+    async def events(self, outcome: Outcome) -> None:
+        async with self._database.connection() as connection:
+            months = await store.months(connection, outcome.before)
+        for name, events in months:
+            if not self._dry_run:
+                async with self._database.transaction() as connection:
+                    await store.begin(connection)
+                    await store.drop_month(connection, name)
+                    await store.record(connection, outcome.kind, outcome.before, outcome.deleted + events, None)
+            outcome.months.append(name)
+            outcome.deleted += events
+        if self._dry_run:
+            await self._count(outcome, "early_events", "late_events")
+        else:
+            await self._batches(outcome, lambda c: store.delete_odd_events(c, outcome.before, _BATCH))
+
+    async def warnings(self, outcome: Outcome) -> None:
+        if self._dry_run:
+            await self._count(outcome, "warnings")
+        else:
+            await self._batches(outcome, lambda c: store.delete_warnings(c, outcome.before, _BATCH))
+
+    async def audit(self, outcome: Outcome) -> None:
+        if self._dry_run:
+            await self._count(outcome, "audit")
+        else:
+            await self._batches(outcome, lambda c: store.delete_audit(c, outcome.before, _BATCH))
+
+    async def reports(self, outcome: Outcome) -> None:
+        # A dataset may stand in a job's place: what a dataset event declares is a report, too.
+        async for ids in self._pages("jobs", "datasets"):
+            await self._found(
+                outcome,
+                lambda c, limit, ids=ids: store.old_reports(c, ids, outcome.before, self._keep, limit),
+                store.delete_reports,
+            )
+
+    async def versions(self, outcome: Outcome) -> None:
+        async for ids in self._pages("datasets"):
+            await self._found(
+                outcome,
+                lambda c, limit, ids=ids: store.old_versions(c, ids, outcome.before, limit),
+                store.delete_versions,
+            )
+
+    async def runs(self, outcome: Outcome) -> None:
+        async for ids in self._pages("jobs"):
+            await self._found(
+                outcome,
+                lambda c, limit, ids=ids: store.old_runs(c, ids, outcome.before, self._keep, limit),
+                store.delete_runs,
+            )
+
+    async def _pages(self, *whats: Literal["jobs", "datasets"]) -> AsyncIterator[list[uuid.UUID]]:
+        for what in whats:
+            after = uuid.UUID(int=0)
+            while True:
+                async with self._database.connection() as connection:
+                    ids = await store.page(connection, what, after)
+                if not ids:
+                    break
+                yield ids
+                after = ids[-1]
+
+    async def _found(self, outcome: Outcome, find: Any, delete: Any) -> None:
+        """Find and delete in one transaction, until nothing is found that may go."""
+
+        async def batch(connection: Connection) -> int:
+            found = await find(connection, _BATCH)
+            return int(await delete(connection, found, outcome.before)) if found else 0
+
+        if self._dry_run:
+            async with self._database.connection() as connection:
+                outcome.deleted += len(await find(connection, None))
+        else:
+            await self._batches(outcome, batch)
+
+    async def content(self, outcome: Outcome) -> None:
+        for what in _CONTENT:
+            gone = 1
+            while gone:
+                async with self._database.connection() as connection:
+                    ids = await store.orphans(connection, what, 1_000_000 if self._dry_run else _BATCH * 10)
+                if self._dry_run or not ids:
+                    outcome.deleted += len(ids)
+                    break
+                async with self._database.transaction() as connection:
+                    gone = await store.delete_orphans(connection, what, ids)
+                    outcome.deleted += gone
+                    await store.record(connection, outcome.kind, outcome.before, outcome.deleted, None)
+
+
+async def again_and_again(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> None:
+    """What a server does beside answering, until it is cancelled. Servers on one database take turns: each waits a little differently."""
+    while True:
+        await asyncio.sleep(minutes * 60 * random.uniform(0.5, 1.5))  # noqa: S311
+        try:
+            report = await run(database, policy, live_runs=live_runs)
+        except HeadwaterError as error:
+            telemetry.say(telemetry.RetentionFailed("all", error.message))
+            continue
+        for outcome in report.kinds:
+            if outcome.deleted:
+                telemetry.say(telemetry.RetentionDone(outcome.kind, outcome.deleted))
+
+
+def begin(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> "asyncio.Task[None] | None":
+    """Start `again_and_again`; None when everything is kept."""
+    if not policy:
+        return None
+    keeping = again_and_again(database, policy, live_runs=live_runs, minutes=minutes)
+    return asyncio.create_task(keeping, name="background: retention")
+
+
+async def end(task: "asyncio.Task[None] | None") -> None:
+    """Stop it; the batch under way is rolled back."""
+    if task is not None:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

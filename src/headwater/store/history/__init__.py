@@ -1,0 +1,1 @@
+"""Facets and versions over time."""

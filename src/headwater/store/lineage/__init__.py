@@ -1,0 +1,1 @@
+"""Datasets, jobs, runs, and the edges between them."""

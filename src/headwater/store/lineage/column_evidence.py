@@ -1,0 +1,91 @@
+"""Column evidence by set: which sets jobs tell of their targets, each ready to be walked by field without looking at its other edges."""
+
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.model.lineage import Transformation
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage import column_sets, names
+from headwater.store.lineage.edges import Moment
+
+
+class FieldSet(msgspec.Struct, frozen=True):
+    """One set of edges. An empty field is the whole dataset.
+
+    `sources`, as told: `Evidence.canonical` says what they stand for. `feeds`: target field → (place in `sources`, source field, how).
+    `fed`: for each of `sources`: source field → target fields.
+    """
+
+    sources: tuple[uuid.UUID, ...]
+    feeds: dict[str, tuple[tuple[int, str, Transformation | None], ...]]
+    fed: tuple[dict[str, list[str]], ...]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """target → its sets; and what told ids stand for, where that is another."""
+
+    sets: dict[uuid.UUID, list[FieldSet]]
+    canonical: dict[uuid.UUID, uuid.UUID]
+
+    def sources(self, targets: Collection[uuid.UUID] | None = None) -> set[uuid.UUID]:
+        """Everything that feeds these targets (or any), canonical."""
+        told = {
+            source
+            for target in (self.sets if targets is None else targets)
+            for one in self.sets.get(target, ())
+            for source in one.sources
+        }
+        return {self.canonical.get(id_, id_) for id_ in told} if self.canonical else told
+
+
+# A set is content, so what was made once is kept; in sets.
+_REMEMBERED = 20_000
+_made: dict[uuid.UUID, FieldSet] = {}
+
+
+async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment) -> Evidence:
+    """What these (job, target) tell at a moment: for each report the evidence of highest precedence. In four statements."""
+    if not pairs:
+        return Evidence({}, {})
+    others = await names.members(connection, {target for _, target in pairs})
+    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))] if others else pairs
+    given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
+    if moment.past:
+        given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
+    rows = await sqlfile.load("lineage/edges")["past_column_sets" if moment.past else "live_column_sets"].many(
+        connection, **given
+    )
+    made = await _field_sets(connection, {row[2] for row in rows})
+    canonical = await names.canonical(
+        connection, {row[1] for row in rows} | {source for one in made.values() for source in one.sources}
+    )
+    found: dict[uuid.UUID, dict[uuid.UUID, FieldSet]] = {}
+    for _job, target, set_id, _origin in rows:
+        found.setdefault(canonical.get(target) or target, {})[set_id] = made[set_id]
+    return Evidence({target: list(sets.values()) for target, sets in found.items()}, canonical)
+
+
+async def _field_sets(connection: Connection, ids: set[uuid.UUID]) -> dict[uuid.UUID, FieldSet]:
+    found = {id_: _made[id_] for id_ in ids if id_ in _made}
+    if missing := ids - found.keys():
+        if len(_made) + len(missing) > _REMEMBERED:
+            _made.clear()
+        for id_, edges in (await column_sets.load(connection, missing)).items():
+            _made[id_] = found[id_] = _field_set(edges)
+    return found
+
+
+def _field_set(edges: Collection[column_sets.SetEdge]) -> FieldSet:
+    places: dict[uuid.UUID, int] = {}
+    feeds: dict[str, list[tuple[int, str, Transformation | None]]] = {}
+    fed: list[dict[str, list[str]]] = []
+    for edge in edges:
+        place = places.setdefault(edge.source, len(places))
+        if place == len(fed):
+            fed.append({})
+        feeds.setdefault(edge.target_field, []).append((place, edge.source_field, edge.transformation))
+        fed[place].setdefault(edge.source_field, []).append(edge.target_field)
+    return FieldSet(tuple(places), {field: tuple(told) for field, told in feeds.items()}, tuple(fed))

@@ -1,0 +1,87 @@
+"""What was made from datasets since a time, and how, column by column: every way that a run took, not only what holds now."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from headwater.model import facets
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage import column_sets, names
+from headwater.store.lineage.column_sets import SetEdge
+
+
+class Taken(NamedTuple):
+    """One way in which a job wrote a dataset. edges: with sources by the names that stand for them. told: the columns of which something is told.
+    columns: all; None where nobody said which there are.
+    """
+
+    edges: tuple[SetEdge, ...]
+    told: frozenset[str]
+    columns: tuple[str, ...] | None
+
+
+class Written(NamedTuple):
+    """A dataset that a job wrote that reads another. ways: none where it is not known how. A job all of whose runs failed wrote nothing, and of what
+    the runs below its own did they tell.
+    """
+
+    dataset: uuid.UUID
+    ways: tuple[Taken, ...]
+
+
+async def written_from(
+    connection: Connection, ids: Collection[uuid.UUID], since: dt.datetime | None
+) -> dict[uuid.UUID, list[Written]]:
+    """By dataset; `since` None: ever. Of a dataset that a way tells no columns of, `columns` is None."""
+    queries = sqlfile.load("lineage/column_flow")
+    since_ = since or "-infinity"
+    rows = await queries["written_from"].many(connection, ids=list(ids), since=since_)
+    pairs = sorted({(job, told) for _, job, told, _ in rows})
+    given = {"jobs": [job for job, _ in pairs], "targets": [target for _, target in pairs]}
+    ways = await queries["ways"].many(connection, **given, since=since_) if pairs else []
+    drawn = await sqlfile.load("lineage/edges")["manual_column_sets"].many(connection, **given, as_of="infinity")
+    sets = await column_sets.told(
+        connection, {id_ for _, _, some, _, _ in ways for id_ in some or ()} | {row[2] for row in drawn}
+    )
+    sources = {edge.source for one in sets.values() for edge in one.edges}
+    settled = await names.canonical(connection, sources)
+    taken: dict[tuple[uuid.UUID, uuid.UUID], list[Taken]] = {}
+    known: dict[tuple[uuid.UUID, uuid.UUID], bool] = {}
+    for job, target, some, body, counts in ways:
+        known[job, target] = counts or known.get((job, target), False)
+        if not counts:
+            continue
+        columns = None
+        if some and body is not None:
+            columns = tuple(field.name for field in facets.schema(bytes(body)))
+        taken.setdefault((job, target), []).append(_taken([sets[id_] for id_ in some or ()], columns, settled))
+    for job, target, set_id, _ in drawn:
+        # Who drew columns did not say that there are no others, nor that there are.
+        taken.setdefault((job, target), []).append(_taken([sets[set_id]], (), settled))
+    found: dict[uuid.UUID, list[Written]] = {}
+    for node, job, told, target in rows:
+        if (job, told) not in taken and not known.get((job, told), True):
+            continue
+        found.setdefault(node, []).append(Written(target, tuple(taken.get((job, told), ()))))
+    return found
+
+
+async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
+    """The columns that these datasets were ever said to have; those of which nobody said are absent."""
+    found: dict[uuid.UUID, set[str]] = {}
+    for node, body in await sqlfile.load("lineage/column_flow")["columns"].many(connection, ids=list(ids)):
+        found.setdefault(node, set()).update(field.name for field in facets.schema(bytes(body)))
+    return found
+
+
+def _taken(
+    some: list[column_sets.Told], columns: tuple[str, ...] | None, settled: Mapping[uuid.UUID, uuid.UUID]
+) -> Taken:
+    edges = [
+        SetEdge(edge.target_field, settled.get(edge.source, edge.source), edge.source_field, edge.transformation)
+        for one in some
+        for edge in one.edges
+    ]
+    return Taken(tuple(edges), frozenset(field for one in some for field in one.fields), columns)

@@ -1,0 +1,63 @@
+"""Sets of column edges by id. A set is content, so what was read once is remembered."""
+
+import uuid
+from collections.abc import Collection
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.model.lineage import Transformation
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+# In edges, not in sets: a set may hold thousands.
+_REMEMBERED = 200_000
+
+
+class SetEdge(msgspec.Struct, frozen=True):
+    """A field of the set's target is fed by a field of a source. An empty field is the whole dataset."""
+
+    target_field: str
+    source: uuid.UUID
+    source_field: str
+    transformation: Transformation | None
+
+
+class Told(NamedTuple):
+    """What a set tells. `fields`: those of the target that are fed by something, and those of which it says that nothing feeds them."""
+
+    edges: tuple[SetEdge, ...]
+    fields: frozenset[str]
+
+
+_edges = msgspec.json.Decoder(list[tuple[str, uuid.UUID, str, str, str, bool, str | None]])
+_remembered: dict[uuid.UUID, Told] = {}
+_held = 0
+_NOBODY = uuid.UUID(int=0)
+"""The source of a field that nothing feeds: it stands for no edge."""
+
+
+async def load(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, tuple[SetEdge, ...]]:
+    """Sets by id."""
+    return {id_: one.edges for id_, one in (await told(connection, ids)).items()}
+
+
+async def told(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Told]:
+    """Sets by id, and of what fields each speaks."""
+    global _held  # noqa: PLW0603 - one process, one memory
+    found = {id_: _remembered[id_] for id_ in ids if id_ in _remembered}
+    if missing := [id_ for id_ in ids if id_ not in found]:
+        for id_, body in await sqlfile.load("lineage/edges")["column_sets"].many(connection, ids=missing):
+            rows = _edges.decode(body)
+            edges = tuple(
+                SetEdge(target, source, field, Transformation(kind, subtype, masking, words) if kind else None)
+                for target, source, field, kind, subtype, masking, words in rows
+                if source != _NOBODY
+            )
+            found[id_] = Told(edges, frozenset(row[0] for row in rows if row[0]))
+            _held += len(rows)
+            if _held > _REMEMBERED:
+                _remembered.clear()
+                _held = len(rows)
+            _remembered[id_] = found[id_]
+    return found

@@ -1,0 +1,162 @@
+"""Edges between datasets and jobs, live at a time, and the column evidence behind them. Datasets go by their canonical ids."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from headwater.model.lineage import ColumnEdge, Edge, Origin
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage import column_sets, names
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """When a question looks at the graph, and how many of a job's runs keep an edge alive (now, the write side has settled that)."""
+
+    as_of: dt.datetime | str = "infinity"
+    live_runs: int = 10
+
+    @property
+    def past(self) -> bool:
+        return self.as_of != "infinity"
+
+
+async def at_datasets(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
+    """Live edges of these datasets; direction `in` = jobs that read them, `out` = jobs that write them."""
+    return await _edges(connection, "at_datasets", ids, direction, moment)
+
+
+async def at_jobs(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
+    """Live edges of these jobs; direction `in` = what they read, `out` = what they write."""
+    return await _edges(connection, "at_jobs", ids, direction, moment)
+
+
+class Ahead:
+    """Edges fetched for a whole walk in one journey, asked by dataset or job. What was not fetched has to be asked of the database."""
+
+    def __init__(self, edges: Iterable[Edge], *, whole: bool) -> None:
+        self.whole = whole
+        self._by_dataset: dict[tuple[uuid.UUID, str], list[Edge]] = {}
+        self._by_job: dict[tuple[uuid.UUID, str], list[Edge]] = {}
+        for edge in edges:
+            self._by_dataset.setdefault((edge.dataset, edge.direction), []).append(edge)
+            self._by_job.setdefault((edge.job, edge.direction), []).append(edge)
+
+    def at_datasets(self, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        return [edge for id_ in ids for edge in self._by_dataset.get((id_, direction), ())]
+
+    def at_jobs(self, ids: Collection[uuid.UUID], direction: str) -> list[Edge]:
+        return [edge for id_ in ids for edge in self._by_job.get((id_, direction), ())]
+
+
+async def ahead(
+    connection: Connection,
+    datasets: Collection[uuid.UUID],
+    jobs: Collection[uuid.UUID],
+    direction: str,
+    depth: int,
+    most: int,
+) -> Ahead:
+    """The live edges a walk `upstream` or `downstream` from these datasets (or, without any, from these jobs) may need now.
+
+    `depth` counts hops from dataset to dataset; the edges on the near side of the last datasets are there too. When more than `most`
+    datasets and jobs are met the walk stops early and `whole` is false.
+    """
+    near, far = ("out", "in") if direction == "upstream" else ("in", "out")
+    rows = await sqlfile.load("lineage/edges")["walk"].many(
+        connection, datasets=list(datasets), jobs=list(jobs), near=near, far=far, depth=depth, most=most
+    )
+    whole = not rows or rows[-1][0] is not None
+    found: dict[tuple[uuid.UUID, uuid.UUID, str], Edge] = {}
+    for row in rows if whole else rows[:-1]:
+        key = row[:3]
+        found[key] = Edge(*row) if key not in found else _both(found[key], Edge(*row))
+    return Ahead(found.values(), whole=whole)
+
+
+def _both(one: Edge, other: Edge) -> Edge:
+    """Two edges of a dataset under two of its names."""
+    return Edge(
+        one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
+        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual,
+    )  # fmt: skip
+
+
+async def _edges(
+    connection: Connection, where: str, ids: Collection[uuid.UUID], direction: str, moment: Moment
+) -> list[Edge]:
+    if not ids:
+        return []
+    queries = sqlfile.load("lineage/edges")
+    if moment.past:
+        rows = await queries[f"past_{where}"].many(
+            connection, ids=list(ids), direction=direction, as_of=moment.as_of, live_runs=moment.live_runs
+        )
+    else:
+        rows = await queries[f"live_{where}"].many(connection, ids=list(ids), direction=direction)
+    return [Edge(*row) for row in rows]
+
+
+async def explicit_pairs(
+    connection: Connection, jobs: Collection[uuid.UUID], moment: Moment
+) -> dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]]:
+    """job → target → sources, for jobs with explicit lineage. An empty set of sources says that nothing feeds the target."""
+    found: dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]] = {}
+    if jobs:
+        rows = await sqlfile.load("lineage/edges")["explicit_sets"].many(
+            connection, ids=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
+        )
+        sets = await column_sets.load(connection, {row[2] for row in rows})
+        settled = await _settled(
+            connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows)
+        )
+        for job, target, set_id in rows:
+            sources = found.setdefault(job, {}).setdefault(settled.get(target) or target, set())
+            sources.update(settled.get(edge.source, edge.source) for edge in sets[set_id])
+    return found
+
+
+async def column_edges(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
+) -> list[ColumnEdge]:
+    """Column edges by (job, target); targets are datasets or the jobs themselves."""
+    if not pairs:
+        return []
+    others = await names.members(connection, {target for _, target in pairs})
+    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
+    given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
+    if moment.past:
+        given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
+    rows = await sqlfile.load("lineage/edges")["past_column_sets" if moment.past else "live_column_sets"].many(
+        connection, **given
+    )
+    rows += await sqlfile.load("lineage/edges")["manual_column_sets"].many(
+        connection, jobs=given["jobs"], targets=given["targets"], as_of=moment.as_of
+    )
+    sets = await column_sets.load(connection, {row[2] for row in rows})
+    settled = await _settled(connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows))
+    found: dict[tuple[object, ...], ColumnEdge] = {}
+    for job, told_target, set_id, origin in rows:
+        target = settled.get(told_target) or told_target
+        for edge in sets[set_id]:
+            source = settled.get(edge.source, edge.source)
+            key = (job, target, edge.target_field, source, edge.source_field, edge.transformation)
+            if key not in found or found[key].origin > origin:
+                found[key] = ColumnEdge(
+                    job, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
+                )
+    return list(found.values())
+
+
+async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
+    return await names.canonical(connection, {id_ for some in ids for id_ in some})
+
+
+async def children(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Jobs directly below each of these jobs."""
+    found: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for child, parent in await sqlfile.load("lineage/edges")["children_with_edges"].many(connection, ids=list(jobs)):
+        found.setdefault(parent, []).append(child)
+    return found

@@ -1,0 +1,113 @@
+"""Datasets and jobs: by id, by page, by words."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """A dataset or a job. `type` is DATASET or JOB."""
+
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    first_seen: dt.datetime
+    last_seen: dt.datetime
+    parent_id: uuid.UUID | None
+
+    @property
+    def node_id(self) -> str:
+        return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A node that a name was taken for, and the name of it that was: a dataset may have several."""
+
+    id: uuid.UUID
+    type: str
+    namespace: str
+    name: str
+    told_namespace: str
+    told_name: str
+
+    @property
+    def node_id(self) -> str:
+        return f"{self.type.lower()}:{self.namespace}:{self.name}"
+
+    @property
+    def told(self) -> str:
+        return f"{self.type.lower()}:{self.told_namespace}:{self.told_name}"
+
+
+async def by_ids(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeRow]:
+    if not ids:
+        return {}
+    rows = await sqlfile.load("lineage/nodes")["by_ids"].many(connection, ids=list(ids))
+    return {row[0]: NodeRow(*row) for row in rows}
+
+
+async def page(
+    connection: Connection, kind: str, *, namespace: str | None, words: str | None, limit: int, offset: int
+) -> tuple[list[NodeRow], int]:
+    """A page of `datasets` or `jobs`, the latest spoken of first, and how many there are."""
+    queries = sqlfile.load("lineage/nodes")
+    pattern = None if not words else f"%{literal(words)}%"
+    rows = await queries[f"{kind}_page"].many(
+        connection, namespace=namespace, pattern=pattern, limit=limit, offset=offset
+    )
+    (total,) = await queries[f"{kind}_count"].one(connection, namespace=namespace, pattern=pattern)
+    return [NodeRow(*row) for row in rows], total
+
+
+async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime]]:
+    """(name, first seen)."""
+    rows = await sqlfile.load("lineage/nodes")["namespaces"].many(connection, limit=limit, offset=offset)
+    return [(row[0], row[1]) for row in rows]
+
+
+async def namespaces_known(connection: Connection, names: Collection[str]) -> dict[str, bool]:
+    """Those of these namespaces that are known → whether they are hidden."""
+    return dict(await sqlfile.load("lineage/nodes")["namespaces_known"].many(connection, names=list(names)))
+
+
+async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:
+    """Every dataset and job of a namespace that is hidden, or that is not."""
+    rows = await sqlfile.load("lineage/nodes")["of_namespace"].many(connection, namespace=namespace, hidden=hidden)
+    return [NodeRow(*row) for row in rows]
+
+
+async def counts(connection: Connection) -> tuple[int, int, int]:
+    """Datasets, jobs, runs."""
+    row = await sqlfile.load("lineage/nodes")["counts"].one(connection)
+    return row[0], row[1], row[2]
+
+
+async def ending_with(connection: Connection, name: str) -> list[Hit]:
+    """Nodes whose name, or namespace and name, ends with these characters on a border of names (at most 200). No hidden ones."""
+    # `a:b:c` may be the end of a name, or namespace `a:b` with the name `c`, or `b:c` in `a`: any name that begins behind a colon.
+    cuts = [name[place + 1 :] for place, char in enumerate(name) if char == ":"]
+    rows = await sqlfile.load("lineage/nodes")["ending_with"].many(
+        connection, pattern=_ending(name), name=name, whole=[cut.replace("\0", "") for cut in cuts[:50] if cut]
+    )
+    return [Hit(*row) for row in rows]
+
+
+def _ending(name: str) -> str:
+    """A LIKE pattern for the reversed ends of names, which are indexed up to 200 characters."""
+    return f"{literal(name[-200:][::-1])}%"
+
+
+async def near_misses(connection: Connection) -> list[tuple[str, str]]:
+    """(node id only read, node id only written) with the same last segment, whatever its case (at most 50)."""
+    return [(row[0], row[1]) for row in await sqlfile.load("lineage/nodes")["near_misses"].many(connection)]
+
+
+def literal(words: str) -> str:
+    """The words as they are, inside a LIKE pattern."""
+    return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "")

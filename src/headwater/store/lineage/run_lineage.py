@@ -1,0 +1,139 @@
+"""What runs read and wrote in which version, for many runs at once: one statement a question, whatever the number of runs."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from headwater.model.run import RunState
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage.runs import RunRow
+
+# (run, job): one run id may span several jobs.
+RunKey = tuple[uuid.UUID, uuid.UUID]
+AsOf = dt.datetime | str
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A run read or wrote a dataset; the parts of it, where it said so."""
+
+    run: RunKey
+    dataset: uuid.UUID
+    declared: bool
+    parts: tuple[str, ...]
+
+
+class VersionRow(msgspec.Struct, frozen=True):
+    """What one run left behind in a dataset, or a DatasetEvent told (then without a run)."""
+
+    id: uuid.UUID
+    dataset: uuid.UUID
+    run_id: uuid.UUID | None
+    job_id: uuid.UUID | None
+    external_version: str
+    declared: bool
+    first_at: dt.datetime
+    written_at: dt.datetime
+    lifecycle: str | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
+
+    @property
+    def writer(self) -> RunKey | None:
+        return None if self.run_id is None or self.job_id is None else (self.run_id, self.job_id)
+
+
+def _keys(runs: Iterable[RunKey]) -> dict[str, list[uuid.UUID]]:
+    pairs = sorted(runs)
+    return {"runs": [run for run, _ in pairs], "jobs": [job for _, job in pairs]}
+
+
+async def family(connection: Connection, run: uuid.UUID, as_of: AsOf, limit: int) -> list[RunKey]:
+    """The run, in each job that has it, and the runs below it, the nearest first."""
+    rows = await sqlfile.load("lineage/run_lineage")["family"].many(connection, run_id=run, as_of=as_of, limit=limit)
+    return [(row[0], row[1]) for row in rows]
+
+
+async def runs(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> dict[RunKey, RunRow]:
+    if not keys:
+        return {}
+    rows = await sqlfile.load("lineage/run_lineage")["runs"].many(connection, **_keys(keys), as_of=as_of)
+    return {(row[0], row[1]): RunRow(*(*row[:3], RunState(row[3]), *row[4:])) for row in rows}
+
+
+async def datasets(connection: Connection, keys: Collection[RunKey], direction: str, as_of: AsOf) -> list[Use]:
+    """What these runs read (`in`) or wrote (`out`)."""
+    if not keys:
+        return []
+    rows = await sqlfile.load("lineage/run_lineage")["datasets"].many(
+        connection, **_keys(keys), direction=direction, as_of=as_of
+    )
+    return [Use((row[0], row[1]), row[2], row[3], tuple(row[4] or ())) for row in rows]
+
+
+async def versions_found(
+    connection: Connection, asked: Collection[tuple[RunKey, uuid.UUID, dt.datetime]]
+) -> dict[tuple[RunKey, uuid.UUID], dict[uuid.UUID, list[str]]]:
+    """(reader, dataset) → the version there was when it began, for readers with the time they began.
+
+    A reader of several parts may have met several versions: each with the parts it was met for (none for a reader that named none).
+    """
+    found: dict[tuple[RunKey, uuid.UUID], dict[uuid.UUID, list[str]]] = {}
+    if asked:
+        rows = await sqlfile.load("lineage/run_lineage")["versions_found"].many(
+            connection,
+            runs=[run for (run, _), _, _ in asked],
+            jobs=[job for (_, job), _, _ in asked],
+            nodes=[dataset for _, dataset, _ in asked],
+            ats=[at for _, _, at in asked],
+        )
+        for run, job, dataset, part, version in rows:
+            parts = found.setdefault(((run, job), dataset), {}).setdefault(version, [])
+            if part is not None:
+                parts.append(part)
+    return found
+
+
+async def versions_named(
+    connection: Connection, asked: Collection[tuple[uuid.UUID, str, dt.datetime]], as_of: AsOf
+) -> dict[tuple[uuid.UUID, str, dt.datetime], uuid.UUID]:
+    """(dataset, external version, time of reading) → the version that goes by that name."""
+    if not asked:
+        return {}
+    rows = await sqlfile.load("lineage/run_lineage")["versions_named"].many(
+        connection,
+        nodes=[dataset for dataset, _, _ in asked],
+        names=[name for _, name, _ in asked],
+        ats=[at for _, _, at in asked],
+        as_of=as_of,
+    )
+    return {(row[0], row[1], row[2]): row[3] for row in rows}
+
+
+async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, VersionRow]:
+    if not ids:
+        return {}
+    rows = await sqlfile.load("lineage/run_lineage")["versions"].many(connection, ids=list(ids))
+    return {row[0]: VersionRow(*row) for row in rows}
+
+
+async def versions_written(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> list[VersionRow]:
+    if not keys:
+        return []
+    rows = await sqlfile.load("lineage/run_lineage")["versions_written"].many(connection, **_keys(keys), as_of=as_of)
+    return [VersionRow(*row) for row in rows]
+
+
+async def readers(
+    connection: Connection, ids: Collection[uuid.UUID], as_of: AsOf, *, most: int, later: int
+) -> list[tuple[uuid.UUID, RunKey]]:
+    """(version, run that may have read it); `most + 1` runs of one job for one version mean that there are more."""
+    if not ids:
+        return []
+    rows = await sqlfile.load("lineage/run_lineage")["readers"].many(
+        connection, ids=list(ids), as_of=as_of, most=most, later=later
+    )
+    return [(row[0], (row[1], row[2])) for row in rows]

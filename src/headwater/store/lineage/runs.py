@@ -1,0 +1,165 @@
+"""Runs, what they read and what they left behind."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.model.run import RunState
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class RunRow(msgspec.Struct, frozen=True):
+    """One run of one job."""
+
+    run_id: uuid.UUID
+    job_id: uuid.UUID
+    external_id: str | None
+    state: RunState
+    first_event_at: dt.datetime
+    last_event_at: dt.datetime
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    parent_run_id: uuid.UUID | None
+    parent_job_id: uuid.UUID | None
+    nominal_start: dt.datetime | None
+    nominal_end: dt.datetime | None
+    user: str | None = None
+    statement: str | None = None
+
+    @property
+    def began(self) -> dt.datetime:
+        """Its START, or its first event where none was sent."""
+        return self.started_at or self.first_event_at
+
+
+class ReadVersion(msgspec.Struct, frozen=True):
+    """The version of a dataset that a reader found."""
+
+    dataset_id: uuid.UUID
+    id: uuid.UUID
+    external_version: str
+    run_id: uuid.UUID | None
+    job_id: uuid.UUID | None
+    written_at: dt.datetime
+
+
+def _row(row: sqlfile.Row) -> RunRow:
+    return RunRow(*(*row[:3], RunState(row[3]), *row[4:]))
+
+
+async def page(
+    connection: Connection,
+    *,
+    job: uuid.UUID | None,
+    state: RunState | None,
+    parent: uuid.UUID | None,
+    limit: int,
+    offset: int,
+) -> tuple[list[RunRow], int]:
+    """Runs, the latest first, and how many there are."""
+    queries = sqlfile.load("lineage/runs")
+    given = {"job_id": job, "state": None if state is None else int(state), "parent": parent}
+    rows = await queries["page"].many(connection, **given, limit=limit, offset=offset)
+    (total,) = await queries["count"].one(connection, **given)
+    return [_row(row) for row in rows], total
+
+
+async def open_runs(
+    connection: Connection, *, job: uuid.UUID | None, parent: uuid.UUID | None, limit: int
+) -> list[RunRow]:
+    """Runs that say they are running, those silent for longest first."""
+    rows = await sqlfile.load("lineage/runs")["open"].many(connection, job_id=job, parent=parent, limit=limit)
+    return [_row(row) for row in rows]
+
+
+async def by_run_id(connection: Connection, run: uuid.UUID) -> list[RunRow]:
+    """The run, once for each job that has it."""
+    return [_row(row) for row in await sqlfile.load("lineage/runs")["by_run_id"].many(connection, run_id=run)]
+
+
+async def by_run_ids(connection: Connection, runs: Collection[uuid.UUID]) -> list[RunRow]:
+    """These runs, each once for each job that has it."""
+    if not runs:
+        return []
+    return [_row(row) for row in await sqlfile.load("lineage/runs")["by_run_ids"].many(connection, ids=list(runs))]
+
+
+async def by_prefix(connection: Connection, prefix: str) -> list[uuid.UUID]:
+    """Ids of runs that begin so (at most 20)."""
+    return [row[0] for row in await sqlfile.load("lineage/runs")["by_prefix"].many(connection, prefix=prefix)]
+
+
+async def worst_below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, RunState]:
+    """The highest state among all runs below each run."""
+    if not runs:
+        return {}
+    rows = await sqlfile.load("lineage/runs")["children"].many(connection, ids=list(runs))
+    found: dict[uuid.UUID, RunState] = {}
+    for root, state, _count in rows:
+        found[root] = max(found.get(root, RunState.NEW), RunState(state))
+    return found
+
+
+async def latest_of_jobs(
+    connection: Connection, jobs: Collection[uuid.UUID], as_of: dt.datetime | str
+) -> dict[uuid.UUID, RunRow]:
+    if not jobs:
+        return {}
+    rows = await sqlfile.load("lineage/runs")["latest_of_jobs"].many(connection, ids=list(jobs), as_of=as_of)
+    return {row[1]: _row(row) for row in rows}
+
+
+async def datasets(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> list[tuple[uuid.UUID, str, bool]]:
+    """(dataset, direction, declared) of a run."""
+    rows = await sqlfile.load("lineage/runs")["datasets"].many(connection, run_id=run, job_id=job)
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def parts(
+    connection: Connection, run: uuid.UUID, job: uuid.UUID
+) -> dict[tuple[uuid.UUID, str], list[dict[str, str]]]:
+    """(dataset, direction) → the parts of it that the run read or wrote, where it said so."""
+    found: dict[tuple[uuid.UUID, str], list[dict[str, str]]] = {}
+    for dataset, direction, part in await sqlfile.load("lineage/runs")["parts"].many(
+        connection, run_id=run, job_id=job
+    ):
+        found.setdefault((dataset, direction), []).append(msgspec.json.decode(part))
+    return found
+
+
+async def read_versions(
+    connection: Connection, datasets: Collection[uuid.UUID], at: dt.datetime, run: uuid.UUID, job: uuid.UUID
+) -> dict[uuid.UUID, ReadVersion]:
+    """What a reader that starts at this moment finds in each dataset."""
+    if not datasets:
+        return {}
+    rows = await sqlfile.load("lineage/runs")["read_versions"].many(
+        connection, datasets=list(datasets), at=at, run_id=run, job_id=job
+    )
+    return {row[0]: ReadVersion(*row) for row in rows}
+
+
+class WrittenVersion(msgspec.Struct, frozen=True):
+    """What a run left behind in a dataset."""
+
+    dataset_id: uuid.UUID
+    id: uuid.UUID
+    external_version: str
+    declared: bool
+    written_at: dt.datetime
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    schema_id: uuid.UUID | None
+
+
+async def written_versions(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> dict[uuid.UUID, WrittenVersion]:
+    """dataset → the version left behind. Where a run told several, one with an external version."""
+    rows = [
+        WrittenVersion(*row)
+        for row in await sqlfile.load("lineage/runs")["written_versions"].many(connection, run_id=run, job_id=job)
+    ]
+    return {row.dataset_id: row for row in sorted(rows, key=lambda row: (row.external_version != "", row.written_at))}

@@ -1,0 +1,1 @@
+"""The rows that Marquez's API is answered from."""

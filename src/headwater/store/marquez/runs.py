@@ -1,0 +1,88 @@
+"""Many runs at once: what they read in which version, and what they left behind. A fixed number of statements for any number of runs."""
+
+import uuid
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from headwater.model.run import RunState
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage.runs import RunRow
+
+Key = tuple[uuid.UUID, uuid.UUID]
+
+
+class Read(msgspec.Struct, frozen=True):
+    """An input of a run: the version it found, and who wrote that. All None: nobody had written it."""
+
+    run_id: uuid.UUID
+    job_id: uuid.UUID
+    dataset: uuid.UUID
+    version: uuid.UUID | None
+    writer_run: uuid.UUID | None
+    writer_job: uuid.UUID | None
+
+
+def _row(row: sqlfile.Row) -> RunRow:
+    return RunRow(*(*row[:3], RunState(row[3]), *row[4:]))
+
+
+async def latest(connection: Connection, jobs: Collection[uuid.UUID], limit: int) -> dict[uuid.UUID, list[RunRow]]:
+    """job → its latest runs, the latest first. Jobs without runs are absent."""
+    found: dict[uuid.UUID, list[RunRow]] = {}
+    if jobs:
+        for row in await sqlfile.load("marquez/runs")["latest"].many(connection, ids=list(jobs), limit=limit):
+            found.setdefault(row[1], []).append(_row(row))
+    return found
+
+
+async def by_keys(connection: Connection, keys: Collection[Key]) -> dict[Key, RunRow]:
+    if not keys:
+        return {}
+    rows = await sqlfile.load("marquez/runs")["by_keys"].many(connection, **_arrays(list(keys)))
+    return {(row[0], row[1]): _row(row) for row in rows}
+
+
+async def told(connection: Connection, keys: Sequence[Key]) -> dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]]:
+    """(run, job) → inputs and outputs. Runs that told none are absent."""
+    found: dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]] = {}
+    if keys:
+        for run, job, direction, dataset in await sqlfile.load("marquez/runs")["told"].many(
+            connection, **_arrays(keys)
+        ):
+            found.setdefault((run, job), (set(), set()))[0 if direction == "in" else 1].add(dataset)
+    return found
+
+
+async def read(connection: Connection, rows: Sequence[RunRow]) -> list[Read]:
+    """The inputs of these runs."""
+    if not rows:
+        return []
+    found = await sqlfile.load("marquez/runs")["read"].many(
+        connection, **_arrays([(row.run_id, row.job_id) for row in rows]), ats=[row.began for row in rows]
+    )
+    return [Read(*row) for row in found]
+
+
+async def written(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[uuid.UUID, uuid.UUID]]:
+    """(run, job) → dataset → the version left behind."""
+    found: dict[Key, dict[uuid.UUID, uuid.UUID]] = {}
+    if keys:
+        for run, job, dataset, version in await sqlfile.load("marquez/runs")["written"].many(
+            connection, **_arrays(keys)
+        ):
+            found.setdefault((run, job), {})[dataset] = version
+    return found
+
+
+def _arrays(keys: Sequence[Key]) -> dict[str, object]:
+    return {"runs": [key[0] for key in keys], "jobs": [key[1] for key in keys]}
+
+
+async def last_of_datasets(connection: Connection, datasets: Collection[uuid.UUID]) -> dict[uuid.UUID, Key]:
+    """dataset → the last (run, job) that told it; datasets that no run told are absent."""
+    if not datasets:
+        return {}
+    rows = await sqlfile.load("marquez/runs")["last_of_datasets"].many(connection, ids=list(datasets))
+    return {row[0]: (row[1], row[2]) for row in rows}

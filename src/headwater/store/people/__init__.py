@@ -1,0 +1,1 @@
+"""What people said, their keys, the listeners, and the audit log."""

@@ -1,0 +1,1 @@
+"""Entities as they are declared, and what is known of their instances."""

@@ -1,0 +1,76 @@
+"""How far the log of events has been read for status, and what that reading asks of the log. Refuses to know what an event says.
+
+The place moves in the transaction that writes what was read up to there, so that nothing is lost and nothing is read twice.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headwater.store import sqlfile
+from headwater.store.arrays import Packed
+from headwater.store.database import Connection
+from headwater.store.people.listeners import Place
+
+
+class Heard(NamedTuple):
+    """An event of a run. `arrived` is 0 where it came before there were numbers."""
+
+    run_id: uuid.UUID
+    arrived: int
+    event_time: dt.datetime
+    digest: bytes
+    received_at: dt.datetime
+    body: bytes
+
+
+async def alone(connection: Connection) -> bool:
+    """Whether this transaction may feed: nobody else does until it ends. Nobody waits."""
+    (mine,) = await sqlfile.load("status/feed")["alone"].one(connection)
+    return bool(mine)
+
+
+async def place(connection: Connection) -> Place:
+    """Everything before it has been read."""
+    arrived, event_time, digest = await sqlfile.load("status/feed")["place"].one(connection)
+    return Place(arrived, event_time, bytes(digest))
+
+
+async def move(connection: Connection, to: Place) -> None:
+    """Everything up to `to` has been read when this transaction is committed."""
+    await sqlfile.load("status/feed")["move"].exec(
+        connection, arrived=to.arrived, event_time=to.event_time, digest=to.digest
+    )
+
+
+async def of_runs(
+    connection: Connection, ids: Sequence[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int, bytes: int
+) -> list[Heard]:
+    """Events of these runs with first ≤ event time ≤ last, in that order. Of each run `limit` at most, and of those so many as have not more than
+    `bytes`, but at least one; the first to be left out are `RUNNING` ones.
+    """
+    if not ids:
+        return []
+    rows = await sqlfile.load("status/feed")["of_runs"].many(
+        connection, ids=Packed("uuid", list(ids)), first=first, last=last, limit=limit, bytes=bytes
+    )
+    return [Heard(*row) for row in rows]
+
+
+async def started(connection: Connection, runs: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """(entity_id, run) to the first report that said it had started; without those of which none did."""
+    if not runs:
+        return {}
+    rows = await sqlfile.load("status/feed")["started"].many(
+        connection, entity_id=Packed("int4", [each[0] for each in runs]), run=Packed("text", [each[1] for each in runs])
+    )
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+async def running(connection: Connection, runs: Sequence[str]) -> list[tuple[int, str, int, int]]:
+    """(entity_id, run, start_, end_) that these runs are said to be making."""
+    if not runs:
+        return []
+    rows = await sqlfile.load("status/feed")["running"].many(connection, runs=Packed("text", list(runs)))
+    return [(row[0], row[1], row[2], row[3]) for row in rows]

@@ -1,0 +1,1 @@
+"""What the query-log pipeline measured."""

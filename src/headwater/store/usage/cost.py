@@ -1,0 +1,81 @@
+"""What datasets, query shapes, tasks, models, users and tools cost, as the query-log pipeline told."""
+
+import datetime as dt
+import uuid
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+# Grain → the query that knows it.
+_QUERIES = {
+    "table": "of_datasets", "shape": "of_jobs", "task": "of_jobs", "model": "of_jobs", "user": "of_drivers", "tool": "of_drivers",
+}  # fmt: skip
+GRAINS = tuple(_QUERIES)
+
+
+class CostRow(msgspec.Struct, frozen=True):
+    """`name`: of the dataset or job, or who or what it is. A dataset with several names is one. What is None nobody told."""
+
+    namespace: str
+    name: str
+    at: dt.datetime
+    executions: int
+    money: float | None
+    bytes_billed: int | None
+    slot_ms: int | None
+    duration_ms: int | None
+    credits: float | None
+    share: float | None
+    keep_month: float | None
+    last_at: dt.datetime | None
+    recurrence: str | None
+
+
+class CostTotal(msgspec.Struct, frozen=True):
+    """Of all that were asked for."""
+
+    rows: int = 0
+    executions: int = 0
+    money: float | None = None
+    bytes_billed: int | None = None
+    slot_ms: int | None = None
+    duration_ms: int | None = None
+    credits: float | None = None
+    keep_month: float | None = None
+    at: dt.datetime | None = None
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What costs: a grain, of it one dataset or job, a namespace; shapes (or tools) by tool, shapes by the kind of actor that runs them."""
+
+    grain: str
+    id: uuid.UUID | None = None
+    namespace: str | None = None
+    tool: str | None = None
+    kind: str | None = None
+
+
+async def page(
+    connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
+) -> tuple[list[CostRow], CostTotal]:
+    """A page of them, and all together; what has no value to sort by comes last, either way."""
+    name = _QUERIES[wanted.grain]
+    query = sqlfile.load("usage/cost")[name]
+    own: dict[str, dict[str, object]] = {
+        "of_datasets": {"id": wanted.id},
+        "of_jobs": {"id": wanted.id, "grain": wanted.grain, "tool": wanted.tool, "kind": wanted.kind},
+        "of_drivers": {"grain": wanted.grain, "tool": wanted.tool},
+    }
+    given = own[name] | {"namespace": wanted.namespace, "sort": sort, "sign": -1 if descending else 1}
+    rows = await query.many(connection, **given, limit=limit, offset=offset)
+    # A page beyond the last row has none that says how many there are.
+    first = rows or await query.many(connection, **given, limit=1, offset=0)
+    return [CostRow(*row[:13]) for row in rows], CostTotal(*first[0][13:]) if first else CostTotal()
+
+
+async def left_out(connection: Connection, namespace: str | None) -> int:
+    """How many users and tools were too cheap to be told of."""
+    (count,) = await sqlfile.load("usage/cost")["left_out"].one(connection, namespace=namespace)
+    return int(count)

@@ -1,0 +1,65 @@
+"""Datasets that may go, as the query-log pipeline told, in an order in which none is missed. A dataset with several names is one."""
+
+import datetime as dt
+import uuid
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class PruningRow(msgspec.Struct, frozen=True):
+    """One dataset: why, and how it is used."""
+
+    id: uuid.UUID
+    namespace: str
+    name: str
+    at: dt.datetime
+    wave: int
+    reason: str
+    money_month: float | None
+    evidence: str
+    confidence: float
+    reads: int
+    writes: int
+    last_read_at: dt.datetime | None
+    last_read_by_person_at: dt.datetime | None
+    last_written_at: dt.datetime | None
+
+
+class WaveTotal(msgspec.Struct, frozen=True):
+    """Datasets that can go together, once those of the waves before are gone."""
+
+    wave: int
+    datasets: int
+    money_month: float | None
+    at: dt.datetime
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which: of a namespace, up to a wave, as sure at least."""
+
+    namespace: str | None = None
+    last_wave: int | None = None
+    confidence: float = 0.0
+
+    def parameters(self) -> dict[str, object]:
+        return msgspec.structs.asdict(self)
+
+
+async def page(
+    connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
+) -> list[PruningRow]:
+    """A page of them; `wave` ascending is the safe order."""
+    rows = await sqlfile.load("usage/pruning")["page"].many(
+        connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
+    )
+    return [PruningRow(*row) for row in rows]
+
+
+async def waves(connection: Connection, wanted: Wanted) -> list[WaveTotal]:
+    """All of them by wave, the first first."""
+    return [
+        WaveTotal(*row) for row in await sqlfile.load("usage/pruning")["waves"].many(connection, **wanted.parameters())
+    ]

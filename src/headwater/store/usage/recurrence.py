@@ -1,0 +1,72 @@
+"""Whether query shapes run again and again, as the query-log pipeline told."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class RecurrenceRow(msgspec.Struct, frozen=True):
+    """One shape's job. `at`: the state of the log it was told of. `kind`: recurring, ad_hoc or one_off."""
+
+    id: uuid.UUID
+    namespace: str
+    name: str
+    at: dt.datetime
+    kind: str
+    executions: int
+    period_seconds: int | None
+    first_at: dt.datetime | None
+    last_at: dt.datetime | None
+    expected_next_at: dt.datetime | None
+    missing: int
+    unexpected: int
+    confidence: float
+
+
+class ClassTotal(msgspec.Struct, frozen=True):
+    """All shapes of a class that were asked for."""
+
+    kind: str
+    shapes: int
+    executions: int
+    missing: int
+    unexpected: int
+    at: dt.datetime
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which shapes: one job, a namespace, classes, only those with runs that are missing."""
+
+    id: uuid.UUID | None = None
+    namespace: str | None = None
+    classes: Collection[str] | None = None
+    missing: bool = False
+
+    def parameters(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "namespace": self.namespace,
+            "classes": None if self.classes is None else list(self.classes),
+            "missing": self.missing,
+        }
+
+
+async def page(
+    connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
+) -> list[RecurrenceRow]:
+    """A page of them; what has no value to sort by comes last, either way."""
+    rows = await sqlfile.load("usage/recurrence")["page"].many(
+        connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
+    )
+    return [RecurrenceRow(*row) for row in rows]
+
+
+async def totals(connection: Connection, wanted: Wanted) -> list[ClassTotal]:
+    """Of all of them, by class."""
+    rows = await sqlfile.load("usage/recurrence")["totals"].many(connection, **wanted.parameters())
+    return [ClassTotal(*row) for row in rows]

@@ -1,0 +1,86 @@
+"""Who reads and writes datasets, as the query-log pipeline told. A dataset with several names is one."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+
+class UsageRow(msgspec.Struct, frozen=True):
+    """One dataset. `top_readers`: a list for each of its names, as JSON values `{actor, kind, reads, lastReadAt}`."""
+
+    id: uuid.UUID
+    namespace: str
+    name: str
+    at: dt.datetime
+    reads: int
+    writes: int
+    reads_by_people: int
+    reads_by_services: int
+    reads_by_bi: int
+    reads_by_pipelines: int
+    reads_by_unknown: int
+    readers: int
+    people: int
+    last_read_at: dt.datetime | None
+    last_read_by_person_at: dt.datetime | None
+    last_written_at: dt.datetime | None
+    first_seen_at: dt.datetime | None
+    active_days: int
+    status: str
+    top_readers: list[list[dict[str, object]]]
+
+
+class StatusTotal(msgspec.Struct, frozen=True):
+    """All datasets of a status that were asked for. `at`: when one of them was told of last."""
+
+    status: str
+    datasets: int
+    reads: int
+    writes: int
+    reads_by_people: int
+    reads_by_services: int
+    reads_by_bi: int
+    reads_by_pipelines: int
+    reads_by_unknown: int
+    at: dt.datetime
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which datasets: by id, namespace, status, who reads them (person, service, bi, pipeline, unknown), not read since. None is all."""
+
+    ids: Collection[uuid.UUID] | None = None
+    namespace: str | None = None
+    statuses: Collection[str] | None = None
+    kind: str | None = None
+    unread_since: dt.datetime | None = None
+
+    def parameters(self) -> dict[str, object]:
+        return {
+            "ids": None if self.ids is None else list(self.ids),
+            "namespace": self.namespace,
+            "statuses": None if self.statuses is None else list(self.statuses),
+            "kind": self.kind,
+            "unread_since": self.unread_since,
+        }
+
+
+async def page(
+    connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
+) -> list[UsageRow]:
+    """A page of them; what has no value to sort by comes last, either way."""
+    rows = await sqlfile.load("usage/usage")["page"].many(
+        connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
+    )
+    return [UsageRow(*row) for row in rows]
+
+
+async def totals(connection: Connection, wanted: Wanted) -> list[StatusTotal]:
+    """Of all of them, by status."""
+    return [
+        StatusTotal(*row) for row in await sqlfile.load("usage/usage")["totals"].many(connection, **wanted.parameters())
+    ]
