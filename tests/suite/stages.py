@@ -84,6 +84,7 @@ STAGES = (
     Stage("contract", tests=("tests/contract",), after=("java", "page", "rabbitmq")),
     Stage("page-browser", command=script("browse-web"), after=("page", "chromium"), repeatable=True),
     Stage("page-checks", command=script("check-web"), after=("page",)),
+    Stage("docs", command=script("docs"), repeatable=True),
     Stage("monitoring", command=script("lint-monitoring"), after=("page", "prometheus")),
 )
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from litestar import Litestar
 from litestar.datastructures import State
-from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from headwater import __version__, telemetry
 from headwater.answer.status.news import News
@@ -37,6 +35,19 @@ from headwater.settings import Settings
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
 from headwater.store.people import secrets
+
+HANDLERS = (
+    v1.router,
+    v2.router,
+    history.router,
+    v2beta.router,
+    admin.router,
+    listeners.router,
+    auth.router,
+    health.healthz,
+    health.readyz,
+    page.page,
+)
 
 
 def create_app(settings: Settings) -> Any:
@@ -100,19 +111,7 @@ def create_app(settings: Settings) -> Any:
     )
     numbers = health.public_metrics if settings.access.public_metrics else health.metrics
     app: Any = Litestar(
-        [
-            v1.router,
-            v2.router,
-            history.router,
-            v2beta.router,
-            admin.router,
-            listeners.router,
-            auth.router,
-            health.healthz,
-            health.readyz,
-            numbers,
-            page.page,
-        ],
+        [*HANDLERS, numbers],
         lifespan=[lifespan],
         guards=[access.guard],
         middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
@@ -127,14 +126,7 @@ def create_app(settings: Settings) -> Any:
                 "metrics": metrics,
             }
         ),
-        openapi_config=OpenAPIConfig(
-            "Headwater",
-            __version__,
-            path="/schema",
-            servers=[Server(url=server.root_path or "/")],
-            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
-            security=[{"key": []}],
-        ),
+        openapi_config=openapi.config(server.root_path),
         plugins=[openapi.VerbatimJson()],
         request_max_body_size=None,
         logging_config=None,

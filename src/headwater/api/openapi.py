@@ -1,12 +1,27 @@
-"""What OpenAPI cannot read out of the types by itself."""
+"""The OpenAPI document: what heads it, and what cannot be read out of the types."""
 
 from typing import Any
 
 import msgspec
 from litestar._openapi.schema_generation import SchemaCreator
-from litestar.openapi.spec import OpenAPIType, Schema
+from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.spec import Components, OpenAPIType, Schema, SecurityScheme, Server
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
+
+from headwater import __version__
+
+
+def config(root_path: str = "") -> OpenAPIConfig:
+    """The document's head, served at `/schema`. `root_path`: where a proxy has the server, such as `/lineage`; empty for its root."""
+    return OpenAPIConfig(
+        "Headwater",
+        __version__,
+        path="/schema",
+        servers=[Server(url=root_path or "/")],
+        components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
+        security=[{"key": []}],
+    )
 
 
 class VerbatimJson(OpenAPISchemaPlugin):
