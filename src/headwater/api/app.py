@@ -13,7 +13,7 @@ from typing import Any
 from litestar import Litestar
 from litestar.datastructures import State
 
-from headwater import __version__, telemetry
+from headwater import telemetry
 from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
