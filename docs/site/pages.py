@@ -1,6 +1,7 @@
 """Gather the pages of the documentation site and its configuration in one folder: `python docs/site/pages.py FOLDER`.
 
-They are the pages of `docs/`, the reference that `reference.py` generates from the code, and below `project/` the project's pages outside `docs/`. A link to any other file of the repository keeps its text and loses its target: the site has no source browser.
+They are the pages of `docs/`, the reference that `reference.py` generates from the code, and below `project/` the project's pages outside `docs/`.
+A link to any other file of the repository keeps its text and loses its target: the site has no source browser.
 """
 
 import posixpath
