@@ -27,7 +27,7 @@ from headwater.pipeline.session import PROXIES, reachable, session
 pytestmark = pytest.mark.spark
 
 SPARK_HOME = Path(pyspark.__file__).parent
-SUBMIT = Path(__file__).parents[2] / "src" / "headwater" / "cli" / "submit.py"
+SUBMIT = Path(__file__).parents[2] / "src/headwater/cli/capture/submit.py"
 ON_THIS_MACHINE = {
     **{name: value for name, value in FAST.items() if name != "spark.sql.warehouse.dir"},
     "spark.ui.enabled": "false",

@@ -1,19 +1,19 @@
 """Every query of every `.sql` file is prepared against the migrated schema, and has a name, a kind and a line of prose."""
 
 import re
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from headwater import store
 from headwater.store import sqlfile
 from headwater.store.embedded import EmbeddedPostgres
 
+STORE = Path(str(store.__file__)).parent
 FILES = sorted(
-    item.name.removesuffix(".sql")
-    for item in resources.files("headwater.store").joinpath("queries").iterdir()
-    if item.name.endswith(".sql")
+    file.relative_to(STORE / "queries").with_suffix("").as_posix() for file in (STORE / "queries").rglob("*.sql")
 )
 QUERIES = [(file, name) for file in FILES for name in sqlfile.load(file)]
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
@@ -32,11 +32,8 @@ def test_prepares(postgres: EmbeddedPostgres, migrated: Any, file: str, name: st
 
 
 def test_module_and_file_have_the_same_name() -> None:
-    modules = {
-        item.name.removesuffix(".py")
-        for item in resources.files("headwater.store").iterdir()
-        if item.name.endswith(".py")
-    }
+    modules = {file.relative_to(STORE).with_suffix("").as_posix() for file in STORE.rglob("*.py")}
+    assert len(FILES) > 40
     assert set(FILES) <= modules
 
 

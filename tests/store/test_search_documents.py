@@ -232,7 +232,7 @@ def test_questions_read_no_table_from_end_to_end(database: Database, run: Any, q
         "known_words": {"word": ["abc"], "after": ["abd"], "near": ["abc ab"], "alike": [True]},
         "ending_with": {"pattern": "cba%", "name": "abc", "whole": ["abc"]},
     }[query]
-    sql = sqlfile.load("nodes" if query == "ending_with" else "search")[query].sql
+    sql = sqlfile.load("lineage/nodes" if query == "ending_with" else "search")[query].sql
 
     async def plan() -> str:
         async with database.transaction() as connection:

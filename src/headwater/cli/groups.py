@@ -15,7 +15,7 @@ GROUPS = {
     "Fix": ("ready", "suspects", "taint", "incident", "impact", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias", "changes"),
     "Feed": (
-        "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",
+        "jvm", "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",
     ),
     "Run the server": (
         "up", "down", "doctor", "keys", "identity", "audit", "retention", "backup", "restore", "replay", "rebuild", "watch", "dev",

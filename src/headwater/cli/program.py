@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
 from headwater.cli.capture.spool import spool
 from headwater.cli.groups import WIDTH, GroupedCommands
@@ -66,6 +67,7 @@ program.add_typer(run, name="run")
 program.add_typer(dev, name="dev")
 run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
 run.command("show")(runs.show)
+program.command("jvm", context_settings={"allow_interspersed_args": False})(jvm)
 run.command("lineage")(runs.run_lineage)
 program.command("lineage")(lineage.lineage)
 program.command("trace")(trace.trace)

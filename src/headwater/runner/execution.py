@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from headwater.client import Emitter, context, emitter_from_environment, event
-from headwater.runner import code_version, command, failure, process
+from headwater.runner import code_version, command, failure, process, shared_jvm
 from headwater.runner.announcement import Announcement
 from headwater.runner.making import Making
 from headwater.runner.manifest import Manifest
@@ -73,23 +73,20 @@ def execute(
     out.emit(say.start(reported=told))
     if started:
         started(run_id)
+    spark = spark or command.SparkChoice()
     child_env = command.environment(
-        manifest,
-        context.own(run_id, manifest.job, parent),
-        out.destination,
-        spark or command.SparkChoice(),
-        capture=capture,
-        current=env,
+        manifest, context.own(run_id, manifest.job, parent), out.destination, spark, capture=capture, current=env
     )
     try:
-        ended = process.run(
-            command.argv(manifest, extra),
-            cwd=manifest.folder,
-            env=child_env,
-            grace=grace,
-            on_beat=lambda: out.emit(say.running()),
-            beat=(manifest.heartbeat if heartbeat is None else heartbeat) or None,
-        )
+        with shared_jvm.borrowed(manifest, spark, env, child_env) as changed_env:
+            ended = process.run(
+                command.argv(manifest, extra),
+                cwd=manifest.folder,
+                env=changed_env,
+                grace=grace,
+                on_beat=lambda: out.emit(say.running()),
+                beat=(manifest.heartbeat if heartbeat is None else heartbeat) or None,
+            )
     except OSError as error:  # too long a command line, no memory for a process
         ended = Ended(_CANNOT_START, None, f"{type(error).__name__}: {error}", time.time() - began)
     state, reason, trace = outcome(ended)

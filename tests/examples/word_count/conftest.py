@@ -38,7 +38,7 @@ class Quarter:
         folder = self.data.parent
         environ = kept | {"HEADWATER_URL": self.url, "HEADWATER_SPOOL": str(folder / "spool"), "HOME": str(folder)}
         done = subprocess.run(
-            [sys.executable, EXAMPLE / "run.py", "--data", self.data, *words],
+            ["headwater", "jvm", "--", sys.executable, EXAMPLE / "run.py", "--data", self.data, *words],
             env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr[-4000:]
