@@ -230,7 +230,7 @@ async def ingest(database: Database, columns: int) -> None:
             about = {"namespace": namespace, "name": name, "facets": making.facets(columns)}
             events.append({"eventTime": "2026-01-02T00:00:00Z", "producer": "p", "dataset": about})
         began = time.perf_counter()
-        await intake.batch(json.dumps(events).encode())
+        await intake.accept_batch(json.dumps(events).encode())
         whole.append((time.perf_counter() - began) * 1000)
     store.refresh = refresh
     figures("500 new datasets, the transaction", whole[1:])

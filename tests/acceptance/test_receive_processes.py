@@ -80,7 +80,7 @@ def test_receivers_killed_in_mid_load_lose_and_double_nothing(
     command: Start, queues: Queues, database: Database, run: Any
 ) -> None:
     bodies = [encoded(run_event("COMPLETE", n, f"job{n % 9}", [f"/a{n % 5}"], [f"/b{n % 50}"])) for n in range(3000)]
-    run(Intake(database).each(bodies))
+    run(Intake(database).accept_each(bodies))
     expected = run(fingerprints(database))
     run(empty(database))
     run(publish(queues, *(b"[" + b",".join(bodies[at : at + 10]) + b"]" for at in range(0, 3000, 10))))

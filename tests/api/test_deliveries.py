@@ -90,7 +90,7 @@ def test_an_event_committed_late_is_not_missed(
 
     async def work() -> None:
         await add(database, "marquez", receiver.url)
-        await intake.one(event(0))  # the month is made
+        await intake.accept(event(0))  # the month is made
         async with delivering(database):
             await until(lambda: receiver.jobs() == ["job-0"])
             with psycopg.connect(postgres.url) as slow:
@@ -100,7 +100,7 @@ def test_an_event_committed_late_is_not_missed(
                     " values ('2026-01-01', '\\x01', 'run', 'COMPLETE', 'p', %s, nextval('arrivals'))",
                     [event(1)],
                 )
-                await intake.one(event(2))
+                await intake.accept(event(2))
                 await asyncio.sleep(0.5)
                 assert receiver.jobs() == ["job-0"], "delivered past a writer that has not ended"
                 assert (await shown(database)).backlog == 1
@@ -118,11 +118,11 @@ def test_what_is_rolled_back_holds_nothing_up_and_is_not_delivered(
 
     async def work() -> None:
         await add(database, "marquez", receiver.url)
-        await intake.one(event(0))
+        await intake.accept(event(0))
         with psycopg.connect(postgres.url) as slow:
             slow.execute("select begin_writing((select generation from server_state)), nextval('arrivals')")
             async with delivering(database):
-                await intake.one(event(1))
+                await intake.accept(event(1))
                 slow.rollback()
                 await until(lambda: len(receiver.jobs()) == 2)
         assert receiver.jobs() == ["job-0", "job-1"]
@@ -135,7 +135,7 @@ def test_many_writers_none_missed_none_twice(database: Database, receiver: Recei
 
     async def writer(intake: Intake, first: int) -> None:
         for number in range(first, first + 60):
-            await intake.one(event(number, at=f"2026-0{1 + number % 3}-01T00:00:00Z"))
+            await intake.accept(event(number, at=f"2026-0{1 + number % 3}-01T00:00:00Z"))
 
     async def work() -> None:
         await add(database, "webhook", receiver.url, secret="whsec_" + base64.b64encode(b"s" * 32).decode())
@@ -157,7 +157,7 @@ def test_a_backlog_goes_out_whole_and_in_order(database: Database, receiver: Rec
     async def work() -> None:
         await add(database, "marquez", receiver.url)
         for number in range(30):
-            await intake.one(event(number, at=f"2026-0{1 + number % 5}-01T00:00:00Z"))
+            await intake.accept(event(number, at=f"2026-0{1 + number % 5}-01T00:00:00Z"))
         async with delivering(database, batch_events=7):
             await drained(database)
         assert receiver.jobs() == [f"job-{number}" for number in range(30)]
@@ -172,19 +172,19 @@ def test_it_begins_with_what_comes_and_a_replay_has_what_was(
 
     async def work() -> None:
         for number in range(3):
-            await intake.one(event(number, at=f"2026-01-0{number + 1}T00:00:00Z"))
+            await intake.accept(event(number, at=f"2026-01-0{number + 1}T00:00:00Z"))
         with psycopg.connect(postgres.url) as old:  # as rows from before the migration are
             old.execute("update events set arrived = null where event_time < '2026-01-03'")
         await add(database, "marquez", receiver.url)
         async with delivering(database, batch_events=1):
-            await intake.one(event(7))
+            await intake.accept(event(7))
             await until(lambda: receiver.jobs() == ["job-7"])
             # Written down, too: what a replay overtakes is delivered again.
             assert (await drained(database)).delivered == 1
             since = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
             await writes.replay(database, "one", since, by=by_command("listeners replay", "replay", "one"))
             await until(lambda: len(receiver.jobs()) == 3)
-            await intake.one(event(8, at="2025-01-01T00:00:00Z"))
+            await intake.accept(event(8, at="2025-01-01T00:00:00Z"))
             await until(lambda: len(receiver.jobs()) == 4)
             assert receiver.jobs() == ["job-7", "job-1", "job-2", "job-8"]
             assert (await drained(database)).delivered == 4
@@ -196,7 +196,7 @@ def test_a_listener_can_begin_with_the_past(database: Database, receiver: Receiv
     intake = Intake(database)
 
     async def work() -> None:
-        await intake.one(event(1))
+        await intake.accept(event(1))
         await add(database, "marquez", receiver.url, since=dt.datetime(2020, 1, 1))  # noqa: DTZ001
         assert (await shown(database)).backlog == 1
         async with delivering(database):
@@ -215,15 +215,15 @@ def test_the_same_event_again_is_not_sent_again(database: Database, receiver: Re
         back = []
 
         def return_it(_path: str, body: bytes) -> Any:
-            back.append(asyncio.run_coroutine_threadsafe(intake.one(body), loop).result(10))
+            back.append(asyncio.run_coroutine_threadsafe(intake.accept(body), loop).result(10))
             return (204, b"")
 
         receiver.answer = return_it
         await add(database, "marquez", receiver.url)
         async with delivering(database):
-            await intake.one(event(1))
+            await intake.accept(event(1))
             await until(lambda: len(back) == 1)
-            await intake.one(event(2))
+            await intake.accept(event(2))
             await until(lambda: len(back) == 2)
             await drained(database)
             assert receiver.jobs() == ["job-1", "job-2"]
@@ -237,11 +237,11 @@ def test_without_a_listener_events_cost_no_statement(database: Database, stateme
 
     async def work() -> None:
         async with delivering(database, idle_seconds=60.0):
-            await intake.one(event(0))
+            await intake.accept(event(0))
             await asyncio.sleep(0.1)
             with statements(background=True) as counted:
                 for number in range(1, 11):
-                    await intake.one(event(number))
+                    await intake.accept(event(number))
                 await asyncio.sleep(0.2)
             theirs = {"lease", "held", "top", "writers", "after", "again", "progress"}
             assert not theirs & set(counted), counted
@@ -258,14 +258,14 @@ def test_a_restored_backup_goes_on_where_it_was(
     async def before() -> None:
         await add(database, "marquez", receiver.url)
         for number in range(3):
-            await Intake(database).one(event(number))
+            await Intake(database).accept(event(number))
         async with delivering(database):
             await drained(database)
-        await Intake(database).one(event(3))
+        await Intake(database).accept(event(3))
 
     async def after() -> None:
         async with Database(other, pool_size=3) as restored:
-            await Intake(restored).one(event(4))
+            await Intake(restored).accept(event(4))
             async with delivering(restored, timeout_seconds=60.0):  # a slow machine is no lost answer
                 await drained(restored)
 
@@ -300,7 +300,7 @@ def test_a_webhook_is_signed_and_the_documented_snippet_verifies_it(
         assert added.secret
         assert added.secret.startswith("whsec_")
         async with delivering(database):
-            await intake.one(event(1))
+            await intake.accept(event(1))
             await until(lambda: len(receiver.requests) == 1)
             (first,) = receiver.requests
             assert first.path == "/hook?x=1"
@@ -317,7 +317,7 @@ def test_a_webhook_is_signed_and_the_documented_snippet_verifies_it(
 
             rotated = await writes.rotate(database, "one", None, by=by_command("listeners rotate", "rotate", "one"))
             await asyncio.sleep(0.3)
-            await intake.one(event(2))
+            await intake.accept(event(2))
             await until(lambda: len(receiver.requests) == 2)
             second = receiver.requests[1]
             assert len(second.headers["webhook-signature"].split()) == 2
@@ -344,7 +344,7 @@ def test_the_same_delivery_again_has_the_same_id(database: Database, receiver: R
         receiver.answer = lambda _path, _body: next(answers_, (200, b"ok"))
         await add(database, "webhook", receiver.url)
         async with delivering(database):
-            await intake.one(event(1))
+            await intake.accept(event(1))
             await until(lambda: len(receiver.requests) == 3)
             told = await drained(database)
         assert [one.path for one in receiver.requests] == ["/"] * 3, "a redirect was followed"
@@ -361,7 +361,7 @@ def test_a_receiver_that_is_gone_is_paused(database: Database, receiver: Receive
         receiver.answer = lambda _path, _body: (410, b"never again")
         await add(database, "webhook", receiver.url)
         async with delivering(database):
-            await intake.one(event(1))
+            await intake.accept(event(1))
             await until(lambda: len(receiver.requests) == 1)
             await asyncio.sleep(0.6)
             told = await shown(database)
@@ -377,8 +377,8 @@ def test_half_an_emoji_does_not_spoil_a_webhook(database: Database, receiver: Re
 
     async def work() -> None:
         await add(database, "webhook", receiver.url)
-        await intake.one(event(1).replace(b"/out", b"\\ud83d"))
-        await intake.one(event(2).replace(b"/out", b"\xff"))
+        await intake.accept(event(1).replace(b"/out", b"\\ud83d"))
+        await intake.accept(event(2).replace(b"/out", b"\xff"))
         async with delivering(database):
             await until(lambda: len(receiver.jobs()) == 2)
 
@@ -405,7 +405,7 @@ def test_catalogs_get_the_bytes_that_came(
     async def work() -> None:
         await add(database, kind, receiver.url, secret="a-key")
         for body in bodies:
-            await intake.one(body)
+            await intake.accept(body)
         async with delivering(database):
             await until(lambda: len(receiver.requests) == 3)
         assert [one.body for one in receiver.requests] == bodies
@@ -420,7 +420,7 @@ def test_batches_where_they_are_known(database: Database, receiver: Receiver, ru
 
     async def work() -> None:
         for number in range(5):
-            await intake.one(event(number))
+            await intake.accept(event(number))
         await add(database, "openlineage", receiver.url, since=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
         receiver.answer = lambda _path, _body: (
             200,
@@ -440,13 +440,13 @@ def test_one_by_one_where_batches_are_unknown(database: Database, receiver: Rece
 
     async def work() -> None:
         for number in range(3):
-            await intake.one(event(number))
+            await intake.accept(event(number))
         await add(database, "openlineage", receiver.url + "/own/path", since=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
         receiver.answer = lambda path, _body: (404, b"") if path.endswith("/batch") else (201, b"")
         async with delivering(database):
             await drained(database)
             for number in range(3, 6):
-                await intake.one(event(number))
+                await intake.accept(event(number))
             await until(lambda: len(receiver.jobs()) == 6)
         paths = [one.path for one in receiver.requests]
         assert paths == ["/own/path/batch"] + ["/own/path"] * 6
@@ -466,7 +466,7 @@ def test_what_is_refused_is_remembered_and_holds_nothing_up(
     async def work() -> None:
         receiver.answer = lambda _path, body: (422, b"no job-3 here") if b"job-3" in body else (200, b"")
         for number in range(8):
-            await intake.one(event(number))
+            await intake.accept(event(number))
         await add(database, kind, receiver.url, since=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
         async with delivering(database):
             told = await drained(database)
@@ -486,8 +486,8 @@ def test_who_may_not_or_not_now_is_asked_again(status: int, database: Database, 
     async def work() -> None:
         receiver.answer = lambda _path, _body: (status, b"not now")
         await add(database, "marquez", receiver.url)
-        await intake.one(event(1))
-        await intake.one(event(2))
+        await intake.accept(event(1))
+        await intake.accept(event(2))
         async with delivering(database):
             await until(lambda: len(receiver.requests) == 2)
             told = await shown(database)
@@ -512,7 +512,7 @@ def test_a_receiver_that_is_away_or_hangs_stops_no_other(database: Database, rec
             await add(database, "marquez", receiver.url)
             async with delivering(database, timeout_seconds=0.3):
                 for number in range(5):
-                    await intake.one(event(number))
+                    await intake.accept(event(number))
                 await until(lambda: len(receiver.jobs()) == 5)
                 await asyncio.sleep(1.0)
                 for name in ("hanging", "away"):
@@ -557,7 +557,7 @@ def test_only_the_last_refusals_are_kept(database: Database, receiver: Receiver,
         receiver.answer = lambda _path, _body: (400, b"\0")
         await add(database, "marquez", receiver.url)
         for number in range(7):
-            await intake.one(event(number))
+            await intake.accept(event(number))
         async with delivering(database, batch_events=2):
             told = await drained(database)
         assert told.refused == 7
@@ -582,7 +582,7 @@ def test_what_became_of_a_delivery_outlives_the_database_being_away(
     async def work() -> None:
         receiver.answer = lambda _path, _body: (400, b"no")
         await add(database, "marquez", receiver.url)
-        await intake.one(event(1))
+        await intake.accept(event(1))
         async with delivering(database):
             told = await drained(database)
         assert (told.refused, len(receiver.requests), away) == (1, 1, [])
@@ -625,7 +625,7 @@ def test_python_listeners(database: Database, run: Any, monkeypatch: Any) -> Non
     async def work() -> None:
         await add(database, "python:mine", None)
         for number in range(4):
-            known.add((await intake.one(event(number))).id)
+            known.add((await intake.accept(event(number))).id)
         async with delivering(database):
             told = await drained(database)
         assert sorted(got) == ["job-0", "job-1", "job-3"]
@@ -655,10 +655,10 @@ def test_filters(filter: Filter, jobs: list[str], database: Database, receiver: 
 
     async def work() -> None:
         await add(database, "marquez", receiver.url, filter=filter)
-        await intake.one(event(1))
-        await intake.one(event(2, "START"))
-        await intake.one(event(3, namespace="prod"))
-        await intake.one(encoded(about_data))
+        await intake.accept(event(1))
+        await intake.accept(event(2, "START"))
+        await intake.accept(event(3, namespace="prod"))
+        await intake.accept(encoded(about_data))
         async with delivering(database):
             await drained(database)
         told = [json.loads(one.body) for one in receiver.requests]
@@ -678,13 +678,13 @@ def test_one_delivers_at_a_time_and_another_takes_over(database: Database, recei
         await add(database, "marquez", receiver.url)
         async with delivering(database) as first, delivering(database) as second:
             for number in range(30):
-                await intake.one(event(number))
+                await intake.accept(event(number))
             await until(lambda: len(receiver.jobs()) >= 30)
             await drained(database)
             assert len(receiver.jobs()) == 30, "both delivered"
             assert sorted(map(len, (first._deliveries, second._deliveries))) == [0, 1]
         async with delivering(database):
-            await intake.one(event(30))
+            await intake.accept(event(30))
             await until(lambda: len(receiver.jobs()) == 31)
 
     run(work())
@@ -705,7 +705,7 @@ def test_ending_in_the_middle_of_stopping_a_listener_closes_its_connection(
     async def scenario() -> Any:
         await add(database, "webhook", receiver.url)
         async with delivering(database) as deliverer:
-            await Intake(database).one(event(1))
+            await Intake(database).accept(event(1))
             await drained(database)
             (delivery,) = deliverer._deliveries.values()
             await writes.remove(database, "one", by=by_command("listeners remove", "remove", "one"))
@@ -723,7 +723,7 @@ def test_a_change_under_way_is_not_written_over(database: Database, receiver: Re
         await add(database, "marquez", receiver.url)
         receiver.answer = lambda _path, _body: (time.sleep(0.3), (200, b""))[1]
         async with delivering(database):
-            await intake.one(event(1))
+            await intake.accept(event(1))
             await asyncio.sleep(0.15)  # it is being delivered
             since = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
             await writes.replay(database, "one", since, by=by_command("listeners replay", "replay", "one"))
@@ -777,8 +777,8 @@ def test_what_is_delivered_is_measured(database: Database, receiver: Receiver, r
         replies = iter([(500, b"")])
         receiver.answer = lambda _path, body: next(replies, (400 if b"job-1" in body else 200, b""))
         await add(database, "marquez", receiver.url)
-        await intake.one(event(0))
-        await intake.one(event(1))
+        await intake.accept(event(0))
+        await intake.accept(event(1))
         async with delivering(database):
             await drained(database)
 

@@ -59,7 +59,7 @@ class Lake:
         self.client, self.database, self.run = client, database, run
 
     def send(self, *events: dict[str, Any]) -> None:
-        accepted = self.run(Intake(self.database).batch(json.dumps(events).encode()))
+        accepted = self.run(Intake(self.database).accept_batch(json.dumps(events).encode()))
         assert accepted.refused == [], accepted.refused[:1]
 
     def declare(self, text: str) -> None:

@@ -76,7 +76,7 @@ def test_what_arrives_is_fed_at_once(declared: Database, run: Any, monkeypatch: 
         try:
             while not looks:
                 await asyncio.sleep(0.02)
-            await Intake(declared).one(day(10))
+            await Intake(declared).accept(day(10))
             await reported(declared, 1)
         finally:
             await status_feeder.end(feeder)
@@ -102,7 +102,7 @@ def test_an_outage_of_the_database_is_survived_and_said_once(
         nonlocal away
         feeder = status_feeder.begin(declared)
         try:
-            await Intake(declared).one(day(10))
+            await Intake(declared).accept(day(10))
             await asyncio.sleep(0.4)
             assert await _reports(declared) == 0
             away = False
@@ -137,9 +137,9 @@ def test_the_command_feeds_what_is_older(
     monkeypatch.setenv("HEADWATER_DATABASE__URL", postgres.url)
     monkeypatch.setenv("HEADWATER_HOME", str(tmp_path))
     for number in (10, 11):
-        run(Intake(declared).one(day(number)))
+        run(Intake(declared).accept(day(number)))
     nowhere = run_event("COMPLETE", 12, "load", [], ["/reads"])
-    run(Intake(declared).one(encoded(nowhere)))
+    run(Intake(declared).accept(encoded(nowhere)))
     for taken, duplicate in ((2, 0), (0, 2)):
         told = CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31", "--json"])
         assert told.exit_code == 0, told.output

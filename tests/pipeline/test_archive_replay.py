@@ -14,7 +14,7 @@ from tests.events import columns, dataset, facet, parent, run_event, schema
 from tests.store.test_projection import events as anything
 
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.intake.events.executor import Apart
+from headwater.intake.events.executor import ExecutorProjector
 from headwater.intake.upkeep.rebuild import rebuild
 from headwater.model.identity import Rule
 from headwater.pipeline.archive import EVENTS, Server, export
@@ -96,7 +96,7 @@ def test_every_table_is_the_servers(spark: Any, server_url: str, database: Any, 
         post(server_url, told[first : first + 20])
     export(spark, str(tmp_path / "archive"), Server(server_url))
     run(rebuild(database))
-    done = replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), Apart())
+    done = replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), ExecutorProjector())
     assert done.computed
     store = Store(spark, str(tmp_path / "store"))
     assert done.events == store.spark.read.parquet(str(tmp_path / "archive" / "events")).count()
@@ -111,19 +111,30 @@ def test_every_table_is_the_servers(spark: Any, server_url: str, database: Any, 
     # So that the comparison compares something.
     assert not empty
     assert any(row[-1] for row in on_spark(store, next(merge for merge in MERGES if merge.table == "jobs")))
-    assert not replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), Apart()).computed
+    assert not replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), ExecutorProjector()).computed
     with pytest.raises(InvalidQuestion, match="in no archive"):
-        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), Apart(), tables=["annotations"])
+        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), ExecutorProjector(), tables=["annotations"])
     # By what had arrived, and under rules.
     rule = Rule(kind="name", namespace="file", match="/out", to="/moved")
     at = Store(spark, str(tmp_path / "archive")).read(EVENTS).agg({"received_at": "min"}).first()[0].astimezone(dt.UTC)
     part = replay(
-        spark, str(tmp_path / "archive"), str(tmp_path / "part"), Apart((rule,)), "moved", tables=["datasets"], until=at
+        spark,
+        str(tmp_path / "archive"),
+        str(tmp_path / "part"),
+        ExecutorProjector((rule,)),
+        "moved",
+        tables=["datasets"],
+        until=at,
     )
     assert 0 < part.events < done.events
     assert set(part.rows) == {"datasets"}
     moved = replay(
-        spark, str(tmp_path / "archive"), str(tmp_path / "moved"), Apart((rule,)), "moved", tables=["datasets"]
+        spark,
+        str(tmp_path / "archive"),
+        str(tmp_path / "moved"),
+        ExecutorProjector((rule,)),
+        "moved",
+        tables=["datasets"],
     )
     assert moved.events == done.events
     names = {row["name"] for row in Store(spark, str(tmp_path / "moved")).read(table_of(MERGES[0])).collect()}
@@ -141,6 +152,6 @@ def test_every_table_is_spoken_of() -> None:
 
 def test_nothing_there(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), Apart())
+        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), ExecutorProjector())
     with pytest.raises(InvalidQuestion, match="no table"):
-        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), Apart(), tables=["events"])
+        replay(spark, str(tmp_path / "archive"), str(tmp_path / "store"), ExecutorProjector(), tables=["events"])

@@ -31,7 +31,7 @@ async def tell(database: Database, told: Iterable[Told], bound: int = BOUND) -> 
 
 async def told_in(connection: Connection, told: Iterable[Told], bound: int = BOUND) -> None:
     rows = [(node(p), node(c), role, BEGIN + dt.timedelta(seconds=at), digest) for p, c, role, at, digest in told]
-    await closure.keep(connection, rows, bound=bound)
+    await closure.update_closure(connection, rows, bound=bound)
 
 
 async def kept(database: Database) -> tuple[dict[tuple[int, int], bool], dict[tuple[int, int], int]]:

@@ -55,7 +55,7 @@ def wrote(name: str, number: int | None = None, print: str | None = None, **more
 async def send(database: Database, *batches: list[Any]) -> Any:
     intake = Intake(database)
     for batch in batches:
-        accepted = await intake.batch(json.dumps(batch).encode())
+        accepted = await intake.accept_batch(json.dumps(batch).encode())
         assert not accepted.refused
     return accepted
 

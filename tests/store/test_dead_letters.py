@@ -14,8 +14,8 @@ from tests.fixtures.queues import batch, letters, logged, measured, publish, rec
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.events.accept import Accepted, Intake
-from headwater.intake.events.isolation import Trial
-from headwater.intake.events.tolerant import Careful
+from headwater.intake.events.isolation import IsolatedIntake
+from headwater.intake.events.tolerant import TolerantIntake
 from headwater.intake.queue import reconciliation
 from headwater.intake.queue.amqp import Bad, Queues, bury, connected, declared
 from headwater.intake.queue.dead_letters import Chosen, discard, listed, replay, shown
@@ -41,7 +41,7 @@ async def written(queues: Queues, *bad: tuple[bytes, str]) -> None:
 
 
 async def reconciled(queues: Queues, database: Database, **how: Any) -> Report:
-    return await Reconciliation(queues, database, Careful(database), Trial(database.url)).run(**how)
+    return await Reconciliation(queues, database, TolerantIntake(database), IsolatedIntake(database.url)).run(**how)
 
 
 def test_looking_moves_nothing(queues: Queues, run: Any) -> None:
@@ -91,11 +91,11 @@ def test_replayed_is_in_the_log_and_the_rest_stays(queues: Queues, database: Dat
     whole = batch(run_event("COMPLETE", 7, "job"), {"no": "identity"})
 
     async def scene() -> None:
-        await Intake(database).each([known])
+        await Intake(database).accept_each([known])
         await written(
             queues, (good, "database_refused"), (b"no", "invalid_event"), (known, "redelivered"), (whole, "too_large")
         )
-        accept, trial = Careful(database), Trial(database.url)
+        accept, trial = TolerantIntake(database), IsolatedIntake(database.url)
         done = await replay(queues, Chosen(), accept, trial)
         assert [o.outcome for o in done] == ["replayed", "left", "delivered", "replayed"]
         assert await logged(database) == 3
@@ -110,7 +110,7 @@ def test_replayed_is_in_the_log_and_the_rest_stays(queues: Queues, database: Dat
 
 def test_an_interrupted_replay_loses_nothing(queues: Queues, database: Database, run: Any) -> None:
     bodies = [encoded(run_event("COMPLETE", n, "job")) for n in range(450)]
-    accept, calls = Careful(database), 0
+    accept, calls = TolerantIntake(database), 0
 
     async def away_in_the_middle(some: Sequence[bytes]) -> Accepted:
         nonlocal calls
@@ -140,7 +140,7 @@ def test_reconciliation_explains_accepts_and_leaves(queues: Queues, database: Da
     good, known, other = (encoded(run_event("COMPLETE", n, "job")) for n in range(3))
 
     async def scene() -> None:
-        await Intake(database).each([known])
+        await Intake(database).accept_each([known])
         before = await reconciliation.last(database)  # nobody ever empties the audit log
         await written(
             queues,
@@ -193,7 +193,9 @@ def test_a_collision_is_resolved_and_both_are_kept(queues: Queues, database: Dat
         assert (totals.accepted, totals.duplicate, totals.dead_lettered) == (0, 1, 2)
         found = await listed(queues, Chosen())
         assert [one.code for one in found] == ["id_collision", "id_collision"]
-        assert [o.outcome for o in await replay(queues, Chosen(), Careful(database), Careful(database))] == ["left"] * 2
+        assert [
+            o.outcome for o in await replay(queues, Chosen(), TolerantIntake(database), TolerantIntake(database))
+        ] == ["left"] * 2
 
         report = await reconciled(queues, database)
         assert report.outcomes["resolved"] == 2
@@ -220,7 +222,7 @@ def test_a_collision_is_resolved_and_both_are_kept(queues: Queues, database: Dat
 
 def test_one_message_with_two_claims_keeps_the_first(queues: Queues, database: Database, run: Any) -> None:
     async def scene() -> None:
-        answer = await Careful(database)(
+        answer = await TolerantIntake(database)(
             [encoded(wrote(1, "/a")), encoded(wrote(1, "/b")), b"no", encoded(wrote(1, "/a"))]
         )
         assert [(one.index, one.code) for one in answer.refused] == [(1, "id_collision"), (2, "invalid_event")]
@@ -268,7 +270,7 @@ def test_a_trial_that_takes_the_process_down_costs_only_its_event(
     bodies = [encoded(run_event("COMPLETE", n, "poison" if n == 1 else "job")) for n in range(3)]
 
     async def scene() -> None:
-        answer = await Trial(database.url)(bodies)
+        answer = await IsolatedIntake(database.url)(bodies)
         assert [(one.index, one.code) for one in answer.refused] == [(1, "redelivered")]
         assert "signal 9" in answer.refused[0].reason
         assert len(answer.receipts) == 2

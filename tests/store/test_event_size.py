@@ -49,13 +49,13 @@ def test_blocks_grow_with_the_event(
                 intake = Intake(one)
                 if belief == "as small as before":
                     for number in range(4):
-                        await intake.one(encoded(whole(number)))
+                        await intake.accept(encoded(whole(number)))
                         await told(one)
                         if not number:
                             analyze(postgres)
                 before = await looked_at(one)
                 for later in range(2):
-                    await intake.one(event(shape, size, day + later))
+                    await intake.accept(event(shape, size, day + later))
                     if belief == "nothing is there":
                         believe_nothing(postgres)
                 assert len(await told(one)) >= (size if shape == "facets" else 1)

@@ -81,7 +81,7 @@ class Weather:
         if fields:
             facets |= columns(fields, [(place, whole, "INDIRECT:FILTER")] if whole else [])
         event = run_event(type_, next(self.numbers), job, inputs, [dataset(output, **facets)], at=at(hours).isoformat())
-        self.run(Intake(self.database).one(encoded(event)))
+        self.run(Intake(self.database).accept(encoded(event)))
 
     def streamed(self, job: str, source: str, output: str, names: list[str], **made: str | None) -> None:
         """A stream that fails after a checkpoint."""
@@ -90,14 +90,14 @@ class Weather:
         for type_, hours in (("START", 1.0), ("RUNNING", 1.5), ("FAIL", 2.0)):
             told = dataset(output, **facets)
             event = run_event(type_, number, job, [source], [told], at=at(hours).isoformat(), job_facets=streaming)
-            self.run(Intake(self.database).one(encoded(event)))
+            self.run(Intake(self.database).accept(encoded(event)))
 
     def above(self, run: int, inputs: list[str], output: str) -> None:
         """A run that tells no columns; a run below it, the last that was told, wrote the same."""
         event = run_event("COMPLETE", 900, "task", inputs, [output], at=at(1).isoformat())
-        self.run(Intake(self.database).one(encoded(event)))
+        self.run(Intake(self.database).accept(encoded(event)))
         below = run_event("COMPLETE", run, "wind", run_facets=parent(900, "task"), at=at(1.2).isoformat())
-        self.run(Intake(self.database).one(encoded(below)))
+        self.run(Intake(self.database).accept(encoded(below)))
 
     def say(self, entity: str, instances: str, hours: float) -> None:
         self.run(record(self.database, [says(entity, "produced", instances, at=at(hours))]))

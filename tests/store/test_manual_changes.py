@@ -92,7 +92,7 @@ def events(draw: Any) -> dict[str, Any]:
 
 async def _do(database: Database, intake: Intake, step: Any) -> None:
     if isinstance(step, dict):
-        await intake.one(json.dumps(step).encode())
+        await intake.accept(json.dumps(step).encode())
         return
     # What is not known yet cannot be spoken of; the property is about what was recorded.
     with contextlib.suppress(NotFound, InvalidChange):
@@ -136,7 +136,7 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
 
     async def apply(order: list[Any], cut: int) -> dict[str, str]:
         await empty(database)
-        await Intake(database).one(json.dumps(run_event("START", 1, "one", NAMES, ["/b"])).encode())
+        await Intake(database).accept(json.dumps(run_event("START", 1, "one", NAMES, ["/b"])).encode())
         for part in (order[:cut], order[cut:]):
             async with database.transaction() as connection:
                 await projections.alone(connection)
@@ -188,14 +188,14 @@ def test_an_event_shows_again_what_it_speaks_of(database: Database, run: Any) ->
     first = run_event("COMPLETE", 1, "one", ["/a"], ["/b"])
 
     async def told() -> list[Any]:
-        await intake.one(json.dumps(first).encode())
+        await intake.accept(json.dumps(first).encode())
         await record(database, manual.Hide(Target("namespace", "file")), "ada")
         hidden = await _column(database, "select name from datasets where hidden order by name")
         # The same event again is no news, and neither is what speaks of another namespace.
-        await intake.one(json.dumps(first).encode())
-        await intake.one(json.dumps(run_event("COMPLETE", 3, "two")).encode())
+        await intake.accept(json.dumps(first).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 3, "two")).encode())
         still = await _column(database, "select name from datasets where hidden order by name")
-        await intake.one(json.dumps(run_event("COMPLETE", 2, "one", ["/a"], ["/new"])).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 2, "one", ["/a"], ["/new"])).encode())
         left = await _column(database, "select name from datasets where hidden order by name")
         spaces = await _column(database, "select name from namespaces where hidden")
         return [hidden, still, left, spaces]
@@ -228,10 +228,10 @@ def test_hiding_one_name_hides_all_and_speaking_of_one_shows_all(database: Datab
     told = dataset("/a", symlinks=facet(identifiers=[{"namespace": "file", "name": "/b", "type": "TABLE"}]))
 
     async def story() -> list[Any]:
-        await intake.one(json.dumps(run_event("COMPLETE", 1, "one", [told])).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 1, "one", [told])).encode())
         await record(database, manual.Hide(of("/b")), "ada")
         hidden = await _column(database, "select name from datasets where hidden order by name")
-        await intake.one(json.dumps(run_event("COMPLETE", 2, "one", ["/b"])).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 2, "one", ["/b"])).encode())
         return [hidden, await _column(database, "select name from datasets where hidden")]
 
     assert run(story()) == [["/a", "/b"], []]

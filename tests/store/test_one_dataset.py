@@ -30,7 +30,7 @@ def send(database: Database, run: Any, *events: dict[str, Any]) -> None:
     async def work() -> None:
         intake = Intake(database)
         for event in events:
-            await intake.one(json.dumps(event).encode())
+            await intake.accept(json.dumps(event).encode())
 
     run(work())
 
@@ -152,10 +152,10 @@ def test_rules_hold_from_now_and_for_the_past_after_a_rebuild(database: Database
 def test_a_process_that_remembers_old_rules_follows_the_new(database: Database, run: Any) -> None:
     async def work() -> None:
         intake = Intake(database)
-        await intake.one(json.dumps(run_event("COMPLETE", 1, "one", [], ["/a/x"])).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 1, "one", [], ["/a/x"])).encode())
         by = by_command("identity set", "set_identity", "identity")
         await writes.keep(database, (Rule("name", "/a/", "/b/"),), by=by)
-        await intake.one(json.dumps(run_event("COMPLETE", 2, "one", [], ["/a/y"])).encode())
+        await intake.accept(json.dumps(run_event("COMPLETE", 2, "one", [], ["/a/y"])).encode())
 
     run(work())
     assert all_names(database, run) == {"dataset:file:/a/x", "dataset:file:/b/y"}

@@ -35,7 +35,7 @@ def batch(size: int, events: int) -> bytes:
 
 async def bounded(database: Database, body: bytes) -> Any:
     async with asyncio.timeout(PATIENCE):
-        return await Intake(database).batch(body)
+        return await Intake(database).accept_batch(body)
 
 
 async def counted(database: Database) -> int:
@@ -58,7 +58,7 @@ def test_one_event_of_twenty_megabytes_is_written(database: Database, run: Any) 
 
     async def write() -> Any:
         async with asyncio.timeout(PATIENCE):
-            return await Intake(database).one(body)
+            return await Intake(database).accept(body)
 
     assert run(write()).duplicate is False
     assert run(counted(database)) == 1

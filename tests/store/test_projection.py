@@ -169,7 +169,7 @@ def test_order_repetition_and_batching_change_nothing(database: Database, run: A
 async def _send(database: Database, batches: list[list[Any]]) -> None:
     intake = Intake(database)
     for batch in batches:
-        accepted = await intake.batch(json.dumps(batch).encode())
+        accepted = await intake.accept_batch(json.dumps(batch).encode())
         assert not accepted.refused
 
 
@@ -230,7 +230,7 @@ def test_the_log_holds_the_bytes_as_they_came(database: Database, run: Any) -> N
     body = (
         b'{ "eventTime":"2026-01-01T00:00:00Z",  "producer":"p", "job":{"namespace":"n","name":"\\u00e9"}, "x": 1.50 }'
     )
-    run(Intake(database).one(body))
+    run(Intake(database).accept(body))
 
     async def stored() -> bytes:
         async with database.connection() as connection:

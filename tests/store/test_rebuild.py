@@ -36,7 +36,7 @@ def test_readers_see_the_old_tables_until_the_new_ones_are_whole(
 
     async def scene() -> None:
         told = [run_event("START", number, f"job{number}", [f"/in{number}"], ["/out"]) for number in range(5)]
-        await Intake(database).batch(json.dumps(told).encode())
+        await Intake(database).accept_batch(json.dumps(told).encode())
         async with database.snapshot() as began_before:
             await began_before.execute("select count(*) from runs")
             task = asyncio.create_task(rebuilding.rebuild(database))

@@ -17,8 +17,8 @@ from tests.store.test_writers import hot
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.events.accept import Accepted, Intake
-from headwater.intake.events.isolation import Trial
-from headwater.intake.events.tolerant import Careful
+from headwater.intake.events.isolation import IsolatedIntake
+from headwater.intake.events.tolerant import TolerantIntake
 from headwater.intake.queue import portions
 from headwater.intake.queue.amqp import Backoff, Queues
 from headwater.intake.queue.receiver import Limits, Receiver, Totals
@@ -83,7 +83,7 @@ def test_any_number_of_receivers_makes_the_same_tables(
     draw = random.Random(receivers)
 
     async def scene() -> None:
-        await Intake(database).each([encoded(event) for event in told])
+        await Intake(database).accept_each([encoded(event) for event in told])
         expected = await fingerprints(database)
         await empty(database)
         doubled = [encoded(event) for event in told] * 2
@@ -106,7 +106,7 @@ def test_any_number_of_receivers_makes_the_same_tables(
 def test_while_the_database_is_away_nothing_is_acknowledged_or_buried(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    accept = Careful(database)
+    accept = TolerantIntake(database)
     refusals = 0
 
     async def away_at_first(bodies: Sequence[bytes]) -> Accepted:
@@ -150,7 +150,9 @@ def test_a_broker_killed_in_mid_load_comes_back_and_nothing_is_lost(
         await asyncio.sleep(SETTLED)
         await publish(queues, *bodies)
         stopped = asyncio.Event()
-        receiver = Receiver(queues, Careful(database), Trial(database.url), Limits(prefetch=20, events=10), stopped)
+        receiver = Receiver(
+            queues, TolerantIntake(database), IsolatedIntake(database.url), Limits(prefetch=20, events=10), stopped
+        )
         running = asyncio.create_task(receiver.run())
         while receiver.totals.messages < 50:
             await asyncio.sleep(0.01)
@@ -173,14 +175,14 @@ def test_a_broker_killed_in_mid_load_comes_back_and_nothing_is_lost(
 def test_an_event_that_makes_the_code_fail_stops_nobody_else(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    each = Intake.each
+    accept_each = Intake.accept_each
 
     async def failing(self: Intake, bodies: Sequence[bytes]) -> Accepted:
         if any(b"explode" in body for body in bodies):
             raise ZeroDivisionError("a fault of ours")
-        return await each(self, bodies)
+        return await accept_each(self, bodies)
 
-    monkeypatch.setattr(Intake, "each", failing)
+    monkeypatch.setattr(Intake, "accept_each", failing)
 
     async def scene() -> tuple[Totals, list[Any]]:
         await publish(queues, batch(*(run_event("COMPLETE", n, "explode" if n == 5 else "job") for n in range(9))))
@@ -206,13 +208,13 @@ def test_a_message_that_was_unlucky_often_is_tried_apart_and_accepted(
                 for message in [await queue.get() for _ in range(2)]:
                     await message.nack(requeue=True)
         tried: list[int] = []
-        trial = Trial(database.url)
+        trial = IsolatedIntake(database.url)
 
         async def apart(bodies: Sequence[bytes]) -> Accepted:
             tried.append(len(bodies))
             return await trial(bodies)
 
-        totals = await Receiver(queues, Careful(database), apart).run(until_empty=True)
+        totals = await Receiver(queues, TolerantIntake(database), apart).run(until_empty=True)
         assert tried == [2]
         return totals
 

@@ -14,7 +14,7 @@ from tests.fixtures.queues import batch, letters, logged, publish, received
 
 from headwater.errors import DatabaseRefused
 from headwater.intake.events.accept import Accepted, Intake
-from headwater.intake.events.tolerant import Careful
+from headwater.intake.events.tolerant import TolerantIntake
 from headwater.intake.queue import receiver
 from headwater.intake.queue.amqp import Queues
 from headwater.intake.queue.inbox import Inbox
@@ -30,7 +30,7 @@ class Counting:
     """Accepts, and keeps how many events each transaction had; `at` sets `stopped` in the n-th."""
 
     def __init__(self, database: Database, at: int = 0) -> None:
-        self._accept, self._at = Careful(database), at
+        self._accept, self._at = TolerantIntake(database), at
         self.sizes: list[int] = []
         self.stopped = asyncio.Event()
 
@@ -144,7 +144,7 @@ def test_what_is_held_is_bounded_by_bytes(
     async def scene() -> Totals:
         large = [b"[" + encoded(event) + b" " * 100_000 + b"]" for event in some(30)]
         await publish(queues, *large, *map(encoded, some(300, 30)))
-        return await Receiver(queues, Careful(database), never, Limits(prefetch=64, held_bytes=350_000)).run(
+        return await Receiver(queues, TolerantIntake(database), never, Limits(prefetch=64, held_bytes=350_000)).run(
             until_empty=True
         )
 
@@ -162,7 +162,7 @@ def test_one_message_is_always_taken(queues: Queues, database: Database, run: An
     async def scene() -> Totals:
         await publish(queues, *(encoded(event) for event in some(5)))
         await publish(queues, gzip.compress(encoded(some(1, 5)[0])), content_encoding="gzip")
-        return await Receiver(queues, Careful(database), never, Limits(held_bytes=1)).run(until_empty=True)
+        return await Receiver(queues, TolerantIntake(database), never, Limits(held_bytes=1)).run(until_empty=True)
 
     assert run(scene()).accepted == 6
 
@@ -208,7 +208,7 @@ def test_many_that_the_database_refuses_cost_an_attempt_each(
 
     monkeypatch.setattr(Intake, "_write", refusing)
     bad = [run_event("COMPLETE", n, "refuse") for n in range(2000)]
-    answer = run(Careful(database)([encoded(event) for event in [*some(4), *bad, *some(3, 3000)]]))
+    answer = run(TolerantIntake(database)([encoded(event) for event in [*some(4), *bad, *some(3, 3000)]]))
     assert len(answer.receipts) == 7
     assert [(one.index, one.code) for one in answer.refused] == [(n, "database_refused") for n in range(4, 2004)]
     assert len(sizes) < 2050

@@ -67,7 +67,7 @@ async def _opened(url: str, name: str) -> Database:
 
 
 async def send(database: Database, *told: Any) -> None:
-    accepted = await Intake(database).each([json.dumps(one).encode() for one in told])
+    accepted = await Intake(database).accept_each([json.dumps(one).encode() for one in told])
     assert not accepted.refused
 
 

@@ -22,7 +22,7 @@ NOW = dt.datetime(2026, 3, 15, tzinfo=dt.UTC)
 
 
 def send(database: Database, run: Any, events: list[Any], intake: Intake | None = None) -> None:
-    run((intake or Intake(database)).batch(json.dumps(events).encode()))
+    run((intake or Intake(database)).accept_batch(json.dumps(events).encode()))
 
 
 def keep(database: Database, run: Any, dry_run: bool = False, **days: int) -> dict[str, retention.Outcome]:
@@ -295,7 +295,7 @@ def test_writers_go_on_meanwhile(database: Database, run: Any) -> None:
         intake = Intake(database)
         late = [json.dumps([event]).encode() for event in daily(100, 60)]
         await asyncio.gather(
-            retention.run(database, Policy(runs=30), now=NOW), *(intake.batch(body) for body in late[:20])
+            retention.run(database, Policy(runs=30), now=NOW), *(intake.accept_batch(body) for body in late[:20])
         )
 
     run(work())

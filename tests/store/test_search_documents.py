@@ -42,7 +42,7 @@ EVENTS = [
 async def send(database: Database, batches: list[list[dict[str, Any]]]) -> None:
     intake = Intake(database)
     for batch in batches:
-        assert not (await intake.batch(json.dumps(batch).encode())).refused
+        assert not (await intake.accept_batch(json.dumps(batch).encode())).refused
 
 
 async def rows(database: Database, sql: str, *parameters: Any) -> list[Any]:

@@ -82,7 +82,7 @@ class Log:
 
     def send(self, *events: dict[str, Any]) -> None:
         for event in events:
-            self.run(self.intake.one(json.dumps(event).encode()))
+            self.run(self.intake.accept(json.dumps(event).encode()))
 
     def fed(self, feed: Feed | None = None) -> dict[str, int]:
         """What became of all that waits."""
@@ -346,7 +346,7 @@ def test_older_events_are_fed_when_somebody_asks(log: Log, run: Any) -> None:
 
 def test_where_nothing_is_declared_nothing_waits(database: Database, run: Any) -> None:
     intake, feed = Intake(database), Feed(database)
-    run(intake.one(json.dumps(COMPLETE).encode()))
+    run(intake.accept(json.dumps(COMPLETE).encode()))
     safe = run(settled(database))
     assert run(feed.live(safe)) is None
     assert feed.idle

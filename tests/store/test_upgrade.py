@@ -36,7 +36,7 @@ EARLIER = [1, 2, 4, len(migrate.files()) - 1]
 def test_an_earlier_schema_with_its_log(
     postgres: EmbeddedPostgres, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch, back: int
 ) -> None:
-    run(Intake(database).batch(json.dumps(EVENTS).encode()))
+    run(Intake(database).accept_batch(json.dumps(EVENTS).encode()))
     run(rebuild.rebuild(database))
     expected = run(rebuild.fingerprints(database))
 

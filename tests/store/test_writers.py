@@ -64,7 +64,7 @@ def deadlocks(postgres: EmbeddedPostgres) -> int:
 
 async def one_writer(database: Database, events: list[Any]) -> dict[str, str]:
     await empty(database)
-    assert not (await Intake(database).batch(json.dumps(events).encode())).refused
+    assert not (await Intake(database).accept_batch(json.dumps(events).encode())).refused
     return await fingerprints(database)
 
 
@@ -80,9 +80,9 @@ def test_eight_pools_write_the_same_things(postgres: EmbeddedPostgres, database:
                 take = draw.choice([1, 1, 3, 10])
                 part, plan = plan[:take], plan[take:]
                 if take == 1:
-                    await intake.one(encoded(part[0]))
+                    await intake.accept(encoded(part[0]))
                 else:
-                    assert not (await intake.batch(json.dumps(part).encode())).refused
+                    assert not (await intake.accept_batch(json.dumps(part).encode())).refused
 
     async def all_at_once() -> None:
         async with asyncio.TaskGroup() as group:
@@ -145,7 +145,7 @@ def test_an_event_without_a_time_told_to_many_at_once_is_one(
         try:
             receipts = []
             for body in bodies:
-                receipts.append(await asyncio.gather(*(intake.one(body) for intake in intakes)))
+                receipts.append(await asyncio.gather(*(intake.accept(body) for intake in intakes)))
             return receipts
         finally:
             for pool in pools:
@@ -180,7 +180,7 @@ def test_a_batch_of_any_size_is_as_many_statements(
     database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     intake, counts = Intake(database), {}
-    run(intake.batch(json.dumps(hot(1, 1)).encode()))
+    run(intake.accept_batch(json.dumps(hot(1, 1)).encode()))
     for size in (1, 10, 500):
         batch = []
         for number in range(size):
@@ -194,7 +194,7 @@ def test_a_batch_of_any_size_is_as_many_statements(
             told["outputs"][0]["outputFacets"] = {"subset": facet(outputCondition={"locations": [name]})}
             batch.append(told)
         with counting(monkeypatch) as counted:
-            accepted = run(intake.batch(json.dumps(batch).encode()))
+            accepted = run(intake.accept_batch(json.dumps(batch).encode()))
         assert len(accepted.receipts) == size
         counts[size] = counted
     assert len(counts[1]) == len(counts[10]) == len(counts[500]), counts
@@ -233,7 +233,7 @@ def test_a_transaction_that_lost_is_run_again(
 ) -> None:
     """Whichever statement of the pipeline failed: its error is the one that is looked at, not that the rest was not run."""
     failing(table, state, 2)
-    accepted = run(Intake(database).batch(json.dumps(hot(1, 3)).encode()))
+    accepted = run(Intake(database).accept_batch(json.dumps(hot(1, 3)).encode()))
     assert [receipt.duplicate for receipt in accepted.receipts] == [False] * 3
     assert run(fingerprints(database))["runs"] == run(rebuilt(database))["runs"]
 
@@ -247,9 +247,9 @@ def test_what_is_the_databases_trouble_is_not_the_events_fault(
     intake = Intake(database)
     body = encoded(run_event("START", 1, "job"))
     with pytest.raises(DatabaseUnavailable) as told:
-        run(intake.one(body))
+        run(intake.accept(body))
     assert not told.value.permanent
-    assert run(intake.one(body)).duplicate is False
+    assert run(intake.accept(body)).duplicate is False
 
 
 async def rebuilt(database: Database) -> dict[str, str]:

@@ -87,7 +87,7 @@ async def measure(url: str, sizes: list[int]) -> None:
             first = (place + 1) * 1_000_000
             told = events(nodes // 3, first)
             for begin in range(0, len(told), 500):
-                await intake.each(told[begin : begin + 500])
+                await intake.accept_each(told[begin : begin + 500])
             async with database.connection() as connection:
                 await connection.execute("vacuum analyze")
             question = correlation.Question(_content(first), max_nodes=100_000)

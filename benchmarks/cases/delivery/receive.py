@@ -28,8 +28,8 @@ from tests.fixtures.postgres import empty  # noqa: E402
 from tests.fixtures.rabbitmq import own_broker  # noqa: E402
 
 from headwater.intake.events.accept import Intake  # noqa: E402
-from headwater.intake.events.isolation import Trial  # noqa: E402
-from headwater.intake.events.tolerant import Careful  # noqa: E402
+from headwater.intake.events.isolation import IsolatedIntake  # noqa: E402
+from headwater.intake.events.tolerant import TolerantIntake  # noqa: E402
 from headwater.intake.queue.amqp import QUEUE_ARGUMENTS, Queues  # noqa: E402
 from headwater.intake.queue.receiver import Limits, Receiver  # noqa: E402
 from headwater.store.database import Database  # noqa: E402
@@ -43,7 +43,7 @@ async def direct(database: Database, bodies: list[bytes], each: int) -> float:
 
     async def connection() -> None:
         while batches:
-            accepted = await intake.each(batches.pop(0))
+            accepted = await intake.accept_each(batches.pop(0))
             assert not accepted.refused
 
     began = time.perf_counter()
@@ -69,7 +69,7 @@ async def publish(queues: Queues, bodies: list[bytes], each: int) -> float:
 
 async def drained(queues: Queues, database: Database, limits: Limits, events: int) -> float:
     """Events a second from the start of a receiver to its last acknowledgement."""
-    receiver = Receiver(queues, Careful(database), Trial(database.url), limits)
+    receiver = Receiver(queues, TolerantIntake(database), IsolatedIntake(database.url), limits)
     began = time.perf_counter()
     running = asyncio.create_task(receiver.run(until_empty=True))
     while receiver.totals.accepted < events and not running.done():

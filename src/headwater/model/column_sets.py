@@ -1,4 +1,4 @@
-"""Column evidence as content: the edges of one target become a set with an id, and equal sets are kept once. Pure."""
+"""Column lineage as content: the column edges of one target are a set whose id is its digest, so equal sets are stored once. Pure."""
 
 import uuid
 
@@ -9,15 +9,15 @@ from headwater.model.identity import Identity
 from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName
 
-_NO_WORDS = Transformation("", "", False, None)
-_NOBODY = str(uuid.UUID(int=0))
+_NO_TRANSFORMATION = Transformation("", "", False, None)
+_NO_SOURCE = str(uuid.UUID(int=0))
 
 
 class ColumnSet(msgspec.Struct, frozen=True):
-    """`edges` is JSON: [[target field, source id, source field, type, subtype, masking, description or null], …], in order. Of a field that is told
-    to be fed by nothing the source is all zeros.
+    """`edges` is JSON: [[target field, source id, source field, type, subtype, masking, description or null], …], in order. The source id of a
+    field that is reported to have no inputs is all zeros.
 
-    `sources`: every dataset and job named, for they have to be known too.
+    `sources`: every dataset and job in the edges; the projection adds them too.
     """
 
     id: uuid.UUID
@@ -26,12 +26,12 @@ class ColumnSet(msgspec.Struct, frozen=True):
 
 
 def column_set(inputs: dict[str, list[ColumnInput]], identity: Identity) -> ColumnSet:
-    """The set of these inputs. No inputs is a set too: "nothing feeds it"."""
+    """The set of these inputs. An empty set is valid: it means "no inputs"."""
     ids: dict[DatasetName | JobName, str] = {}
     rows: set[tuple[str, str, str, str, str, bool, str]] = set()
     for field, sources in _whole_dataset_once(inputs).items():
         if field and not inputs[field]:
-            rows.add((field, _NOBODY, "", "", "", False, ""))
+            rows.add((field, _NO_SOURCE, "", "", "", False, ""))
         for item in sources:
             source = item.source
             if isinstance(source, DatasetName):
@@ -40,16 +40,16 @@ def column_set(inputs: dict[str, list[ColumnInput]], identity: Identity) -> Colu
                 ids[source] = str(
                     version.dataset_id(source) if isinstance(source, DatasetName) else version.job_id(source)
                 )
-            for t in item.transformations or (_NO_WORDS,):
+            for t in item.transformations or (_NO_TRANSFORMATION,):
                 rows.add((field, ids[source], item.field, t.type, t.subtype, t.masking, t.description or ""))
     edges = msgspec.json.encode([(*row[:6], row[6] or None) for row in sorted(rows)])
     return ColumnSet(version.content_id(edges), edges, tuple(ids))
 
 
 def _whole_dataset_once(inputs: dict[str, list[ColumnInput]]) -> dict[str, list[ColumnInput]]:
-    """Move an INDIRECT dependency that stands on every field to the dataset as a whole.
+    """Move an INDIRECT dependency that every field has to the dataset as a whole.
 
-    The Spark listener's default repeats each filter and join key on every column: n columns times m keys, for one fact.
+    By default, the Spark listener repeats each filter and join key on every column: n columns times m keys, for m facts.
     """
     fields = [name for name in inputs if name]
     if len(fields) < 2:
@@ -63,7 +63,7 @@ def _whole_dataset_once(inputs: dict[str, list[ColumnInput]]) -> dict[str, list[
         return inputs
     moved: dict[str, list[ColumnInput]] = {}
     for name, sources in inputs.items():
-        kept = []
+        remaining = []
         for item in sources:
             rest = (
                 tuple(t for t in item.transformations if (item.source, item.field, t) not in shared)
@@ -71,8 +71,8 @@ def _whole_dataset_once(inputs: dict[str, list[ColumnInput]]) -> dict[str, list[
                 else item.transformations
             )
             if rest or not item.transformations:
-                kept.append(ColumnInput(item.source, item.field, rest))
-        moved[name] = kept
+                remaining.append(ColumnInput(item.source, item.field, rest))
+        moved[name] = remaining
     whole = moved.setdefault("", [])
     for source, field, transformation in sorted(shared, key=repr):
         whole.append(ColumnInput(source, field, (transformation,)))  # type: ignore[arg-type]

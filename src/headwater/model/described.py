@@ -1,6 +1,6 @@
-"""What is known of a dataset or job in words: columns, description, tags, owners, SQL, from its facets and from what people said.
+"""Describe a dataset or job in text: columns, description, tags, owners and SQL, from its facets and from people's annotations.
 
-Pure. What a person said comes before what events said; a tag or owner a person took away is not there, whoever told it.
+Pure. A person's annotation overrides the events; a tag or owner that a person removed stays removed, even if events report it.
 """
 
 import contextlib
@@ -11,12 +11,12 @@ import msgspec
 
 from headwater.model import facets as known
 
-# The facets that are read.
+# The facets that a description uses.
 FACETS = ("documentation", "ownership", "schema", "sql", "tags")
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What holds of what people said: `kind` is description, owner or tag; `field` a column's name, or empty."""
+class AnnotationFact(msgspec.Struct, frozen=True):
+    """A person's annotation. `kind`: description, owner or tag. `field`: the column's name, or empty for the dataset or job."""
 
     field: str
     kind: str
@@ -26,7 +26,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Described(msgspec.Struct):
-    """Plain texts. `columns`: (name, description); `tags`: of the whole and of its columns, as `key` or `key:value`."""
+    """Plain texts. `columns`: (name, description). `tags`: those of the dataset or job and of its columns, as `key` or `key:value`."""
 
     columns: list[tuple[str, str | None]]
     description: str | None
@@ -35,25 +35,26 @@ class Described(msgspec.Struct):
     sql: str | None
 
 
-def described(facets: Mapping[str, bytes], said: Sequence[Said] = ()) -> Described:
-    """What is not of its facet's shape is left out."""
+def described(facets: Mapping[str, bytes], annotations: Sequence[AnnotationFact] = ()) -> Described:
+    """Describe a dataset or job. Malformed facets are ignored."""
     columns = _columns(facets.get("schema"))
     description = _text(_plain(facets.get("documentation")).get("description"))
     tags = _tags(facets.get("tags"))
     owners = [_text(item.get("name")) for item in _items(facets.get("ownership"), "owners")]
-    mended = {one.field: _text(one.value.get("text")) for one in said if one.kind == "description" and not one.deleted}
-    description = mended.pop("", None) or description
-    columns = [(name, mended.pop(name, None) or text) for name, text in columns]
-    columns += [(name, text) for name, text in sorted(mended.items())]
-    for one in said:
-        if one.kind == "tag":
-            tags = [tag for tag in tags if (tag[0].strip().casefold(), tag[1]) != (one.key, one.field)]
-            if not one.deleted:
-                tags.append((str(one.value.get("name", one.key)), one.field, one.value.get("value")))
-        elif one.kind == "owner":
-            owners = [owner for owner in owners if owner != one.key]
-            if not one.deleted:
-                owners.append(_text(one.value.get("name")))
+    by_people = {a.field: _text(a.value.get("text")) for a in annotations if a.kind == "description" and not a.deleted}
+    description = by_people.pop("", None) or description
+    columns = [(name, by_people.pop(name, None) or text) for name, text in columns]
+    columns += [(name, text) for name, text in sorted(by_people.items())]
+    for annotation in annotations:
+        if annotation.kind == "tag":
+            tags = [tag for tag in tags if (tag[0].strip().casefold(), tag[1]) != (annotation.key, annotation.field)]
+            if not annotation.deleted:
+                name = str(annotation.value.get("name", annotation.key))
+                tags.append((name, annotation.field, annotation.value.get("value")))
+        elif annotation.kind == "owner":
+            owners = [owner for owner in owners if owner != annotation.key]
+            if not annotation.deleted:
+                owners.append(_text(annotation.value.get("name")))
     return Described(
         columns,
         description,

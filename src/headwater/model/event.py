@@ -1,8 +1,8 @@
-"""OpenLineage events as received: a tolerant reader.
+"""Read OpenLineage events tolerantly.
 
-Only an event without identity is refused (not JSON, no run, job or dataset name). Everything else is read as far as it can be, and
-what was odd becomes a warning with a stable code. Facets stay raw bytes: nobody pays for what nobody asks.
-Kinds are told by the keys (OpenLineage §1.1): `run` is a RunEvent, else `dataset`, else `job`; `schemaURL` is not reliable.
+Only an event without identity is refused: not JSON, or no run, job or dataset name. Every other event is read as far as possible, and each
+oddity becomes a warning with a stable code. Facets stay raw bytes and are decoded on demand. The keys decide the kind (OpenLineage §1.1):
+`run` is a RunEvent, else `dataset`, else `job`; `schemaURL` is not reliable.
 """
 
 import datetime as dt
@@ -22,7 +22,7 @@ Facets = dict[str, msgspec.Raw]
 _FACET_ALIASES = {"parentRun": "parent", "processingEngine": "processing_engine"}
 _EVENT_TYPES = frozenset({"START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"})
 
-# Every escape in JSON text; the group is half a surrogate pair without its other half.
+# Any escape in JSON text. The group matches a lone half of a surrogate pair.
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
@@ -33,7 +33,7 @@ _texts = msgspec.json.Decoder(str)
 
 
 class Warning(msgspec.Struct, frozen=True):
-    """Something odd that did not stop the event. `code` is stable; `where` is a path in the event."""
+    """Something odd about an accepted event. `code` is stable; `where` is a path in the event."""
 
     code: str
     where: str
@@ -41,11 +41,11 @@ class Warning(msgspec.Struct, frozen=True):
 
 
 class DatasetReport(msgspec.Struct, frozen=True):
-    """A dataset as one event speaks of it. `here` holds inputFacets or outputFacets: what holds in this run only."""
+    """A dataset as one event reports it. `io_facets`: its inputFacets or outputFacets, which apply to this run only."""
 
     name: DatasetName
     facets: Facets
-    here: Facets
+    io_facets: Facets
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class _PlainRun(msgspec.Struct, rename="camel"):
 
 
 class _PlainEvent(msgspec.Struct, rename="camel"):
-    """A run event with nothing odd about it: nearly all of them."""
+    """A RunEvent that needs no warning, as nearly all do."""
 
     event_type: Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
     event_time: str
@@ -98,31 +98,31 @@ class _PlainEvent(msgspec.Struct, rename="camel"):
 
 
 _plain = msgspec.json.Decoder(_PlainEvent)
-# Of so many characters there is nothing to cut, whatever they are.
+# A text of at most this many characters fits in LONGEST bytes: UTF-8 takes up to 4 bytes for each.
 _SHORT = LONGEST // 4
 
 
 def _read_plain(body: bytes) -> Event | None:
-    """The event, if it is a run event with nothing odd about it; else the patient reader has to look (and says what is odd)."""
+    """Read a RunEvent that needs no warning; None for any other event, which `_read_tolerantly` has to read."""
     if b"\\u0000" in body:
         return None
     try:
-        told = _plain.decode(body)
-        # The patient reader's way with more digits than a microsecond has: they are cut.
-        time = dt.datetime.fromisoformat(told.event_time)
+        event = _plain.decode(body)
+        # As in `_read_tolerantly`, digits beyond a microsecond are cut.
+        time = dt.datetime.fromisoformat(event.event_time)
         at = time.astimezone(dt.UTC)
     except (ValueError, OverflowError, RecursionError):
         return None
-    reports = [*told.inputs, *told.outputs]
+    reports = [*event.inputs, *event.outputs]
     facets = [
-        told.run.facets,
-        told.job.facets,
+        event.run.facets,
+        event.job.facets,
         *(f for r in reports for f in (r.facets, r.input_facets, r.output_facets) if f),
     ]
     names = [
-        told.job.namespace,
-        told.job.name,
-        told.producer,
+        event.job.namespace,
+        event.job.name,
+        event.producer,
         *(text for r in reports for text in (r.namespace, r.name)),
     ]
     if (
@@ -130,22 +130,22 @@ def _read_plain(body: bytes) -> Event | None:
         or not all(text and not text.isspace() and len(text) <= _SHORT for text in names)
         or any(
             bytes(raw)[:1] != b"{" or key in _FACET_ALIASES or not key.strip() or len(key) > _SHORT
-            for some in facets
-            for key, raw in some.items()
+            for named_facets in facets
+            for key, raw in named_facets.items()
         )
     ):
         return None
     return Event(
-        "run", at, told.event_type, told.run.run_id, None, JobName(told.job.namespace, told.job.name),
-        None, told.run.facets, told.job.facets,
-        [DatasetReport(normalised(one.namespace, one.name), one.facets, one.input_facets) for one in told.inputs],
-        [DatasetReport(normalised(one.namespace, one.name), one.facets, one.output_facets) for one in told.outputs],
-        told.producer, [],
+        "run", at, event.event_type, event.run.run_id, None, JobName(event.job.namespace, event.job.name),
+        None, event.run.facets, event.job.facets,
+        [DatasetReport(normalised(d.namespace, d.name), d.facets, d.input_facets) for d in event.inputs],
+        [DatasetReport(normalised(d.namespace, d.name), d.facets, d.output_facets) for d in event.outputs],
+        event.producer, [],
     )  # fmt: skip
 
 
 class _Reader:
-    """Collects warnings while the parts are read."""
+    """Reads the parts of an event and collects warnings."""
 
     def __init__(self) -> None:
         self.warnings: list[Warning] = []
@@ -154,7 +154,7 @@ class _Reader:
         self.warnings.append(Warning(code, where, message))
 
     def part(self, raw: msgspec.Raw | None, decoder: Any, where: str, want: str) -> Any:
-        """The part decoded, or None (with a warning when it is there but not what it should be)."""
+        """The decoded part; None if it is absent, or has the wrong type (then with a warning)."""
         if raw is None or bytes(raw) == b"null":
             return None
         try:
@@ -172,13 +172,13 @@ class _Reader:
         return value if value and value.strip() else None
 
     def name(self, raw: msgspec.Raw | None, where: str) -> str | None:
-        """A text that is looked up by: no longer than an index takes."""
+        """A text that an index holds: at most `LONGEST` bytes."""
         text = self.text(raw, where)
-        return None if text is None else self.kept(text, where)
+        return None if text is None else self.shorten(text, where)
 
-    def kept(self, text: str, where: str) -> str:
+    def shorten(self, text: str, where: str) -> str:
         if (short := bounded(text)) is not text:
-            self.warn("long_name", where, f"{where} is over {LONGEST} bytes; kept as its beginning and a digest")
+            self.warn("long_name", where, f"{where} is over {LONGEST} bytes; stored as its beginning and a digest")
         return short
 
     def facets(self, raw: msgspec.Raw | None, where: str) -> Facets:
@@ -190,31 +190,31 @@ class _Reader:
                 self.warn(
                     "wrong_type",
                     f"{where}.{bounded(key)}",
-                    f"facet {bounded(key)!r} should be an object; kept in the log only",
+                    f"facet {bounded(key)!r} should be an object; stored in the log only",
                 )
                 continue
-            facets[self.kept(_FACET_ALIASES.get(key, key).replace("\0", "�"), where)] = body
+            facets[self.shorten(_FACET_ALIASES.get(key, key).replace("\0", "�"), where)] = body
         return facets
 
-    def datasets(self, raw: msgspec.Raw | None, where: str, here: str) -> list[DatasetReport]:
+    def datasets(self, raw: msgspec.Raw | None, where: str, io_facets: str) -> list[DatasetReport]:
         found = []
         for index, item in enumerate(self.part(raw, _arrays, where, "an array") or []):
             place = f"{where}[{index}]"
             parts = self.part(item, _objects, place, "an object")
-            if parts is not None and (report := self.dataset(parts, place, here)):
+            if parts is not None and (report := self.dataset(parts, place, io_facets)):
                 found.append(report)
         return found
 
-    def dataset(self, parts: Facets, where: str, here: str) -> DatasetReport | None:
+    def dataset(self, parts: Facets, where: str, io_facets: str) -> DatasetReport | None:
         namespace = self.name(parts.get("namespace"), f"{where}.namespace")
         name = self.name(parts.get("name"), f"{where}.name")
         if namespace is None or name is None:
-            self.warn("dataset_without_name", where, f"{where} has no namespace or no name; it cannot be placed")
+            self.warn("dataset_without_name", where, f"{where} has no namespace or no name; ignored")
             return None
         return DatasetReport(
             normalised(namespace, name),
             self.facets(parts.get("facets"), f"{where}.facets"),
-            self.facets(parts.get(here), f"{where}.{here}"),
+            self.facets(parts.get(io_facets), f"{where}.{io_facets}"),
         )
 
     def time(self, raw: msgspec.Raw | None) -> dt.datetime | None:
@@ -236,9 +236,9 @@ class _Reader:
 
 
 def repaired(body: bytes) -> bytes:
-    """The body with what no JSON text may hold replaced by U+FFFD: bytes that are not UTF-8, and lone surrogates.
+    """Replace what JSON text must not contain by U+FFFD: bytes that are not UTF-8, and lone surrogates.
 
-    Producers that cut a text by its length halve the last emoji; that must not cost the event.
+    A producer that truncates a text may cut its last emoji in half; the event must still be accepted.
     """
     try:
         body.decode()
@@ -250,18 +250,18 @@ def repaired(body: bytes) -> bytes:
 
 
 def read(body: bytes | msgspec.Raw) -> Event:
-    """Read one event. Raises InvalidEvent (permanent) when it has no identity; `detail.where` says which part."""
-    given = bytes(body)
-    readable = repaired(given)
-    if readable is given and (plain := _read_plain(given)) is not None:
+    """Read one event. Raises InvalidEvent (permanent) if it has no identity; `detail.where` names the missing part."""
+    received = bytes(body)
+    readable = repaired(received)
+    if readable is received and (plain := _read_plain(received)) is not None:
         return plain
-    return _read_patiently(readable, broken=readable != given)
+    return _read_tolerantly(readable, broken=readable != received)
 
 
-def _read_patiently(readable: bytes, *, broken: bool) -> Event:
+def _read_tolerantly(readable: bytes, *, broken: bool) -> Event:
     reader = _Reader()
     if broken:
-        reader.warn("broken_text", "$", "text that is not UTF-8, or half a surrogate pair; replaced where it stood")
+        reader.warn("broken_text", "$", "text that is not UTF-8, or half a surrogate pair; replaced by U+FFFD")
     try:
         top = _objects.decode(readable)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -288,7 +288,7 @@ def _read_patiently(readable: bytes, *, broken: bool) -> Event:
             raise InvalidEvent("a run event needs run.runId", where="run.runId")
         run_id, is_uuid = version.run_id(text)
         if not is_uuid:
-            reader.warn("run_id_not_uuid", "run.runId", f"runId {text[:80]!r} is not a UUID; {run_id} stands for it")
+            reader.warn("run_id_not_uuid", "run.runId", f"runId {text[:80]!r} is not a UUID; {run_id} is used instead")
         return Event(
             "run", time, _event_type(reader, top.get("eventType")), run_id, None if is_uuid else text, job_name, None,
             reader.facets(run.get("facets"), "run.facets"), job_facets, inputs, outputs, producer, reader.warnings,
@@ -300,7 +300,7 @@ def _read_patiently(readable: bytes, *, broken: bool) -> Event:
         return Event("dataset", time, None, None, None, None, report, {}, {}, [], [], producer, reader.warnings)
     if job_name is None:
         raise InvalidEvent(
-            "no run, job or dataset with a namespace and a name: nothing to attach this event to", where="$"
+            "an event needs a run, a job or a dataset, with its namespace and name; this one has none", where="$"
         )
     return Event(
         "job", time, None, None, None, job_name, None, {}, job_facets, inputs, outputs, producer, reader.warnings

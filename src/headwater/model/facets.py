@@ -1,7 +1,7 @@
-"""The facets the projection understands, decoded on demand.
+"""Decode the facets that the projection uses, on demand.
 
-Parsed by key and never by version (OpenLineage §1.4: the same key arrives in any old version). Each function takes the raw body and
-returns plain values, or raises `msgspec.ValidationError`; the caller turns that into a warning. Nothing unknown is an error.
+The key selects the decoder, not the facet's version (OpenLineage §1.4: any old version may arrive under the same key). Each function takes
+the raw body and returns plain values, or raises `msgspec.ValidationError`, which the caller turns into a warning. Unknown fields are ignored.
 """
 
 import contextlib
@@ -14,9 +14,9 @@ from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
 
-# Facets that hold a stream's position, where no `version` facet does.
+# Facets with a stream's offsets, used if there is no `version` facet.
 OFFSETS = ("headwater_offsets", "kafkaOffsets")
-# A schema nested deeper than this is cut: no reader needs more, and it bounds the walk.
+# A schema nested deeper than this is cut, which bounds the walk.
 _DEEPEST = 32
 
 
@@ -149,7 +149,7 @@ class _Symlinks(msgspec.Struct):
 
 
 class Symlink(msgspec.Struct, frozen=True):
-    """Another name of the dataset; `kind` is TABLE, LOCATION, VIEW or what the producer says."""
+    """Another name of the dataset. `kind`: TABLE, LOCATION, VIEW or the producer's own word."""
 
     name: DatasetName
     kind: str
@@ -192,7 +192,7 @@ class _Subset(msgspec.Struct, rename="camel"):
 
 
 class LineageEntry(msgspec.Struct, frozen=True):
-    """One target of an explicit lineage facet. `target` None is the event's own job; `inputs` maps a target field ("" = whole) to what feeds it."""
+    """One target of an explicit lineage facet. `target`: None for the event's own job. `inputs`: target field ("" for the whole) to its inputs."""
 
     target: DatasetName | JobName | None
     inputs: dict[str, list[ColumnInput]]
@@ -218,20 +218,20 @@ _dataset_lineage = msgspec.json.Decoder(_LineageEntry)
 
 def schema(body: bytes) -> list[Field]:
     """The columns in order, nested ones after their parent."""
-    found: list[Field] = []
-    _flatten(_schema.decode(body).fields or [], "", found, 0)
-    return found
+    columns: list[Field] = []
+    _flatten(_schema.decode(body).fields or [], "", columns, 0)
+    return columns
 
 
-def _flatten(fields: list[_SchemaField], prefix: str, found: list[Field], depth: int) -> None:
+def _flatten(fields: list[_SchemaField], prefix: str, columns: list[Field], depth: int) -> None:
     for field in fields:
-        found.append(Field(clean(prefix + field.name), _text(field.type), _text(field.description)))
+        columns.append(Field(clean(prefix + field.name), _text(field.type), _text(field.description)))
         if field.fields and depth < _DEEPEST:
-            _flatten(field.fields, f"{prefix}{field.name}.", found, depth + 1)
+            _flatten(field.fields, f"{prefix}{field.name}.", columns, depth + 1)
 
 
 def parent(body: bytes) -> tuple[Parent, Parent | None]:
-    """The parent run, and the root when it is told."""
+    """The parent run, and the root run if the facet has one."""
     read = _parent.decode(body)
     return _reference(read), _reference(read.root) if read.root is not None else None
 
@@ -241,46 +241,46 @@ def _reference(reference: _Reference) -> Parent:
 
 
 def external_version(body: bytes) -> str:
-    """The version the storage gives: a Delta version, an Iceberg snapshot, offsets."""
+    """The storage's own version: a Delta version, an Iceberg snapshot, offsets."""
     return clean(str(_version.decode(body).dataset_version))
 
 
 def storage_layer(body: bytes) -> str:
-    """What keeps the dataset's versions, or its files: `delta`, `iceberg`, `s3`."""
+    """The storage layer or table format, in lower case: `delta`, `iceberg`, `s3`."""
     return clean(_storage.decode(body).storage_layer).lower()
 
 
 def offsets(body: bytes) -> str | None:
-    """Offsets of a stream as one text in the order of its partitions (`0:42,1:17`, with the topic before where it is told).
+    """A stream's offsets as one text, ordered by partition: `0:42,1:17`, or `topic/0:42` if the facet names topics. None if it has none.
 
-    Taken as `offsets` or `partitions`: a map of partition to offset, or a list of `{partition, offset[, topic]}`. None when there are none.
+    Reads `offsets` or `partitions`: a map of partition to offset, or a list of `{partition, offset[, topic]}`.
     """
     read = _offsets.decode(body)
-    told = read.offsets if read.offsets is not None else read.partitions
-    if isinstance(told, dict):
-        told = [_PartitionOffset(key, value) for key, value in told.items()]
-    rows = sorted((one.topic or "", str(one.partition).zfill(12), str(one.partition), one.offset) for one in told or ())
+    offsets = read.offsets if read.offsets is not None else read.partitions
+    if isinstance(offsets, dict):
+        offsets = [_PartitionOffset(key, value) for key, value in offsets.items()]
+    rows = sorted((o.topic or "", str(o.partition).zfill(12), str(o.partition), o.offset) for o in offsets or ())
     return clean(",".join(f"{topic}{'/' if topic else ''}{part}:{at}" for topic, _, part, at in rows)) or None
 
 
-def version_told(facets: Mapping[str, bytes | msgspec.Raw], here: Mapping[str, bytes | msgspec.Raw]) -> str:
-    """What the storage calls the version of a dataset; else a stream's offsets, which may stand among what holds in this run only; else empty.
+def reported_version(facets: Mapping[str, bytes | msgspec.Raw], io_facets: Mapping[str, bytes | msgspec.Raw]) -> str:
+    """The storage's own version of a dataset; else a stream's offsets, from either kind of facet; else empty.
 
-    Never raises: another shape says nothing.
+    Never raises: malformed facets are ignored.
     """
-    told: list[tuple[Callable[[bytes], str | None], bytes | msgspec.Raw | None]] = [
+    candidates: list[tuple[Callable[[bytes], str | None], bytes | msgspec.Raw | None]] = [
         (external_version, facets.get("version")),
-        *((offsets, here.get(key, facets.get(key))) for key in OFFSETS),
+        *((offsets, io_facets.get(key, facets.get(key))) for key in OFFSETS),
     ]
-    for decode, body in told:
+    for decode, body in candidates:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            if body is not None and (found := decode(bytes(body))):
-                return found
+            if body is not None and (external := decode(bytes(body))):
+                return external
     return ""
 
 
 def streaming(body: bytes) -> bool:
-    """Whether a `jobType` facet says that runs last until somebody stops them. Never raises: another shape says no."""
+    """Whether a `jobType` facet is of a streaming job or a service, which runs until it is stopped. Never raises: a malformed facet is not."""
     try:
         return (_job_type.decode(body).processing_type or "").upper() in {"STREAMING", "SERVICE"}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -288,24 +288,24 @@ def streaming(body: bytes) -> bool:
 
 
 def statement(body: bytes) -> str | None:
-    """What kind of statement a job's `sql` facet holds."""
+    """The kind of the statement in a job's `sql` facet."""
     return statement_kind(_sql.decode(body).query)
 
 
 def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
-    """What feeds each field; the key "" holds what the dataset as a whole depends on."""
+    """The inputs of each field; under the key "" those of the dataset as a whole."""
     read = _column_lineage.decode(body)
-    found: dict[str, list[ColumnInput]] = {}
+    inputs: dict[str, list[ColumnInput]] = {}
     for name, lineage in (read.fields or {}).items():
         old_style = _old_style(lineage)
-        found[clean(name)] = [_input(item, old_style) for item in lineage.input_fields or []]
+        inputs[clean(name)] = [_input(item, old_style) for item in lineage.input_fields or []]
     if read.dataset:
-        found[""] = [_input(item, None) for item in read.dataset]
-    return found
+        inputs[""] = [_input(item, None) for item in read.dataset]
+    return inputs
 
 
 def _old_style(lineage: _FieldLineage) -> Transformation | None:
-    """columnLineage before 1-1-0 told one transformation for the whole field."""
+    """Before version 1-1-0, columnLineage had one transformation for the whole field."""
     kind = lineage.transformation_type
     if kind is None and lineage.transformation_description is None:
         return None
@@ -319,9 +319,9 @@ def _old_style(lineage: _FieldLineage) -> Transformation | None:
 
 
 def _input(item: _InputField, default: Transformation | None) -> ColumnInput:
-    made = tuple(_transformation(t) for t in item.transformations or [])
+    transformations = tuple(_transformation(t) for t in item.transformations or [])
     source = normalised(clean(item.namespace), clean(item.name))
-    return ColumnInput(source, clean(item.field or ""), made or ((default,) if default else ()))
+    return ColumnInput(source, clean(item.field or ""), transformations or ((default,) if default else ()))
 
 
 def _transformation(item: _Transformation) -> Transformation:
@@ -331,7 +331,7 @@ def _transformation(item: _Transformation) -> Transformation:
 
 
 def job_lineage(body: bytes) -> list[LineageEntry]:
-    """Entries of a LineageJobFacet (OpenLineage §1.5). `inputs: []` is kept: it says "no tracked upstream"."""
+    """Entries of a LineageJobFacet (OpenLineage §1.5). `inputs: []` is not dropped: it means "no tracked upstream"."""
     return [_entry(entry) for entry in _lineage.decode(body).entries or []]
 
 
@@ -352,37 +352,37 @@ def _entry(entry: _LineageEntry) -> LineageEntry:
     inputs: dict[str, list[ColumnInput]] = {}
     if entry.inputs is not None:
         inputs[""] = _lineage_inputs(entry.inputs)
-    for field, given in (entry.fields or {}).items():
-        inputs[clean(field)] = _lineage_inputs(given.inputs or [])
+    for field, lineage in (entry.fields or {}).items():
+        inputs[clean(field)] = _lineage_inputs(lineage.inputs or [])
     return LineageEntry(target, inputs)
 
 
 def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
-    found = []
+    inputs = []
     for item in items:
         if not (item.namespace and item.name):
-            continue  # an identity-less JOB only attaches transformations to the event's own job
+            continue  # a JOB without identity only attaches transformations to the event's own job
         source: DatasetName | JobName
         if item.type.upper() == "JOB":
             source = job_name(clean(item.namespace), clean(item.name))
         else:
             source = normalised(clean(item.namespace), clean(item.name))
-        made = tuple(_transformation(t) for t in item.transformations or [])
-        found.append(ColumnInput(source, clean(item.field or ""), made))
-    return found
+        transformations = tuple(_transformation(t) for t in item.transformations or [])
+        inputs.append(ColumnInput(source, clean(item.field or ""), transformations))
+    return inputs
 
 
 def symlinks(body: bytes) -> list[Symlink]:
     """Other names of the dataset that carries the facet."""
     return [
-        Symlink(normalised(clean(one.namespace), clean(one.name)), bounded(clean(one.type or "").upper()))
-        for one in _symlinks.decode(body).identifiers or []
-        if one.namespace.strip() and one.name.strip()
+        Symlink(normalised(clean(link.namespace), clean(link.name)), bounded(clean(link.type or "").upper()))
+        for link in _symlinks.decode(body).identifiers or []
+        if link.namespace.strip() and link.name.strip()
     ]
 
 
 def nominal_time(body: bytes) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """The span the run is for. Raises msgspec.ValidationError for a text that is no time; one without a zone is UTC."""
+    """The run's nominal start and end; a time without a zone is UTC. Raises msgspec.ValidationError if one is not a time."""
     read = _nominal.decode(body)
     return _time(read.nominal_start_time), _time(read.nominal_end_time)
 
@@ -398,19 +398,19 @@ def _time(text: str | None) -> dt.datetime | None:
 
 
 def data_source(body: bytes) -> tuple[str, str] | None:
-    """Name and address of the source a dataset is in."""
+    """Name and URI of a dataset's data source."""
     read = _data_source.decode(body)
     return (bounded(clean(read.name)), bounded(clean(read.uri or ""))) if read.name else None
 
 
 def lifecycle(body: bytes) -> str | None:
-    """What happened to the dataset as a whole: CREATE, DROP, OVERWRITE, …"""
-    told = _lifecycle.decode(body).lifecycle_state_change
-    return clean(told).upper() if told else None
+    """The lifecycle change of the dataset: CREATE, DROP, OVERWRITE, …"""
+    change = _lifecycle.decode(body).lifecycle_state_change
+    return clean(change).upper() if change else None
 
 
 def statistics(body: bytes) -> tuple[int | None, int | None, int | None]:
-    """Rows, bytes and files that were written. What does not fit 63 bits is nobody's count and is None."""
+    """Rows, bytes and files written. A negative count, or one over 63 bits, is None."""
     read = _statistics.decode(body)
     rows, size, files = (
         value if value is not None and 0 <= value < 2**63 else None
@@ -420,22 +420,22 @@ def statistics(body: bytes) -> tuple[int | None, int | None, int | None]:
 
 
 def subset(body: bytes) -> list[dict[str, str]]:
-    """The parts of a dataset an input or output is about: partitions as their dimensions, locations as `{"location": …}`.
+    """The parts of a dataset that were read or written: partitions as their dimensions, locations as `{"location": …}`.
 
-    Conditions that compare are kept in the log only: they name no part.
+    Comparison conditions name no part and stay in the log only.
     """
     read = _subset.decode(body)
-    found: list[dict[str, str]] = []
+    parts: list[dict[str, str]] = []
     for condition in (read.input_condition, read.output_condition):
         if condition is None:
             continue
-        found += [{"location": clean(one)} for one in condition.locations or []]
+        parts += [{"location": clean(location)} for location in condition.locations or []]
         for partition in condition.partitions or []:
             if partition.dimensions:
-                found.append({clean(k): clean(str(v)) for k, v in partition.dimensions.items()})
+                parts.append({clean(k): clean(str(v)) for k, v in partition.dimensions.items()})
             elif partition.identifier:
-                found.append({"partition": clean(partition.identifier)})
-    return found
+                parts.append({"partition": clean(partition.identifier)})
+    return parts
 
 
 def _text(value: str | None) -> str | None:
@@ -443,5 +443,5 @@ def _text(value: str | None) -> str | None:
 
 
 def clean(text: str) -> str:
-    """PostgreSQL's text cannot hold NUL."""
+    """Replace NUL, which PostgreSQL's text type cannot store, by U+FFFD."""
     return text.replace("\0", "�") if "\0" in text else text

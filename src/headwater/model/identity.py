@@ -1,7 +1,7 @@
-"""Which dataset a told name means: rules people set, then what is certain about spellings, then partitions folded out of names.
+"""Place reported dataset names: normalise the spelling, apply the configured rules, and fold partitions out of the name.
 
-Pure and idempotent: placing a placed name changes nothing. The rules are a value; when they change, `headwater rebuild` applies them to
-everything in the log. What merges by evidence (symlinks) is not here: that is `dataset_links`, settled when it arrives.
+Pure and idempotent: placing a placed name changes nothing. When the rules change, `headwater rebuild` applies them to the whole log. Names
+that symlinks merge are not handled here; `dataset_links` stores them as they arrive.
 """
 
 import datetime as dt
@@ -17,8 +17,8 @@ from headwater.errors import InvalidQuestion
 from headwater.model import version
 from headwater.model.names import SCHEME_ALIASES, DatasetName, is_path, normalised
 
-_REMEMBERED = 50_000
-# Rules and folds apply until nothing changes; a name that does not settle by then is left as it was told.
+_CACHED = 50_000
+# Rules and folds apply until nothing changes. A name that still changes after this many rounds stays as reported.
 _ROUNDS = 64
 _KEY_VALUE = re.compile(r"([^/=]+)=([^/]*)", re.DOTALL)
 _DAY = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})", re.ASCII)
@@ -31,10 +31,10 @@ _DATED = re.compile(
     r"(?P<stem>.*[^_.$-])(?P<mark>[_$.-])(?P<date>\d{4}(?P<dash>-?)\d{2}(?P=dash)\d{2})(?P<ending>(?:\.[A-Za-z][A-Za-z0-9]{0,9}){0,2})",
     re.DOTALL | re.ASCII,
 )
-# What stands before a date and is one, too: a span of time, whose two ends are no partition.
+# A stem that itself ends in a date: the name is a span of time, and its end is no partition.
 _SPAN = re.compile(r"(?:^|[_$.\-/])\d{4}(-?)\d{2}\1\d{2}\Z", re.ASCII)
 _ENDING = re.compile(r"[^/=]+\.[A-Za-z][A-Za-z0-9]{0,9}", re.DOTALL)
-# Files that are pieces of what their folder holds: `part-00000-….snappy.parquet`, `000000_0.orc`, `data_0.parquet`, a UUID.
+# Files that are pieces of the dataset in their folder: `part-00000-….snappy.parquet`, `000000_0.orc`, `data_0.parquet`, a UUID.
 _PIECE = re.compile(
     r"(?:part[-_.].*|(?:(?:part|data|file|chunk|batch|block|segment|split)[-_.]?)?[0-9a-fA-F_.-]*\d[0-9a-fA-F_.-]*(?:-of-\d+)?)(?:\.[A-Za-z][A-Za-z0-9]{0,9})+",
     re.DOTALL | re.ASCII,
@@ -42,10 +42,10 @@ _PIECE = re.compile(
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One rule about names.
+    """One identity rule, by its kind.
 
-    `namespace`: a namespace that begins with `match` begins with `to` instead. `name`: inside `namespace`, a name that begins with `match`
-    begins with `to`. `keep`: names of `namespace` (a glob; `*` for all) that fit the glob `match` are never folded.
+    `namespace`: replace the prefix `match` of a namespace by `to`. `name`: replace the prefix `match` of a name by `to`, in `namespace`.
+    `keep`: never fold names of `namespace` that match the glob `match`. `namespace` is a glob; `*` for all.
     """
 
     kind: Literal["namespace", "name", "keep"]
@@ -55,7 +55,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Placed(msgspec.Struct, frozen=True, dict=True):
-    """The dataset a name means, and which part of it: partition columns and their values, in the order of the path."""
+    """The dataset that a name refers to, and the part of it: partition columns and their values, in the order of the path."""
 
     name: DatasetName
     part: tuple[tuple[str, str], ...] = ()
@@ -66,9 +66,9 @@ class Placed(msgspec.Struct, frozen=True, dict=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One thing that happened to a name, and what it was then. `by`: `spelling`, `rule`, `keep` (nothing may be folded) or `fold`.
+    """One step of placing a name, and the name after it. `by`: `spelling`, `rule`, `keep` (folding is forbidden) or `fold`.
 
-    `rule`: the place of the rule in the list, from 0.
+    `rule`: the index of the rule in the list, from 0.
     """
 
     by: Literal["spelling", "rule", "keep", "fold"]
@@ -78,26 +78,26 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Identity:
-    """The rules, ready to be asked."""
+    """Places names under a list of rules, and caches the answers."""
 
     def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
         self.rules = rules
         self._placed: dict[tuple[str, str], Placed] = {}
 
     def place(self, name: DatasetName) -> Placed:
-        """Where a told name belongs."""
+        """The dataset and part that a reported name refers to."""
         key = (name.namespace, name.name)
-        found = self._placed.get(key)
-        if found is None:
-            if len(self._placed) >= _REMEMBERED:
+        placed = self._placed.get(key)
+        if placed is None:
+            if len(self._placed) >= _CACHED:
                 self._placed.clear()
-            found = self._placed[key] = self.explain(name)[0]
-        return found
+            placed = self._placed[key] = self.explain(name)[0]
+        return placed
 
     def explain(self, name: DatasetName) -> tuple[Placed, list[Step]]:
-        """Where a told name belongs, and what made it so: nothing where it is already its own place.
+        """The dataset and part that a reported name refers to, and the steps that led there: none for a name that is placed already.
 
-        A name that the rules send round in circles stays as it is spelled.
+        A name on which the rules go in a circle is only normalised.
         """
         steps: list[Step] = []
         spelled = now = normalised(name.namespace, name.name)
@@ -111,20 +111,20 @@ class Identity:
                     now = moved
                     steps.append(Step("rule", now, place))
             if now == before:
-                kept = self._kept(now)
-                found = Placed(now) if kept is not None else folded(now)
-                if found.name == now:
-                    if kept is not None:
-                        steps.append(Step("keep", now, kept))
+                keep = self._keep_rule(now)
+                fold = Placed(now) if keep is not None else folded(now)
+                if fold.name == now:
+                    if keep is not None:
+                        steps.append(Step("keep", now, keep))
                     return Placed(now, part), steps
-                now = normalised(found.name.namespace, found.name.name)
-                # What was folded now stood further left in the name.
-                part = _joined(found.part, part)
-                steps.append(Step("fold", now, None, found.part))
+                now = normalised(fold.name.namespace, fold.name.name)
+                # This part was further left in the name than the parts folded before.
+                part = _joined(fold.part, part)
+                steps.append(Step("fold", now, None, fold.part))
         return Placed(spelled), [step for step in steps if step.by == "spelling"]
 
-    def _kept(self, name: DatasetName) -> int | None:
-        """The first rule that says the name must not be folded."""
+    def _keep_rule(self, name: DatasetName) -> int | None:
+        """The index of the first `keep` rule that matches the name."""
         for place, rule in enumerate(self.rules):
             if (
                 rule.kind == "keep"
@@ -136,7 +136,7 @@ class Identity:
 
 
 def _applied(rule: Rule, name: DatasetName) -> DatasetName:
-    """The name under one rule, spelled right; a rule that would leave nothing of it does not apply."""
+    """Apply one rule to a name, and normalise the result. A rule that would leave an empty name does not apply."""
     namespace, text = name.namespace, name.name
     if rule.kind == "namespace" and namespace.startswith(rule.match):
         namespace = rule.to + namespace[len(rule.match) :]
@@ -146,44 +146,48 @@ def _applied(rule: Rule, name: DatasetName) -> DatasetName:
 
 
 def _joined(left: tuple[tuple[str, str], ...], right: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Both parts; where both have a key with different values, the left one's gets a number."""
+    """Join two parts. If both have a key with different values, the left key gets a number."""
     if not right:
         return left
-    taken, found = dict(right), []
+    taken, renamed = dict(right), []
     for key, value in left:
         name, number = key, 2
         while name in taken and taken[name] != value:
             name, number = f"{key}_{number}", number + 1
         if name not in taken:
             taken[name] = value
-            found.append((name, value))
-    return (*found, *right)
+            renamed.append((name, value))
+    return (*renamed, *right)
 
 
 def checked(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules as they are kept: schemes spelled as names are (`s3a://` as `s3://`).
+    """The rules as they are stored: schemes are spelled as in names (`s3a://` as `s3://`).
 
-    Raises InvalidQuestion naming a rule that matches everything, applies to its own result, or goes in a circle with others.
+    Raises InvalidQuestion for a rule that matches everything, applies to its own result, or goes in a circle with others.
     """
-    found = tuple(_spelled(rule) for rule in rules)
-    for place, rule in enumerate(found):
+    spelled = tuple(_spelled(rule) for rule in rules)
+    for place, rule in enumerate(spelled):
         if not rule.match:
             raise InvalidQuestion(f"rule {place}: match must not be empty", rule=place)
         if "\0" in rule.match + rule.to + rule.namespace:
-            raise InvalidQuestion(f"rule {place}: a name has no null character", rule=place)
+            raise InvalidQuestion(f"rule {place}: a name must not contain a null character", rule=place)
         if rule.kind == "keep" and rule.to:
-            raise InvalidQuestion(f"rule {place}: a keep rule has no `to`", rule=place)
+            raise InvalidQuestion(f"rule {place}: a keep rule has no `to`; remove {rule.to!r}", rule=place)
         if rule.kind == "namespace" and rule.namespace != "*":
-            raise InvalidQuestion(f"rule {place}: a namespace rule says its namespace in `match`", rule=place)
+            raise InvalidQuestion(
+                f"rule {place}: a namespace rule has no `namespace`; put {rule.namespace!r} into `match`", rule=place
+            )
         if rule.kind != "keep" and rule.to.startswith(rule.match) and rule.to != rule.match:
             raise InvalidQuestion(
                 f"rule {place}: {rule.to!r} begins with {rule.match!r}, so the rule would apply to its own result",
                 rule=place,
             )
-    for place, rule in enumerate(found):
-        if rule.kind != "keep" and not _settles(rule, found):
-            raise InvalidQuestion(f"rule {place}: with the other rules it goes in a circle", rule=place)
-    return found
+    for place, rule in enumerate(spelled):
+        if rule.kind != "keep" and not _settles(rule, spelled):
+            raise InvalidQuestion(
+                f"rule {place}: goes in a circle with the other rules; change one of them", rule=place
+            )
+    return spelled
 
 
 def _spelled(rule: Rule) -> Rule:
@@ -197,14 +201,14 @@ def _spelled(rule: Rule) -> Rule:
 
 
 def _settles(rule: Rule, rules: tuple[Rule, ...]) -> bool:
-    """Whether a name that the rule applies to comes to rest."""
+    """Whether a name that the rule applies to stops changing."""
     spaces = [rule.match] if rule.kind == "namespace" else _spaces(rule, rules)
     for space in spaces:
         now = DatasetName(f"{space}x", "x") if rule.kind == "namespace" else DatasetName(space, f"{rule.match}x")
         for _ in range(_ROUNDS):
             before = now
-            for one in rules:
-                now = _applied(one, now)
+            for other in rules:
+                now = _applied(other, now)
             if now == before:
                 break
         else:
@@ -213,18 +217,18 @@ def _settles(rule: Rule, rules: tuple[Rule, ...]) -> bool:
 
 
 def _spaces(rule: Rule, rules: tuple[Rule, ...]) -> list[str]:
-    """Namespaces to try a rule about names in: those that any rule speaks of and this one holds in."""
-    named = {one.namespace for one in rules} | {one.to for one in rules if one.kind == "namespace"} | {"x", "file"}
+    """Namespaces in which to try a name rule: those that any rule mentions and this rule applies to."""
+    named = {r.namespace for r in rules} | {r.to for r in rules if r.kind == "namespace"} | {"x", "file"}
     return sorted(space for space in named if space and fnmatch.fnmatchcase(space, rule.namespace))
 
 
 def folded(name: DatasetName) -> Placed:
-    """The name without the partition at its end, and that partition; `Identity` asks again until there is none.
+    """Fold the partition at the end of a name. Returns the rest of the name and that partition; `Identity` repeats it until there is none.
 
-    Paths: `k=v` segments, with whatever stands below them; dates (`2019-08-01`, `20190801`, `2019/08/01`, the three with an hour below,
-    `2019-08`, `2019/08`) at the end or above one file, of which a piece (`part-0001.parquet`) belongs to its folder and any other is a
-    dataset; a date at the end of a file's stem. Tables: `t_20190801`, `t$20190801`, `t-20190801`. A name that is nothing but partitions
-    stays whole.
+    In paths: `k=v` segments, with all segments below them; dates (`2019-08-01`, `20190801`, `2019/08/01`, each also with an hour below;
+    `2019-08`, `2019/08`) at the end or above one file; a date at the end of a file's stem. A file that is a piece (`part-0001.parquet`)
+    belongs to its folder; any other file is a dataset. In tables: `t_20190801`, `t$20190801`, `t-20190801`. A name that consists of partitions
+    only stays whole.
     """
     if is_path(name.namespace) or name.name.startswith("/"):
         return _folded_path(name)
@@ -238,7 +242,7 @@ def _folded_path(name: DatasetName) -> Placed:
     segments = name.name.split("/")
     keys = [index for index, segment in enumerate(segments) if _KEY_VALUE.fullmatch(segment)]
     if keys and any(segments[: keys[0]]):
-        # Hive's partitions: everything from the first `k=v` on, whatever stands below it.
+        # Hive partitions: everything from the first `k=v` segment on.
         part = tuple((m[1], m[2]) for segment in segments[keys[0] :] if (m := _KEY_VALUE.fullmatch(segment)))
         return Placed(DatasetName(name.namespace, "/".join(segments[: keys[0]])), part)
     file = segments[-1] if len(segments) > 1 and _ENDING.fullmatch(segments[-1]) else None
@@ -255,7 +259,7 @@ def _folded_path(name: DatasetName) -> Placed:
 
 
 def _dates_at_end(segments: list[str]) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """How many segments at the end are a date, and the date."""
+    """The number of segments at the end that form a date, and the date."""
     if not segments:
         return 0, ()
     if len(segments) > 1 and _HOUR.fullmatch(segments[-1]):
@@ -282,7 +286,7 @@ def _day_at_end(segments: list[str]) -> tuple[int, str]:
 
 
 def _day_after(match: re.Match[str]) -> str | None:
-    """The date at the end of a name, unless it is the end of a span."""
+    """The date at the end of a name, unless it ends a span of time."""
     return None if _SPAN.search(match["stem"]) else _day(match["date"])
 
 
@@ -292,7 +296,7 @@ def _day(text: str) -> str | None:
 
 
 def _valid(year: str, month: str, day: str) -> bool:
-    """Whether it is a date of the years that data is of: 8 digits may well be something else."""
+    """Whether it is a date between 1970 and 2100; other 8 digits are probably not a date."""
     try:
         return 1970 <= dt.date(int(year), int(month), int(day)).year <= 2100
     except ValueError:

@@ -1,4 +1,4 @@
-"""What lineage is made of: transformations, edges with their evidence, and the subgraph an answer holds."""
+"""The values of lineage: transformations, edges and column edges, with their origin."""
 
 import datetime as dt
 import enum
@@ -10,7 +10,7 @@ from headwater.model.names import DatasetName, JobName
 
 
 class Origin(enum.IntEnum):
-    """Where column evidence comes from, in order of precedence: the lowest present for a target wins (OpenLineage §1.5)."""
+    """The origin of column lineage, in order of precedence: for each target the lowest value present wins (OpenLineage §1.5)."""
 
     EXPLICIT = 1
     COLUMN_LINEAGE = 2
@@ -19,7 +19,7 @@ class Origin(enum.IntEnum):
 
 
 class Transformation(msgspec.Struct, frozen=True, order=True):
-    """OpenLineage's transformation: type DIRECT or INDIRECT, subtype, whether the value is masked, and words about it."""
+    """OpenLineage's transformation: type DIRECT or INDIRECT, subtype, whether the value is masked, and a description."""
 
     type: str
     subtype: str
@@ -28,7 +28,7 @@ class Transformation(msgspec.Struct, frozen=True, order=True):
 
 
 class ColumnInput(msgspec.Struct, frozen=True):
-    """What feeds a column: a dataset's field, a whole dataset (field ""), or a job."""
+    """An input of a column: a dataset's field, a whole dataset (field ""), or a job."""
 
     source: DatasetName | JobName
     field: str
@@ -38,7 +38,7 @@ class ColumnInput(msgspec.Struct, frozen=True):
 class Edge(msgspec.Struct, frozen=True):
     """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`; a dataset's is that of its canonical name.
 
-    `explicit`: the job told explicit lineage. `manual`: a person drew the edge.
+    `explicit`: the job reports explicit lineage. `manual`: a person drew the edge.
     """
 
     dataset: uuid.UUID

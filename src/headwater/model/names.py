@@ -1,7 +1,7 @@
-"""OpenLineage names: datasets, jobs, and the node ids that address them.
+"""OpenLineage names of datasets and jobs, and their node ids.
 
-The one place that knows how a location becomes (namespace, name), which spellings are the same thing, and how a name is
-shortened for people. Sources: the OpenLineage naming page, and the spellings real producers use beside it.
+The only place that converts a location to (namespace, name), normalises spellings, and shortens names for display. Sources: the OpenLineage
+naming page, and other spellings that real producers use.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-# Spellings of one scheme seen in the wild; the left one is turned into the right one.
+# Schemes with several spellings: each key is replaced by its value.
 SCHEME_ALIASES = {
     "s3a": "s3",
     "s3n": "s3",
@@ -21,18 +21,18 @@ SCHEME_ALIASES = {
     "sqlserver": "mssql",
     "gcs": "gs",
 }
-# Object stores: the name is the key, with no leading slash.
+# Object stores: the name is the object's key, without a leading slash.
 _OBJECT_STORES = frozenset({"s3", "gs"})
 _PARTITION = re.compile(r"^[^/=]+=[^/]*$")
 _DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "db2": 50000, "redshift": 5439}
 
 
-# Bytes of UTF-8. PostgreSQL's indexes take rows of 2,704 bytes, and a namespace and a name share one.
+# Bytes of UTF-8. A PostgreSQL index row holds at most 2,704 bytes, and some index both a namespace and a name.
 LONGEST = 1200
 
 
 def bounded(text: str, longest: int = LONGEST) -> str:
-    """The text if it is at most `longest` bytes, else its beginning and a digest of the whole. Idempotent; what differed still does."""
+    """The text if it is at most `longest` bytes, else its beginning and a digest of the whole. Idempotent; different texts stay different."""
     if len(text) * 4 <= longest:
         return text
     raw = text.encode("utf-8", "surrogatepass")
@@ -65,10 +65,10 @@ class JobName(msgspec.Struct, frozen=True, order=True):
 
 
 def normalised(namespace: str, name: str) -> DatasetName:
-    """The one spelling of a dataset's name: scheme aliases resolved, slashes settled.
+    """Normalise the spelling of a dataset's name: schemes and slashes.
 
-    Idempotent. Only what is certain is changed: `s3a://b` is `s3://b`, `file://` and `file:///` are `file`, a trailing slash goes,
-    an object key loses its leading slash; what no index takes is cut (`bounded`). Anything else stays as it came.
+    Idempotent, and conservative: `s3a://b` becomes `s3://b`; `file://` and `file:///` become `file`; a trailing slash and the leading slash of
+    an object key are removed; a name too long for an index is cut (`bounded`). Anything else is unchanged.
     """
     scheme, separator, rest = namespace.partition("://")
     if separator:
@@ -85,7 +85,7 @@ def normalised(namespace: str, name: str) -> DatasetName:
 
 
 def job_name(namespace: str, name: str) -> JobName:
-    """A job's name as it is kept: no longer than an index takes."""
+    """A job's name as it is stored: cut (`bounded`) if it is too long for an index."""
     return JobName(bounded(namespace), bounded(name))
 
 
@@ -97,11 +97,11 @@ def is_path(namespace: str) -> bool:
 
 
 def from_location(location: str, *, base: str | None = None, partitions: bool = False) -> DatasetName:
-    """The name of a file, folder or object given as a path or URI.
+    """The dataset name of a path or URI of a file, folder or object.
 
-    Relative paths are taken from `base` (default: the working directory). Partition segments at the end (`day=2013-01-01`, and the files
-    below them) are left out, so every partition is the same dataset; with `partitions` they stay, for the server to fold and to know.
-    Spark's `file:/x` and `file:///x` are both `file` + `/x`.
+    Relative paths start at `base` (default: the working directory). Partition segments at the end (`day=2013-01-01`, and the files below
+    them) are removed, so all partitions are one dataset; with `partitions` they stay, and the server folds them. Spark's `file:/x` and
+    `file:///x` are both `file` + `/x`.
     """
     cut = (lambda path: path) if partitions else without_partitions
     match = re.match(r"^([A-Za-z][A-Za-z0-9+.\-]*):(?!\\)(.*)$", location, re.DOTALL)
@@ -121,12 +121,12 @@ def from_location(location: str, *, base: str | None = None, partitions: bool = 
 
 
 def location(name: DatasetName) -> str:
-    """Where the files are of a dataset whose namespace `is_path`: what `from_location` takes."""
+    """The location of a dataset whose namespace `is_path`; the inverse of `from_location`."""
     return name.name if name.namespace == "file" else f"{name.namespace}/{name.name.lstrip('/')}"
 
 
 def without_partitions(path: str) -> str:
-    """The path up to its first `key=value` segment: `/t/day=1/part-0.parquet` is `/t`. A path that is all partitions stays whole."""
+    """The path up to its first `key=value` segment: `/t/day=1/part-0.parquet` is `/t`. A path of partitions only stays whole."""
     segments = path.split("/")
     for index, segment in enumerate(segments):
         if _PARTITION.match(segment) and any(segments[:index]):
@@ -135,9 +135,9 @@ def without_partitions(path: str) -> str:
 
 
 def from_jdbc(url: str, table: str) -> DatasetName:
-    """The name of a table behind a JDBC URL: `jdbc:postgresql://h:5432/db` + `s.t` is `postgres://h:5432` + `db.s.t`.
+    """The dataset name of a table at a JDBC URL: `jdbc:postgresql://h:5432/db` + `s.t` is `postgres://h:5432` + `db.s.t`.
 
-    Credentials and parameters in the URL are dropped. A table without a schema gets `public` on PostgreSQL and nothing elsewhere.
+    Credentials and parameters in the URL are dropped. A table without a schema gets `public` on PostgreSQL and Redshift only.
     """
     text = url.removeprefix("jdbc:")
     parts = urlsplit(text.split(";", 1)[0])
@@ -147,8 +147,8 @@ def from_jdbc(url: str, table: str) -> DatasetName:
         return DatasetName(f"{scheme}://{parts.netloc}" if parts.netloc else text.split("?", 1)[0], table)
     port = parts.port or _DEFAULT_PORTS.get(scheme)
     database = parts.path.strip("/").split("/")[0]
-    if not database and (found := re.search(r"(?i)database(?:name)?=([^;]+)", text)):
-        database = found[1]
+    if not database and (parameter := re.search(r"(?i)database(?:name)?=([^;]+)", text)):
+        database = parameter[1]
     clean = table.replace('"', "").replace("`", "").replace("[", "").replace("]", "")
     if scheme in {"postgres", "redshift"} and "." not in clean:
         clean = f"public.{clean}"
@@ -157,7 +157,7 @@ def from_jdbc(url: str, table: str) -> DatasetName:
 
 
 def short(name: str) -> str:
-    """The part of a name people use: the last path segment, or the last dotted part of a table's name.
+    """The short form of a name: the last path segment, or the last dotted part of a table's name.
 
     `/data/clean/flights` is `flights`, `db.public.orders` is `orders`, `/data/report.html` is `report.html`.
     """
@@ -167,16 +167,16 @@ def short(name: str) -> str:
 
 
 def suffixes_match(name: str, wanted: str) -> bool:
-    """Whether `wanted` is the end of `name` on a border (`/`, `.` or `:`)."""
+    """Whether `name` is `wanted`, or ends with it after a `/`, `.` or `:`."""
     if name == wanted:
         return True
     return name.endswith(wanted) and name[-len(wanted) - 1] in "/.:"
 
 
 def node_id_readings(node_id: str) -> list[DatasetName | JobName]:
-    """Every way to read a node id, since namespaces and names may both contain colons; the store knows which one exists.
+    """All readings of a node id: namespaces and names may both contain colons, and only the store knows which one exists.
 
-    `dataset:a:b:c` is (`a`, `b:c`) or (`a:b`, `c`). Empty when it is not a dataset's or a job's id.
+    `dataset:a:b:c` is (`a`, `b:c`) or (`a:b`, `c`). Empty if it is not the id of a dataset or a job.
     """
     kind, _, rest = node_id.partition(":")
     make: type[DatasetName] | type[JobName]

@@ -1,11 +1,11 @@
-"""Which items of a list kept their order when it was rearranged."""
+"""Find the items of a list that did not change their relative order when it was rearranged."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 
 
 def longest_increasing(values: Sequence[int]) -> list[int]:
-    """The longest increasing subsequence of distinct numbers: what has kept its order."""
+    """The longest increasing subsequence of distinct numbers: the items that did not move."""
     ends: list[int] = []
     at: list[int] = []
     before: dict[int, int | None] = {}

@@ -1,16 +1,16 @@
-"""Run states and how two reports of a state become one.
+"""Run states, and how the states of several events merge.
 
-The fold is a maximum over ranks, so any order and any repetition of events ends in the same state (OpenLineage gives no order).
+The highest rank wins, so any order and repetition of events ends in the same state (OpenLineage guarantees no order).
 """
 
 import enum
 
 
 class RunState(enum.IntEnum):
-    """Marquez's names; the value is the rank. A higher rank is never undone by a lower one.
+    """Marquez's names; the value is the rank. A lower rank never replaces a higher one.
 
-    Between the terminal states: FAIL is sticky (Spark's listener sends COMPLETE after FAIL for the same run), and ABORT beats COMPLETE.
-    NEW is a run only heard of as somebody's parent.
+    Of the terminal states, FAIL beats the others (Spark's listener sends COMPLETE after FAIL for the same run), and ABORT beats COMPLETE.
+    NEW is a run that only other events mention, for example as their parent.
     """
 
     NEW = 0
@@ -36,7 +36,7 @@ _BY_EVENT_TYPE = {
 
 
 def state_of(event_type: str | None) -> RunState | None:
-    """The state an event type reports; OTHER when the type is absent; None when it is not an OpenLineage type."""
+    """The state that an event type reports; OTHER if the type is absent, None if it is not an OpenLineage type."""
     if event_type is None:
         return RunState.OTHER
     return _BY_EVENT_TYPE.get(event_type)

@@ -1,11 +1,11 @@
-"""Who ran a run, where its facets tell. The one place that knows which facets do; docs/reference/api-v2.md lists them."""
+"""Find the user of a run in its facets. The only place that knows which facets name a user; docs/reference/api-v2.md lists them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-# Facets that name a user, the surest first, and where in them.
+# Facets that name a user, the most reliable first.
 FACETS = (
     "environment-properties",
     "spark_applicationDetails",
@@ -15,27 +15,27 @@ FACETS = (
     "headwater_queries",
 )
 _SPARK = ("user.name", "spark.user", "spark.proxy.user", "spark.kerberos.principal", "spark.yarn.principal")
-# Every key below has one of these in it.
+# Each key that `_candidates` reads contains one of these.
 _WORDS = (b"user", b"owner", b"principal", b"actor")
-# What Airflow calls the owner of a DAG that has none.
-_NOBODY = frozenset({"airflow", "root", "unknown", "none", ""})
+# Placeholders that name no user; `airflow` is the owner of a DAG without one.
+_PLACEHOLDERS = frozenset({"airflow", "root", "unknown", "none", ""})
 
 
 def user_of(run_facets: Mapping[str, bytes | msgspec.Raw]) -> str | None:
-    """The user of a run by its facets; None when none tells. Facets of another shape than they should have tell nothing."""
+    """The user that a run's facets name, or None. Malformed facets are ignored."""
     for name in FACETS:
         if name in run_facets:
             body = bytes(run_facets[name])
-            # Spark's properties come with every event and rarely name anybody.
+            # Spark's properties come with every event and rarely name a user: search the bytes before decoding them.
             if not any(word in body for word in _WORDS):
                 continue
-            for told in _told(name, _plain(body)):
-                if isinstance(told, str) and told.strip().lower() not in _NOBODY:
-                    return told.strip().replace("\0", "�")[:300]
+            for user in _candidates(name, _plain(body)):
+                if isinstance(user, str) and user.strip().lower() not in _PLACEHOLDERS:
+                    return user.strip().replace("\0", "�")[:300]
     return None
 
 
-def _told(name: str, body: dict[str, Any]) -> Iterator[Any]:
+def _candidates(name: str, body: dict[str, Any]) -> Iterator[Any]:
     if name == "environment-properties":  # Databricks
         inner = body.get("environment-properties")
         for values in (inner if isinstance(inner, dict) else {}, body):

@@ -1,4 +1,4 @@
-"""Ids derived from content: the same fact has the same id on every server and after every replay."""
+"""Derive ids from content: the same fact has the same id on every server and after every replay."""
 
 import hashlib
 import uuid
@@ -10,7 +10,7 @@ _NAMESPACE = uuid.UUID("6f0f8e2c-3c1b-5d0e-9a55-48656164776e")
 
 
 def _derived(kind: str, *parts: str | bytes) -> uuid.UUID:
-    """uuid5 over the parts, each with its length before it, so that no two lists of parts collide."""
+    """uuid5 over the parts. Each part is prefixed with its length; otherwise `a`, `bc` and `ab`, `c` would collide."""
     data = bytearray(kind.encode())
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -29,7 +29,7 @@ def job_id(name: JobName) -> uuid.UUID:
 
 
 def run_id(text: str) -> tuple[uuid.UUID, bool]:
-    """The run's UUID, and whether the text was one. Other texts get Marquez's id for them: version 3 over the bytes, no namespace."""
+    """The run's UUID, and whether the text is one. Any other text gets the id that Marquez gives it: version 3, without a namespace."""
     try:
         return uuid.UUID(text), True
     except ValueError:
@@ -38,35 +38,35 @@ def run_id(text: str) -> tuple[uuid.UUID, bool]:
 
 
 def dataset_version_id(dataset: uuid.UUID, run: uuid.UUID, job: uuid.UUID, external: str) -> uuid.UUID:
-    """What one run left behind in a dataset; `external` is a Delta or Iceberg snapshot, or empty."""
+    """The version of a dataset that one run wrote. `external`: a Delta version or Iceberg snapshot, or empty."""
     return _derived("version", dataset.bytes, run.bytes, job.bytes, external)
 
 
 def static_version_id(dataset: uuid.UUID, content: uuid.UUID) -> uuid.UUID:
-    """A version told by a DatasetEvent: no run, so its content is its identity."""
+    """A version that a DatasetEvent reports. It has no run; its content is its identity."""
     return _derived("static version", dataset.bytes, content.bytes)
 
 
 def correlated_run_id(run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
-    """The node of correlation that a run of a job is."""
+    """The correlation node of a run of a job."""
     return _derived("correlated run", run.bytes, job.bytes)
 
 
 def correlated_content_id(dataset: uuid.UUID, external: str) -> uuid.UUID:
-    """The node of correlation that a version of a dataset is; `external` is a snapshot's id or a fingerprint."""
+    """The correlation node of a dataset's content. `external`: a snapshot's id or a fingerprint."""
     return _derived("correlated content", dataset.bytes, external)
 
 
 def declaration_id(digest: bytes) -> uuid.UUID:
-    """Stands where a run id stands for the inputs and outputs that a JobEvent declared."""
+    """The report id of the lineage that a JobEvent or DatasetEvent declares, in place of a run id."""
     return _derived("declaration", digest)
 
 
 def content_id(content: bytes) -> uuid.UUID:
-    """Id of a facet body or a set of column edges: its content."""
+    """The id of a facet body or a set of column edges, derived from its content."""
     return _derived("content", content)
 
 
 def event_digest(body: bytes) -> bytes:
-    """16 bytes over the event as received: its identity in the log, and what breaks ties of event time."""
+    """16 bytes over the event as received. Identifies the event in the log, and breaks ties of event time."""
     return hashlib.blake2b(body, digest_size=16).digest()

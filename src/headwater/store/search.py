@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from headwater.model import words
-from headwater.model.described import FACETS, Described, Said, described
+from headwater.model.described import FACETS, AnnotationFact, Described, described
 from headwater.model.names import short
 from headwater.store import sqlfile
 from headwater.store.database import Connection
@@ -116,8 +116,8 @@ async def refresh_all(connection: Connection) -> None:
         after = rows[-1][0]
 
 
-def _facts(text: str | None) -> list[Said]:
-    return [Said(*fact) for fact in _said.decode(text)] if text else []
+def _facts(text: str | None) -> list[AnnotationFact]:
+    return [AnnotationFact(*fact) for fact in _said.decode(text)] if text else []
 
 
 def _plain(texts: list[str]) -> list[str]:
@@ -251,7 +251,7 @@ async def counts(connection: Connection, query: str, most: int) -> dict[str, dic
     return found
 
 
-async def said_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Said]]:
+async def said_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[AnnotationFact]]:
     """What people said of these nodes: descriptions, tags, owners."""
     rows = await sqlfile.load("search")["said_of"].many(connection, ids=list(ids)) if ids else []
     return {row[0]: _facts(row[1]) for row in rows}

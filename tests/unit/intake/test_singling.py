@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.intake.events.bisection import singled_out
+from headwater.intake.events.bisection import isolate_failures
 
 
 def tried(bad: set[int], count: int) -> tuple[list[int], list[int], list[int]]:
@@ -22,7 +22,7 @@ def tried(bad: set[int], count: int) -> tuple[list[int], list[int], list[int]]:
             raise ValueError
         taken.extend(run)
 
-    asyncio.run(singled_out(range(count), attempt, ValueError, lambda place, _: refused.append(place)))
+    asyncio.run(isolate_failures(range(count), attempt, ValueError, lambda place, _: refused.append(place)))
     return taken, refused, sizes
 
 
@@ -54,6 +54,6 @@ def test_what_is_no_refusal_is_raised() -> None:
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        asyncio.run(singled_out([1, 2], attempt, OSError, lambda *_: None, never=(ConnectionError,)))
+        asyncio.run(isolate_failures([1, 2], attempt, OSError, lambda *_: None, never=(ConnectionError,)))
     with pytest.raises(ConnectionError):
-        asyncio.run(singled_out([1, 2], attempt, ValueError, lambda *_: None))
+        asyncio.run(isolate_failures([1, 2], attempt, ValueError, lambda *_: None))

@@ -86,10 +86,10 @@ def test_rules_that_are_kept_settle(name: DatasetName, some: list[Rule]) -> None
         ([Rule("name", "")], "rule 0: match must not be empty"),
         ([Rule("name", "x", "y"), Rule("name", "a", "ab")], "rule 1: 'ab' begins with 'a'"),
         ([Rule("keep", "a", "b")], "rule 0: a keep rule has no `to`"),
-        ([Rule("namespace", "a", "b", "file")], "rule 0: a namespace rule says its namespace"),
-        ([Rule("name", "a", "bc"), Rule("name", "b", "ad")], "rule 0: with the other rules it goes in a circle"),
-        ([Rule("namespace", "a", "bc"), Rule("namespace", "b", "ad")], "rule 0: with the other rules it goes in a"),
-        ([Rule("name", "a\0")], "no null character"),
+        ([Rule("namespace", "a", "b", "file")], "rule 0: a namespace rule has no `namespace`"),
+        ([Rule("name", "a", "bc"), Rule("name", "b", "ad")], "rule 0: goes in a circle with the other rules"),
+        ([Rule("namespace", "a", "bc"), Rule("namespace", "b", "ad")], "rule 0: goes in a circle"),
+        ([Rule("name", "a\0")], "must not contain a null character"),
     ],
 )
 def test_rules_without_sense_are_refused(some: list[Rule], words: str) -> None:

@@ -256,7 +256,7 @@ def _versions(event: Event, identity: Identity) -> Iterator[tuple[uuid.UUID, Dat
         job = version.job_id(event.job)
         for report in event.outputs:
             name = identity.place(report.name).name
-            external = known.version_told(report.facets, report.here)
+            external = known.reported_version(report.facets, report.io_facets)
             yield version.dataset_version_id(version.dataset_id(name), event.run_id, job, external), name, external
 
 
@@ -282,4 +282,4 @@ def _facets(event: Event) -> Iterator[tuple[str, list[str]]]:
     for side, here, reports in (("inputs", "inputFacets", event.inputs), ("outputs", "outputFacets", event.outputs)):
         for index, report in enumerate(reports):
             yield from told(f"{side}[{index}]", report.facets)
-            yield from told(f"{side}[{index}].{here}", report.here)
+            yield from told(f"{side}[{index}].{here}", report.io_facets)

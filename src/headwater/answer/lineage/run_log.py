@@ -136,7 +136,7 @@ def _fold(into: RunFacets, event: Event, identity: Identity) -> None:
 def _dataset(side: dict[uuid.UUID, DatasetFacets], report: DatasetReport, identity: Identity) -> None:
     mine = side.setdefault(version.dataset_id(identity.place(report.name).name), DatasetFacets({}, {}))
     _replace(mine.facets, report.facets)
-    _replace(mine.here, report.here)
+    _replace(mine.here, report.io_facets)
 
 
 def _replace(into: dict[str, bytes], facets: Facets) -> None:

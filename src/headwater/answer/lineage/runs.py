@@ -241,7 +241,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         here = mine.here if mine else {}
         if direction == "in":
             found = read.get(dataset)
-            told_version = known.version_told(mine.facets, mine.here) if mine else ""
+            told_version = known.reported_version(mine.facets, mine.here) if mine else ""
             writer = (
                 RunRef(str(found.run_id), names[found.job_id].node_id)
                 if found and found.run_id and found.job_id in names

@@ -25,7 +25,7 @@ from headwater.entities.inference.entity_names import named
 from headwater.entities.inference.fitting import fitted
 from headwater.entities.time.instances import Instances
 from headwater.errors import InvalidQuestion
-from headwater.model.described import FACETS, Said, described
+from headwater.model.described import FACETS, AnnotationFact, described
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName
 from headwater.store.database import Connection, Database
@@ -235,7 +235,7 @@ def _zones(held: Held) -> list[str]:
 def _words(seen: _Seen, id_: uuid.UUID) -> dict[str, Any]:
     """What is known of a dataset besides its time."""
     name, bodies, said = seen.candidates[id_], seen.facets.get(id_, {}), seen.said.get(id_, [])
-    known = described(bodies, [Said(one.field, one.kind, one.key, one.value, one.deleted) for one in said])
+    known = described(bodies, [AnnotationFact(one.field, one.kind, one.key, one.value, one.deleted) for one in said])
     found: dict[str, Any] = {}
     if description := readable(known.description or ""):
         found["description"] = description

@@ -180,14 +180,14 @@ def replay(
     _said_which(meant, all_)
 
     async def work(database: Database) -> list[Outcome]:
-        from headwater.intake.events.isolation import Trial
-        from headwater.intake.events.tolerant import Careful
+        from headwater.intake.events.isolation import IsolatedIntake
+        from headwater.intake.events.tolerant import TolerantIntake
         from headwater.intake.people import audit
         from headwater.intake.queue.dead_letters import replay as again
         from headwater.settings import Settings
 
         live_runs = Settings().lineage.live_runs
-        done = await again(queues, meant, Careful(database, live_runs), Trial(database.url, live_runs))
+        done = await again(queues, meant, TolerantIntake(database, live_runs), IsolatedIntake(database.url, live_runs))
         await audit.append(
             database, audit.by_command("dead-letters replay", "replay_dead_letters", None, **_counts(done))
         )
@@ -267,12 +267,12 @@ def reconcile(
     from headwater.intake.queue.reconciliation import Reconciliation, Report
 
     async def work(database: Database) -> Report:
-        from headwater.intake.events.isolation import Trial
-        from headwater.intake.events.tolerant import Careful
+        from headwater.intake.events.isolation import IsolatedIntake
+        from headwater.intake.events.tolerant import TolerantIntake
         from headwater.settings import Settings
 
         live_runs = Settings().lineage.live_runs
-        accept, trial = Careful(database, live_runs), Trial(database.url, live_runs)
+        accept, trial = TolerantIntake(database, live_runs), IsolatedIntake(database.url, live_runs)
         return await Reconciliation(queues, database, accept, trial).run(dry_run=dry_run)
 
     report = on_database("dead-letters reconcile", work)

@@ -123,8 +123,8 @@ def _metrics(host: str, port: int | None) -> Callable[[], None]:
 async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) -> Totals:
     import signal
 
-    from headwater.intake.events.isolation import Trial
-    from headwater.intake.events.tolerant import Careful
+    from headwater.intake.events.isolation import IsolatedIntake
+    from headwater.intake.events.tolerant import TolerantIntake
     from headwater.intake.queue import reconciliation
     from headwater.intake.queue.receiver import Receiver, Totals
     from headwater.settings import Settings
@@ -139,7 +139,7 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
     if database is None:
         return Totals()
     following = asyncio.create_task(reconciliation.follow(database))
-    receiver = Receiver(queues, Careful(database, live_runs), Trial(url, live_runs), limits, stopped)
+    receiver = Receiver(queues, TolerantIntake(database, live_runs), IsolatedIntake(url, live_runs), limits, stopped)
     try:
         return await receiver.run(until_empty=until_empty)
     finally:

@@ -209,7 +209,7 @@ def replay(
 
     from headwater.cli.moment import moment
     from headwater.cli.people.identity import rules_in
-    from headwater.intake.events.executor import Apart
+    from headwater.intake.events.executor import ExecutorProjector
     from headwater.pipeline.replay import replay as work
     from headwater.settings import Settings
 
@@ -222,7 +222,7 @@ def replay(
         spark,
         folder,
         store,
-        Apart(told),
+        ExecutorProjector(told),
         hashlib.sha256(msgspec.json.encode(told)).hexdigest(),
         tables=tables or (),
         until=at,

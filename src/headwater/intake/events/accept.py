@@ -1,7 +1,7 @@
-"""Accept events: read, append to the log, project, all in one transaction; the reply follows the commit.
+"""Accept events: read them, append them to the log and project them in one transaction. The reply follows the commit.
 
-What has no identity is refused, with its place in the batch; everything else is kept, and its receipt says what was odd and what it
-created. The same event again is known by its digest and changes nothing.
+An event without identity is refused, with its index in the batch. Every other event is stored, and its receipt lists warnings and what it
+created. An event sent again has the same digest and changes nothing.
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ from headwater import telemetry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
 from headwater.intake.events import closure
 from headwater.intake.events.batcher import Batcher
-from headwater.intake.events.bisection import singled_out
+from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.project import Changes, Projector
 from headwater.intake.people import manual
 from headwater.model import version
@@ -27,13 +27,13 @@ from headwater.store.database import Database
 from headwater.store.events import events, projections, server_state
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
-# A deadlock or a changed generation is nobody's fault: the transaction runs again.
+# After a deadlock, a serialization failure or a changed generation, the transaction is retried.
 _ATTEMPTS = 5
-_AGAIN = frozenset({"40P01", "40001"})
+_RETRIABLE = frozenset({"40P01", "40001"})
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What became of one event. `id` is its digest in hex; `created` are node ids and run ids never heard of before it."""
+    """The outcome of one event. `id`: its digest in hex. `created`: node ids of the datasets, jobs and runs it is the first to mention."""
 
     id: str
     kind: str
@@ -43,7 +43,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """One of many events that was not kept; `code` is that of the error (errors.py)."""
+    """An event of a batch that was not stored. `code` is the error's code (errors.py)."""
 
     index: int
     reason: str
@@ -51,21 +51,21 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """Receipts of what was kept, in the order it came, and what was refused."""
+    """The receipts of the stored events, in the order they came, and the refused events."""
 
     receipts: list[Receipt]
     refused: list[Refused]
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """When an event of an archive arrived first, and the time the log had for it: its own, or for one without, that of its arrival."""
+    """When an archived event first arrived, and its time in the log: its own, or its time of arrival if it has none."""
 
     received_at: dt.datetime
     event_time: dt.datetime
 
 
 class Item(msgspec.Struct, frozen=True):
-    """An event that was read, with the bytes it came in. `arrival`: it came before, to the log that an archive was made of."""
+    """An event with the bytes it was read from. `arrival`: for an event of an archive, its first arrival."""
 
     event: Event
     body: bytes
@@ -73,8 +73,8 @@ class Item(msgspec.Struct, frozen=True):
     arrival: Arrival | None = None
 
 
-class _Remembered:
-    """What holds for one generation of the database."""
+class _GenerationCache:
+    """What may be cached while the database keeps its generation: the projector, and the rows that are stored already."""
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
@@ -83,17 +83,17 @@ class _Remembered:
 
 
 class Intake:
-    """The write side over one database. `live_runs`: how many of a job's last reporting runs keep an edge alive."""
+    """Writes events to one database. `live_runs`: how many of a job's latest reporting runs keep an edge alive."""
 
     def __init__(self, database: Database, live_runs: int = 10) -> None:
         self._database = database
         self._live_runs = live_runs
         self._partitions = events.Partitions()
-        self._remembered: _Remembered | None = None
+        self._cache: _GenerationCache | None = None
         self._batcher = Batcher(self._write)
 
-    async def one(self, body: bytes) -> Receipt:
-        """Accept one event; those that arrive together share a transaction. Raises InvalidEvent when it has no identity."""
+    async def accept(self, body: bytes) -> Receipt:
+        """Accept one event. Events that arrive together share a transaction. Raises InvalidEvent if it has no identity."""
         try:
             item = _item(body)
         except InvalidEvent:
@@ -103,19 +103,19 @@ class Intake:
         _measure([receipt], 0)
         return receipt
 
-    async def batch(self, body: bytes) -> Accepted:
-        """Accept a JSON array of events; each stands alone. Raises InvalidEvent only when the body is not an array."""
+    async def accept_batch(self, body: bytes) -> Accepted:
+        """Accept a JSON array of events; each succeeds or fails alone. Raises InvalidEvent only if the body is not an array."""
         try:
             items = _array.decode(repaired(body))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidEvent(f"a batch is a JSON array of events: {error}", where="$") from error
-        return await self.each([bytes(item) for item in items])
+            raise InvalidEvent(f"the batch is not a JSON array; send an array of events: {error}", where="$") from error
+        return await self.accept_each([bytes(item) for item in items])
 
-    async def each(self, bodies: Sequence[bytes], arrivals: Sequence[Arrival] | None = None) -> Accepted:
-        """Accept events that are apart already, all in one transaction; each stands alone, and what is refused never costs its neighbours.
+    async def accept_each(self, bodies: Sequence[bytes], arrivals: Sequence[Arrival] | None = None) -> Accepted:
+        """Accept separate events in one transaction. Each succeeds or fails alone: a refused event never costs its neighbours.
 
-        `arrivals`: of each, when it arrived first; else now. When it returns, everything is committed. Raises DatabaseUnavailable, and then
-        nothing may be taken as kept.
+        `arrivals`: the first arrival of each event; without it, now. Everything is committed on return. Raises DatabaseUnavailable; then
+        assume that no event is stored.
         """
         good: list[tuple[int, Item]] = []
         refused: list[Refused] = []
@@ -124,29 +124,29 @@ class Intake:
                 good.append((index, _item(body, arrivals[index] if arrivals else None)))
             except InvalidEvent as error:
                 refused.append(Refused(index, error.message))
-        receipts = await self._standing_alone(good, refused) if good else []
-        refused.sort(key=lambda one: one.index)
+        receipts = await self._write_separately(good, refused) if good else []
+        refused.sort(key=lambda refusal: refusal.index)
         _measure(receipts, len(refused))
         return Accepted(receipts, refused)
 
-    async def _standing_alone(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> list[Receipt]:
-        """Write them; where the database refuses, look for the ones it refuses, and keep their neighbours."""
+    async def _write_separately(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> list[Receipt]:
+        """Write the items. If the database refuses the batch, find the items it refuses and write their neighbours."""
         receipts: list[Receipt] = []
 
         async def attempt(run: Sequence[tuple[int, Item]]) -> None:
             receipts.extend(await self._write([item for _, item in run]))
 
-        def alone(place: int, error: Exception) -> None:
+        def refuse(place: int, error: Exception) -> None:
             index, item = items[place]
             telemetry.say(telemetry.EventRefused(item.digest.hex(), str(error)))
-            words = "the database refused this event; the server's log says more"
-            refused.append(Refused(index, words, DatabaseRefused.code))
+            reason = "the database refused this event; see the server's log for the cause"
+            refused.append(Refused(index, reason, DatabaseRefused.code))
 
-        await singled_out(items, attempt, DatabaseRefused, alone)
+        await isolate_failures(items, attempt, DatabaseRefused, refuse)
         return receipts
 
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
-        """Append and project, all or nothing; one receipt for each item, in order."""
+        """Append and project all items or none. Returns one receipt for each item, in order."""
         refused = False
         for attempt in range(_ATTEMPTS):
             try:
@@ -156,12 +156,12 @@ class Intake:
                 telemetry.measure(telemetry.Projected(len(items), time.perf_counter() - began))
                 return receipts
             except StaleGeneration:
-                self._remembered = None
+                self._cache = None
             except DatabaseUnavailable as error:
-                if error.detail.get("sqlstate") not in _AGAIN or attempt == _ATTEMPTS - 1:
+                if error.detail.get("sqlstate") not in _RETRIABLE or attempt == _ATTEMPTS - 1:
                     raise
             except DatabaseRefused:
-                # Nothing is remembered of a month that may have been dropped by retention meanwhile.
+                # Retention may have dropped a monthly partition that the cache says exists: check again.
                 self._partitions = events.Partitions()
                 if refused:
                     raise
@@ -172,48 +172,50 @@ class Intake:
         now = dt.datetime.now(dt.UTC)
         times = [_time(item, now) for item in items]
         await self._partitions.ensure(self._database, times)
-        remembered = await self._current()
+        cache = await self._current_cache()
         async with self._database.transaction() as connection:
             if timeless := [item.digest for item in items if item.event.time is None]:
-                # An event without a time keeps the time of its first arrival, or sending it again would be another event.
+                # An event without a time keeps the time of its first arrival; otherwise a repetition would be another event.
                 await events.lock_arrivals(connection)
                 first = await events.times_of(connection, timeless)
                 times = [item.event.time or first.get(item.digest) or _time(item, now) for item in items]
-            told = [remembered.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
-            rows = remembered.known.news(merged(told))
+            projected = [cache.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+            rows = cache.known.news(merge_rows(projected))
             log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
             warnings = [
                 (at, item.digest, position, item.event.producer, w.code, w.where, w.message)
-                for item, at, changes in zip(items, times, told, strict=True)
+                for item, at, changes in zip(items, times, projected, strict=True)
                 for position, w in enumerate(changes.warnings)
             ]
             async with connection.pipeline() as pipeline:
                 if rows.get("upsert_dataset_links"):
                     await projections.alone(connection)
-                await server_state.begin_writing(connection, remembered.generation)
-                # In one order everywhere, so that two writers with the same events never wait for each other in a circle.
+                await server_state.begin_writing(connection, cache.generation)
+                # Every writer appends in the order of digests; two writers of the same events then cannot deadlock.
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
                 await events.append_warnings(connection, warnings)
                 written = await projections.write(connection, pipeline, rows, self._live_runs)
             new = {row[0] for row in await appended.fetchall()}
-            if (written.hidden or written.hidden_namespaces) and (again := _spoken_again(items, told, new, written)):
-                await manual.unhide(connection, again, remembered.projector.understood.identity)
+            if (written.hidden or written.hidden_namespaces) and (
+                mentioned := _mentioned_again(items, projected, new, written)
+            ):
+                await manual.unhide(connection, mentioned, cache.projector.decoder.identity)
             if changed := written.changed | written.hidden:
                 await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
-            # Last: from here on whoever else has new edges of correlation waits.
-            await closure.keep(connection, written.correlated)
+            # Last, because it locks the closure: other transactions with new correlation edges wait from here on.
+            await closure.update_closure(connection, written.correlated)
         if written.hidden_namespaces:
-            # What is hidden has to be met again: only an event that is new shows it.
-            seen = rows["upsert_namespaces"]
-            rows["upsert_namespaces"] = [row for row in seen if row[0] not in written.hidden_namespaces]
-        remembered.known.learn(rows)
-        return _receipts(items, told, new, written.created)
+            # A hidden namespace is not cached: a later new event must still find that it is hidden, and unhide it.
+            namespaces = rows["upsert_namespaces"]
+            rows["upsert_namespaces"] = [row for row in namespaces if row[0] not in written.hidden_namespaces]
+        cache.known.learn(rows)
+        return _receipts(items, projected, new, written.created)
 
-    async def _current(self) -> _Remembered:
-        if self._remembered is None:
+    async def _current_cache(self) -> _GenerationCache:
+        if self._cache is None:
             async with self._database.connection() as connection:
-                self._remembered = _Remembered(await server_state.read(connection))
-        return self._remembered
+                self._cache = _GenerationCache(await server_state.read(connection))
+        return self._cache
 
 
 def _measure(receipts: list[Receipt], refused: int) -> None:
@@ -238,10 +240,10 @@ def _entry(item: Item, at: dt.datetime) -> events.LogEntry:
     )
 
 
-def _receipts(items: Sequence[Item], told: Sequence[Changes], new: set[bytes], created: set[Any]) -> list[Receipt]:
-    """What each event was the first to speak of is its creation."""
+def _receipts(items: Sequence[Item], projected: Sequence[Changes], new: set[bytes], created: set[Any]) -> list[Receipt]:
+    """One receipt for each item. Each created node is attributed to the first event that mentions it."""
     receipts, seen, left = [], set[bytes](), set(created)
-    for item, changes in zip(items, told, strict=True):
+    for item, changes in zip(items, projected, strict=True):
         duplicate = item.digest not in new or item.digest in seen
         seen.add(item.digest)
         mine = []
@@ -253,27 +255,27 @@ def _receipts(items: Sequence[Item], told: Sequence[Changes], new: set[bytes], c
     return receipts
 
 
-def _spoken_again(
-    items: Sequence[Item], told: Sequence[Changes], new: set[bytes], written: projections.Written
+def _mentioned_again(
+    items: Sequence[Item], projected: Sequence[Changes], new: set[bytes], written: projections.Written
 ) -> list[tuple[Target, str]]:
-    """What was hidden and is spoken of by an event that is new, with the producer who speaks of it first."""
-    found: dict[Target, str] = {}
-    for item, changes in zip(items, told, strict=True):
+    """The hidden datasets, jobs and namespaces that a new event mentions, each with the first event's producer."""
+    producers: dict[Target, str] = {}
+    for item, changes in zip(items, projected, strict=True):
         if item.digest in new:
             for kind, query in (("dataset", "upsert_datasets"), ("job", "upsert_jobs")):
                 for row in changes.rows.get(query, ()):
                     if row[0] in written.hidden:
-                        found.setdefault(Target(kind, row[2], row[1]), item.event.producer)  # type: ignore[arg-type]
+                        producers.setdefault(Target(kind, row[2], row[1]), item.event.producer)  # type: ignore[arg-type]
             for row in changes.rows.get("upsert_namespaces", ()):
                 if row[0] in written.hidden_namespaces:
-                    found.setdefault(Target("namespace", row[0]), item.event.producer)
-    return sorted(found.items())
+                    producers.setdefault(Target("namespace", row[0]), item.event.producer)
+    return sorted(producers.items())
 
 
-def merged(changes: Sequence[Changes]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of many events, by query."""
+def merge_rows(changes: Sequence[Changes]) -> dict[str, list[tuple[Any, ...]]]:
+    """Concatenate the rows of many events, by query."""
     rows: dict[str, list[tuple[Any, ...]]] = {}
-    for one in changes:
-        for query, given in one.rows.items():
-            rows.setdefault(query, []).extend(given)
+    for event_changes in changes:
+        for query, event_rows in event_changes.rows.items():
+            rows.setdefault(query, []).extend(event_rows)
     return rows

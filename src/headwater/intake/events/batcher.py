@@ -1,7 +1,7 @@
 """Group commit: events that arrive while a transaction runs share the next one.
 
-One request never waits for a timer: when nothing runs, it is written at once. Under load the transactions grow by themselves, and each
-reply still follows its own commit. A batch the database refuses is written event by event, so that one does not fail its neighbours.
+No request waits for a timer: if no transaction runs, it is written at once. Under load the transactions grow by themselves, and each reply
+still follows its own commit. A batch that the database refuses is written event by event; one bad event does not fail its neighbours.
 """
 
 import asyncio
@@ -30,7 +30,10 @@ class _Waiting(Generic[Item, Result]):
 
 
 class Batcher(Generic[Item, Result]):
-    """Collects items and writes them with `write`, which takes a batch and returns one result for each, in order. `at_once`: so many batches."""
+    """Collects items and writes them with `write`, which takes a batch and returns one result for each item, in order.
+
+    `at_once`: how many batches may be written concurrently.
+    """
 
     def __init__(self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], at_once: int = _AT_ONCE) -> None:
         self._write = write
@@ -41,7 +44,7 @@ class Batcher(Generic[Item, Result]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(self, item: Item, size: int) -> Result:
-        """Write the item with whatever else is there. Raises what `write` raises; Overloaded when too much waits already."""
+        """Write the item in the next batch and return its result. Raises what `write` raises; Overloaded if too many bytes wait."""
         if self._bytes + size > _WAITING_BYTES and self._waiting:
             raise Overloaded(f"{self._bytes} bytes of events are waiting to be written; try again shortly")
         waiting: _Waiting[Item, Result] = _Waiting(item, size)
@@ -58,7 +61,7 @@ class Batcher(Generic[Item, Result]):
         try:
             await self._write_all()
         finally:
-            # Counted down in the same step that found nothing waiting, so that whoever comes next starts a new one.
+            # No await between finding the queue empty and this line: the next item to arrive starts a new task.
             self._running -= 1
 
     async def _write_all(self) -> None:
@@ -66,35 +69,35 @@ class Batcher(Generic[Item, Result]):
             batch: list[_Waiting[Item, Result]] = []
             size = 0
             while self._waiting and len(batch) < _MOST and (not batch or size + self._waiting[0].size <= _MOST_BYTES):
-                one = self._waiting.popleft()
-                size += one.size
-                batch.append(one)
+                waiting = self._waiting.popleft()
+                size += waiting.size
+                batch.append(waiting)
             self._bytes -= size
-            await self._settle([one for one in batch if not one.future.done()])
+            await self._settle([waiting for waiting in batch if not waiting.future.done()])
 
     async def _settle(self, batch: list[_Waiting[Item, Result]]) -> None:
         if not batch:
             return
         try:
-            results = await self._write([one.item for one in batch])
+            results = await self._write([waiting.item for waiting in batch])
         except DatabaseRefused as error:
             if len(batch) == 1:
                 _fail(batch, error)
             else:
-                for one in batch:
-                    await self._settle([one])
+                for waiting in batch:
+                    await self._settle([waiting])
         except HeadwaterError as error:
             _fail(batch, error)
         except BaseException as error:
             _fail(batch, error if isinstance(error, Exception) else RuntimeError("the server is stopping"))
             raise
         else:
-            for one, result in zip(batch, results, strict=True):
-                if not one.future.done():
-                    one.future.set_result(result)
+            for waiting, result in zip(batch, results, strict=True):
+                if not waiting.future.done():
+                    waiting.future.set_result(result)
 
 
 def _fail(batch: list[_Waiting[Item, Result]], error: Exception) -> None:
-    for one in batch:
-        if not one.future.done():
-            one.future.set_exception(error)
+    for waiting in batch:
+        if not waiting.future.done():
+            waiting.future.set_exception(error)

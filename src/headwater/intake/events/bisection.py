@@ -1,4 +1,4 @@
-"""Single out what is refused among many that are tried together."""
+"""Find the items that are refused among many that are tried together."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -6,18 +6,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def singled_out(
+async def isolate_failures(
     things: Sequence[T],
     attempt: Callable[[Sequence[T]], Awaitable[None]],
     refuses: type[Exception] | tuple[type[Exception], ...],
     refused: Callable[[int, Exception], None],
     never: tuple[type[Exception], ...] = (),
 ) -> None:
-    """Try all of them, in order: together, and after a refusal in runs that are halved at each refusal and doubled at each success.
+    """Try all items in order: first together, then in runs that halve at each refusal and double at each success.
 
-    `attempt` takes a run whole or raises one of `refuses` and takes none of it; `refused(place, error)` is told of each that is refused
-    alone. What is in `never` is raised on, and so is everything else. Work grows with the number of things, also when all are bad: bad ones
-    are met one by one, for a run that was refused is followed by short ones.
+    `attempt` takes a whole run, or raises one of `refuses` and takes none of it. `refused(place, error)` is called for each item that is
+    refused alone. Errors in `never`, and all others, propagate. The cost is linear in the number of items even if all are refused: short
+    runs follow a refused run.
     """
     at, size = 0, len(things)
     while at < len(things):

@@ -1,7 +1,7 @@
-"""Ids of items that two writers claim.
+"""Find and resolve collisions: item ids that two writers claim.
 
-An item belongs to the run and dataset that wrote it. A second writer with the same id is a collision: its producer made the id badly (a
-copied virtual machine, a fixed seed), for chance does not. Kept as it is, one of the two would hide the other.
+An item belongs to the run and dataset that wrote it. A second writer with the same id is a collision: its producer generated the id badly
+(a copied virtual machine, a fixed seed); chance does not. If both were stored, one would hide the other.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _id = msgspec.json.Decoder(_Id)
 
 
 class Collision(msgspec.Struct, frozen=True):
-    """One event, by its place among those asked about, claims an item of another writer."""
+    """An event, by its index in the batch, that claims another writer's item."""
 
     index: int
     item: uuid.UUID
@@ -40,14 +40,15 @@ class Collision(msgspec.Struct, frozen=True):
     @property
     def reason(self) -> str:
         return (
-            f"item {self.item} was written by run {self.owner.run_id} already, which is another run or another dataset"
+            f"item {self.item} was written by run {self.owner.run_id} already, for another run or another dataset; "
+            "generate a new id"
         )
 
 
 async def collisions(database: Database, bodies: Sequence[bytes]) -> list[Collision]:
-    """Claims of these events on items of others, or on items that an earlier one of them claims. What is no event claims nothing.
+    """Find the events that claim an item of another writer, stored or earlier in the batch. A body that is not an event claims nothing.
 
-    Two receivers that write the two claims at the same moment both see none: then both are kept, and the item is marked `collided`.
+    If two receivers write two claims at the same moment, neither sees a collision: both are stored, and the item is marked `collided`.
     """
     events: dict[int, Event] = {}
     for index, body in enumerate(bodies):
@@ -58,13 +59,13 @@ async def collisions(database: Database, bodies: Sequence[bytes]) -> list[Collis
     async with database.connection() as connection:
         identity = Identity((await server_state.read(connection)).rules)
         claimed = {index: _claimed(event, identity) for index, event in events.items()}
-        known = await claims.writers(connection, {item for some in claimed.values() for item in some})
+        owners = await claims.writers(connection, {item for items in claimed.values() for item in items})
     found = []
-    for index, some in claimed.items():
-        theirs = [(item, known[item]) for item, writer in some.items() if known.get(item, writer) != writer]
+    for index, items in claimed.items():
+        theirs = [(item, owners[item]) for item, writer in items.items() if owners.get(item, writer) != writer]
         found += [Collision(index, item, owner) for item, owner in theirs]
         if not theirs:
-            known |= some
+            owners |= items
     return found
 
 
@@ -77,27 +78,27 @@ def _read(body: bytes) -> Event | None:
 
 
 def _claimed(event: Event, identity: Identity) -> dict[uuid.UUID, Writer]:
-    """Items the event's run says it wrote."""
+    """The items that the event's run reports as written."""
     assert event.run_id is not None
     assert event.job is not None
     job = version.job_id(event.job)
-    told = ((_item(report), identity.place(report.name).id) for report in event.outputs)
-    return {item: Writer(dataset, event.run_id, job) for item, dataset in told if item is not None}
+    outputs = ((_item(report), identity.place(report.name).id) for report in event.outputs)
+    return {item: Writer(dataset, event.run_id, job) for item, dataset in outputs if item is not None}
 
 
 def _item(report: DatasetReport) -> uuid.UUID | None:
     try:
-        found = _id.decode(report.here[ITEM]).id if ITEM in report.here else None
+        item = _id.decode(report.io_facets[ITEM]).id if ITEM in report.io_facets else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # odd facets are the projection's to warn about
-    return None if found is None or found.version == 5 else found
+        return None  # the projection warns of malformed facets
+    return None if item is None or item.version == 5 else item
 
 
 def resolved(body: bytes, items: set[uuid.UUID]) -> bytes:
-    """The event with fresh ids for these of its outputs' items; the old id stays in the facet as `collided_with`. The same each time.
+    """Give these items of the event's outputs fresh ids; the facet keeps the old id as `collided_with`. Deterministic.
 
-    A fresh id is made of the old one and of who claims it (run, job, dataset), so that all events of a run come to the same id; its time
-    is the old one's, so that it sorts beside it.
+    A fresh id is derived from the old id and its writer (run, job, dataset), so all events of a run get the same id. It keeps the old id's
+    time and sorts beside it.
     """
     event: dict[str, Any] = msgspec.json.decode(repaired(body))
     for output in event.get("outputs") or []:
@@ -110,15 +111,15 @@ def resolved(body: bytes, items: set[uuid.UUID]) -> bytes:
             continue
         if old in items:
             run, job = event["run"]["runId"], event["job"]
-            who = [str(run), str(job["namespace"]), str(job["name"]), str(output["namespace"]), str(output["name"])]
+            writer = [str(run), str(job["namespace"]), str(job["name"]), str(output["namespace"]), str(output["name"])]
             facet["collided_with"] = str(old)
-            facet["id"] = str(fresh(old, who))
+            facet["id"] = str(fresh_id(old, writer))
     return msgspec.json.encode(event)
 
 
-def fresh(old: uuid.UUID, who: list[str]) -> uuid.UUID:
-    """A UUID of version 7 with the old one's time, and bits made of both."""
-    told = hashlib.blake2b(old.bytes + msgspec.json.encode(who), digest_size=10).digest()
-    bits = int.from_bytes(old.bytes[:6] + told, "big")
+def fresh_id(old: uuid.UUID, writer: list[str]) -> uuid.UUID:
+    """A version 7 UUID with the old id's time; its other bits are a digest of the old id and the writer."""
+    digest = hashlib.blake2b(old.bytes + msgspec.json.encode(writer), digest_size=10).digest()
+    bits = int.from_bytes(old.bytes[:6] + digest, "big")
     bits = bits & ~(0xF << 76) | (7 << 76)
     return uuid.UUID(int=bits & ~(0x3 << 62) | (0x2 << 62))

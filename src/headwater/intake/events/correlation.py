@@ -1,9 +1,9 @@
-"""What an event says of correlation: which run read and wrote which very items and contents. Pure.
+"""Project an event's correlation: which run read and wrote which items and contents. Pure.
 
-Our facets are `headwater_step` of a run (`parents`: runs and items that caused it) and `headwater_item` of an input or output (`id`,
-`fingerprint`, `bytes`); a `version` facet that is a fingerprint tells as much. In an event that has one of these, any `version` facet says
-what content a dataset is. An event without them is not correlated: its versions are in the lineage of runs, which keeps no closure
-(docs/decisions/012 has what that would cost).
+Correlation comes from Headwater's own facets: `headwater_step` of a run (`parents`: the runs and items that caused it) and
+`headwater_item` of an input or output (`id`, `fingerprint`, `bytes`). A `version` facet that holds a fingerprint counts as one. If an event
+has any of these, each of its `version` facets identifies a content. An event without them is not correlated: its versions are part of run
+lineage, which has no closure (docs/decisions/012 has the cost of one).
 """
 
 import datetime as dt
@@ -51,44 +51,46 @@ _item = msgspec.json.Decoder(_Item)
 _step = msgspec.json.Decoder(_Step)
 
 
-def tells(event: Event) -> bool:
-    """Whether a run's event says anything of correlation."""
+def has_correlation(event: Event) -> bool:
+    """Whether a RunEvent reports correlation."""
     reports = (*event.inputs, *event.outputs)
     return STEP in event.run_facets or any(
-        ITEM in one.here or ("version" in one.facets and _FINGERPRINT in bytes(one.facets["version"]))
-        for one in reports
+        ITEM in report.io_facets or ("version" in report.facets and _FINGERPRINT in bytes(report.facets["version"]))
+        for report in reports
     )
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """What caused a step: a run of a job, or an item."""
+    """The cause of a step: a run of a job, or an item."""
 
     run: uuid.UUID | None
     job: JobName | None
     item: uuid.UUID | None
 
 
-def _mine(id_: uuid.UUID | None) -> bool:
-    """Ids of runs and contents are derived (version 5): an item that calls itself so would be another node."""
+def _is_derived(id_: uuid.UUID | None) -> bool:
+    """Whether the id is a version 5 UUID. Headwater derives those for runs and contents, so an item with one could be another node."""
     return id_ is not None and id_.version == 5
 
 
 def parents(body: bytes) -> list[Parent]:
-    """The parents a `headwater_step` facet tells. Raises msgspec.ValidationError for another shape."""
+    """The parents in a `headwater_step` facet. Raises msgspec.ValidationError for a malformed facet."""
     found = []
-    for one in _step.decode(body).parents or []:
-        if one.item is not None and not _mine(one.item):
-            found.append(Parent(None, None, one.item))
-        elif one.run_id and one.job is not None and one.job.namespace.strip() and one.job.name.strip():
-            job = job_name(clean(one.job.namespace), clean(one.job.name))
-            found.append(Parent(version.run_id(clean(one.run_id))[0], job, None))
+    for parent in _step.decode(body).parents or []:
+        if parent.item is not None and not _is_derived(parent.item):
+            found.append(Parent(None, None, parent.item))
+        elif parent.run_id and parent.job is not None and parent.job.namespace.strip() and parent.job.name.strip():
+            job = job_name(clean(parent.job.namespace), clean(parent.job.name))
+            found.append(Parent(version.run_id(clean(parent.run_id))[0], job, None))
         else:
-            raise msgspec.ValidationError("a parent is {runId, job: {namespace, name}} or {item}, an id no one derived")
+            raise msgspec.ValidationError(
+                "a parent must be {runId, job: {namespace, name}} or {item}; an item's id must not be a version 5 UUID"
+            )
     return found
 
 
 class Correlation:
-    """Rows of one run's event. `add` takes the name of a statement of projections.sql and its columns."""
+    """Adds the correlation rows of one RunEvent. `add` takes the name of a statement of projections.sql and its columns."""
 
     def __init__(
         self, add: Add, warn: Callable[[str, str], None], run: uuid.UUID, job: uuid.UUID, at: dt.datetime, digest: bytes
@@ -97,49 +99,55 @@ class Correlation:
         self._node: uuid.UUID | None = None
         self._part: str | None = None
 
-    def caused(self, body: bytes) -> list[Parent]:
-        """The run's parents as its facet tells them."""
+    def add_parents(self, body: bytes) -> list[Parent]:
+        """Add the parents in the run's `headwater_step` facet, and return them."""
         try:
-            found = [] if is_deleted(body) else parents(body)
+            causes = [] if is_deleted(body) else parents(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self._warn(f"run.facets.{STEP}", str(error)[:300])
             return []
-        for one in found:
-            if one.item is not None:
-                self._claim(one.item, None)
-                self._edge(one.item, self._me(), CAUSED)
-            elif one.run is not None and one.job is not None:
-                job = version.job_id(one.job)
-                self._edge(self._run_node(one.run, job), self._me(), CAUSED)
-        return found
+        for cause in causes:
+            if cause.item is not None:
+                self._add_unwritten_item(cause.item, None)
+                self._add_edge(cause.item, self._this_run(), CAUSED)
+            elif cause.run is not None and cause.job is not None:
+                job = version.job_id(cause.job)
+                self._add_edge(self._add_run(cause.run, job), self._this_run(), CAUSED)
+        return causes
 
-    def dataset(self, direction: str, dataset: uuid.UUID, part: Mapping[str, str], external: str, here: Facets) -> None:
-        """An input (`in`) or output of the run. `external` is what its `version` facet says, or empty; `part` was folded out of its name.
+    def add_dataset(
+        self, direction: str, dataset: uuid.UUID, part: Mapping[str, str], external: str, io_facets: Facets
+    ) -> None:
+        """Add an input (`in`) or output (`out`) of the run. `external`: the value of its `version` facet, or empty.
 
-        An item that was read by its id is what was read: that others are the same content is no step of this run.
+        `part`: the partition folded out of its name. An input with an item id was read as that item; other items of equal content are not
+        inputs of this run.
         """
-        item = self._read(here[ITEM], direction) if ITEM in here else None
-        told = (item.fingerprint if item is not None else None) or external
-        if item is None and not told:
+        item = self._decode_item(io_facets[ITEM], direction) if ITEM in io_facets else None
+        content_version = (item.fingerprint if item is not None else None) or external
+        if item is None and not content_version:
             return
         self._part = bounded(msgspec.json.encode(part, order="deterministic").decode()) if part else None
         if direction == "in" and item is not None and item.id is not None:
-            self._claim(item.id, dataset)
-            self._edge(item.id, self._me(), READ)
+            self._add_unwritten_item(item.id, dataset)
+            self._add_edge(item.id, self._this_run(), READ)
             return
-        content = self._content(dataset, bounded(clean(told)), item.bytes if item else None) if told else None
+        content_version = bounded(clean(content_version)) if content_version else ""
+        content = None
+        if content_version:
+            content = self._add_content(dataset, content_version, item.bytes if item else None)
         if direction == "in":
             if content is not None:
-                self._edge(content, self._me(), READ)
+                self._add_edge(content, self._this_run(), READ)
         elif item is not None and item.id is not None:
-            self._wrote(item.id, dataset, bounded(clean(told)) if told else None, item.bytes)
-            self._edge(self._me(), item.id, WROTE)
+            self._add_written_item(item.id, dataset, content_version or None, item.bytes)
+            self._add_edge(self._this_run(), item.id, WROTE)
             if content is not None:
-                self._edge(item.id, content, IS)
+                self._add_edge(item.id, content, IS)
         elif content is not None:
-            self._edge(self._me(), content, WROTE)
+            self._add_edge(self._this_run(), content, WROTE)
 
-    def _read(self, raw: msgspec.Raw, direction: str) -> _Item | None:
+    def _decode_item(self, raw: msgspec.Raw, direction: str) -> _Item | None:
         body = bytes(raw)
         where = f"{'inputs.inputFacets' if direction == 'in' else 'outputs.outputFacets'}.{ITEM}"
         try:
@@ -149,8 +157,8 @@ class Correlation:
             return None
         if item is None:
             return None
-        if _mine(item.id):
-            self._warn(where, "the id of an item is one no one derived (version 7)")
+        if _is_derived(item.id):
+            self._warn(where, "an item's id must not be a version 5 UUID; use version 7")
             item.id = None
         if item.bytes is not None and not 0 <= item.bytes < 2**63:
             item.bytes = None
@@ -158,29 +166,29 @@ class Correlation:
 
     # -- rows --
 
-    def _me(self) -> uuid.UUID:
+    def _this_run(self) -> uuid.UUID:
         if self._node is None:
-            self._node = self._run_node(self._run, self._job)
+            self._node = self._add_run(self._run, self._job)
         return self._node
 
-    def _run_node(self, run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
+    def _add_run(self, run: uuid.UUID, job: uuid.UUID) -> uuid.UUID:
         node = version.correlated_run_id(run, job)
-        self._item(node, "RUN", run=run, job=job)
+        self._add_node(node, "RUN", run=run, job=job)
         return node
 
-    def _content(self, dataset: uuid.UUID, external: str, size: int | None) -> uuid.UUID:
+    def _add_content(self, dataset: uuid.UUID, external: str, size: int | None) -> uuid.UUID:
         node = version.correlated_content_id(dataset, external)
-        self._item(node, "CONTENT", dataset=dataset, external=external, size=size)
+        self._add_node(node, "CONTENT", dataset=dataset, external=external, size=size)
         return node
 
-    def _claim(self, item: uuid.UUID, dataset: uuid.UUID | None) -> None:
-        """An item that somebody speaks of; its writer may not have been heard yet."""
-        self._item(item, "ITEM", dataset=dataset)
+    def _add_unwritten_item(self, item: uuid.UUID, dataset: uuid.UUID | None) -> None:
+        """Add an item that this event refers to and did not write; its writer's event may arrive later."""
+        self._add_node(item, "ITEM", dataset=dataset)
 
-    def _wrote(self, item: uuid.UUID, dataset: uuid.UUID, external: str | None, size: int | None) -> None:
-        self._item(item, "ITEM", dataset=dataset, run=self._run, job=self._job, external=external, size=size)
+    def _add_written_item(self, item: uuid.UUID, dataset: uuid.UUID, external: str | None, size: int | None) -> None:
+        self._add_node(item, "ITEM", dataset=dataset, run=self._run, job=self._job, external=external, size=size)
 
-    def _item(
+    def _add_node(
         self,
         node: uuid.UUID,
         kind: str,
@@ -196,5 +204,5 @@ class Correlation:
             self._at, self._digest,
         )  # fmt: skip
 
-    def _edge(self, parent: uuid.UUID, child: uuid.UUID, role: int) -> None:
+    def _add_edge(self, parent: uuid.UUID, child: uuid.UUID, role: int) -> None:
         self._add("new_correlation_edges", parent, child, role, self._at, self._digest)

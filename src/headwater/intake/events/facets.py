@@ -1,7 +1,7 @@
-"""What facets say, each distinct body understood once.
+"""Decode facets, each distinct body once.
 
-Producers send the same schema with every run; its text is the key, so a process decodes it once and remembers. Bounded, pure, and never
-wrong: the same bytes always say the same.
+Producers send the same schema with every run, so a process decodes each body once and caches the result by the body's bytes. The cache is
+bounded and never stale: equal bytes always decode to equal values.
 """
 
 import uuid
@@ -10,39 +10,39 @@ from typing import Any
 
 import msgspec
 
-from headwater.model import facets as known
+from headwater.model import facets as facet_values
 from headwater.model import version
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import Facets
 from headwater.model.identity import Identity
 
-_REMEMBERED = 8192
-# Longer bodies are rare, and remembering thousands of them would be felt.
-_LONGEST = 64 * 1024
+_CACHED = 8192
+# Longer bodies are rare, and thousands of them would take too much memory.
+_LONGEST_CACHED = 64 * 1024
 
 
-# Facets that stay the same from run to run and are kept as one set. Any other name is a set of its own, so that what changes with every
-# run does not make a new set of the rest.
-_LASTING = frozenset({
+# Facets that stay the same from run to run are stored as one set. Each other facet is a set of its own, so a facet that changes with every
+# run does not create a new set of the stable ones.
+_STABLE = frozenset({
     "schema", "dataSource", "documentation", "ownership", "tags", "symlinks", "storage", "catalog", "datasetType", "hierarchy",
     "columnLineage", "sql", "sourceCode", "sourceCodeLocation", "jobType", "lineage",
 })  # fmt: skip
 
-# Kept as what they are: a version is a row of dataset_versions, and as a facet of the dataset it would be one more set with every run.
-_ELSEWHERE = frozenset({"version"})
+# Stored elsewhere: a version is a row of dataset_versions, and as a facet of the dataset it would add a set with every run.
+_NOT_IN_SETS = frozenset({"version"})
 
 Members = tuple[tuple[str, uuid.UUID, bool], ...]
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What the facets of a dataset (or job) say together. `sets`: those to keep, each by its id, with (name, body's id, deleted).
+class DecodedFacets(msgspec.Struct, frozen=True):
+    """The decoded facets of a dataset or job. `sets`: the facet sets to store, each as its id and its (name, body's id, deleted).
 
-    `wrong`: (place in the event, what is wrong) of facets that are not of their shape.
+    `problems`: (path in the event, what is wrong) of each malformed facet.
     """
 
     sets: tuple[tuple[uuid.UUID, Members], ...]
-    wrong: tuple[tuple[str, str], ...] = ()
-    links: tuple[known.Symlink, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+    links: tuple[facet_values.Symlink, ...] = ()
     source: tuple[str, str] | None = None
     schema_id: uuid.UUID | None = None
     external_version: str = ""
@@ -50,91 +50,93 @@ class Told(msgspec.Struct, frozen=True):
     columns: ColumnSet | None = None
 
 
-class Understood:
+class FacetDecoder:
     """Decodes facets under one set of identity rules."""
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
-        self._remembered: dict[tuple[str, bytes], Any] = {}
-        self._told: dict[tuple[str, tuple[tuple[str, bytes], ...]], Told] = {}
+        self._bodies: dict[tuple[str, bytes], Any] = {}
+        self._owners: dict[tuple[str, tuple[tuple[str, bytes], ...]], DecodedFacets] = {}
 
-    def _once(self, kind: str, body: bytes, make: Callable[[bytes], Any]) -> Any:
+    def _cache_body(self, kind: str, body: bytes, decode: Callable[[bytes], Any]) -> Any:
         key = (kind, body)
-        if key in self._remembered:
-            return self._remembered[key]
-        made = make(body)
-        if len(body) <= _LONGEST:
-            if len(self._remembered) >= _REMEMBERED:
-                self._remembered.clear()
-            self._remembered[key] = made
-        return made
+        if key in self._bodies:
+            return self._bodies[key]
+        values = decode(body)
+        if len(body) <= _LONGEST_CACHED:
+            if len(self._bodies) >= _CACHED:
+                self._bodies.clear()
+            self._bodies[key] = values
+        return values
 
-    def decoded(self, kind: str, body: bytes) -> tuple[Any, str | None]:
-        """The facet's values by `kind` (a function of model.facets), or None and what is wrong with its shape."""
-        return self._once(kind, body, lambda given: _decoded(kind, given))  # type: ignore[no-any-return]
+    def decode(self, kind: str, body: bytes) -> tuple[Any, str | None]:
+        """The facet's values by `kind` (a function of model.facets); for a malformed facet None and what is wrong."""
+        return self._cache_body(kind, body, lambda raw: _decode(kind, raw))  # type: ignore[no-any-return]
 
     def content(self, body: bytes) -> tuple[Any, bool]:
         """The id of a facet's body, and whether it is a tombstone."""
-        return self._once("", body, lambda given: (version.content_id(given), is_deleted(given)))  # type: ignore[no-any-return]
+        return self._cache_body("", body, lambda raw: (version.content_id(raw), is_deleted(raw)))  # type: ignore[no-any-return]
 
-    def sets(self, facets: Facets) -> Told:
-        """The sets that a job's facets are kept as."""
+    def decode_job(self, facets: Facets) -> DecodedFacets:
+        """The sets that a job's facets are stored as."""
         key = tuple((name, bytes(raw)) for name, raw in facets.items())
-        return self._together(("job", key), lambda: Told(self._sets(key)))
+        return self._cache_owner(("job", key), lambda: DecodedFacets(self._facet_sets(key)))
 
-    def dataset(self, facets: Facets) -> Told:
-        """What a dataset's facets say."""
+    def decode_dataset(self, facets: Facets) -> DecodedFacets:
+        """The sets that a dataset's facets are stored as, and the values of those that the projection uses."""
         key = tuple((name, bytes(raw)) for name, raw in facets.items())
-        return self._together(("dataset", key), lambda: self._dataset(key))
+        return self._cache_owner(("dataset", key), lambda: self._decode_dataset(key))
 
-    def _together(self, key: tuple[str, tuple[tuple[str, bytes], ...]], make: Callable[[], Told]) -> Told:
-        found = self._told.get(key)
-        if found is None:
-            found = make()
-            if sum(len(body) for _, body in key[1]) <= _LONGEST:
-                if len(self._told) >= _REMEMBERED:
-                    self._told.clear()
-                self._told[key] = found
-        return found
+    def _cache_owner(
+        self, key: tuple[str, tuple[tuple[str, bytes], ...]], decode: Callable[[], DecodedFacets]
+    ) -> DecodedFacets:
+        decoded = self._owners.get(key)
+        if decoded is None:
+            decoded = decode()
+            if sum(len(body) for _, body in key[1]) <= _LONGEST_CACHED:
+                if len(self._owners) >= _CACHED:
+                    self._owners.clear()
+                self._owners[key] = decoded
+        return decoded
 
-    def _sets(self, facets: tuple[tuple[str, bytes], ...]) -> tuple[tuple[uuid.UUID, Members], ...]:
-        told = [(name, *self.content(body)) for name, body in facets if name not in _ELSEWHERE]
-        lasting = tuple(sorted(one for one in told if one[0] in _LASTING))
-        groups = ([lasting] if lasting else []) + [(one,) for one in told if one[0] not in _LASTING]
-        return tuple((_set_id(members), members) for members in groups)
+    def _facet_sets(self, facets: tuple[tuple[str, bytes], ...]) -> tuple[tuple[uuid.UUID, Members], ...]:
+        members = [(name, *self.content(body)) for name, body in facets if name not in _NOT_IN_SETS]
+        stable = tuple(sorted(member for member in members if member[0] in _STABLE))
+        groups = ([stable] if stable else []) + [(member,) for member in members if member[0] not in _STABLE]
+        return tuple((_set_id(group), group) for group in groups)
 
-    def _dataset(self, facets: tuple[tuple[str, bytes], ...]) -> Told:
-        wrong: list[tuple[str, str]] = []
+    def _decode_dataset(self, facets: tuple[tuple[str, bytes], ...]) -> DecodedFacets:
+        problems: list[tuple[str, str]] = []
 
-        def told(name: str, kind: str) -> Any:
+        def decode(name: str, kind: str) -> Any:
             body = next((body for other, body in facets if other == name), None)
             if body is None or self.content(body)[1]:
                 return None
-            found, error = self.columns(body) if kind == "" else self.decoded(kind, body)
-            if error is not None:
-                wrong.append((f"facets.{name}", error))
-            return found
+            values, problem = self.decode_columns(body) if kind == "" else self.decode(kind, body)
+            if problem is not None:
+                problems.append((f"facets.{name}", problem))
+            return values
 
         schema = next((body for name, body in facets if name == "schema"), None)
-        told("schema", "schema")
-        return Told(
-            self._sets(facets),
-            links=tuple(told("symlinks", "symlinks") or ()),
-            source=told("dataSource", "data_source"),
+        decode("schema", "schema")
+        return DecodedFacets(
+            self._facet_sets(facets),
+            links=tuple(decode("symlinks", "symlinks") or ()),
+            source=decode("dataSource", "data_source"),
             schema_id=None if schema is None or self.content(schema)[1] else self.content(schema)[0],
-            external_version=told("version", "external_version") or "",
-            lifecycle=told("lifecycleStateChange", "lifecycle"),
-            columns=told("columnLineage", ""),
-            wrong=tuple(wrong),
+            external_version=decode("version", "external_version") or "",
+            lifecycle=decode("lifecycleStateChange", "lifecycle"),
+            columns=decode("columnLineage", ""),
+            problems=tuple(problems),
         )
 
-    def columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
-        """The set of a columnLineage facet."""
-        return self._once("columns", body, self._columns)  # type: ignore[no-any-return]
+    def decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
+        """The column set of a columnLineage facet; for a malformed facet None and what is wrong."""
+        return self._cache_body("columns", body, self._decode_columns)  # type: ignore[no-any-return]
 
-    def _columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
-        told, wrong = _decoded("column_lineage", body)
-        return (None if told is None else column_set(told, self.identity)), wrong
+    def _decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
+        inputs, problem = _decode("column_lineage", body)
+        return (None if inputs is None else column_set(inputs, self.identity)), problem
 
 
 def _set_id(members: Members) -> uuid.UUID:
@@ -143,9 +145,9 @@ def _set_id(members: Members) -> uuid.UUID:
     )
 
 
-def _decoded(kind: str, body: bytes) -> tuple[Any, str | None]:
+def _decode(kind: str, body: bytes) -> tuple[Any, str | None]:
     try:
-        return getattr(known, kind)(body), None
+        return getattr(facet_values, kind)(body), None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return None, str(error)[:300]
 
@@ -157,8 +159,8 @@ class _Tombstone(msgspec.Struct):
 _tombstone = msgspec.json.Decoder(_Tombstone)
 
 
-def if_understood(decode: Callable[[bytes], Any], body: msgspec.Raw | None) -> Any:
-    """What a facet says; None where it is not there, is deleted, or has another shape, of which the projection warns."""
+def decode_or_none(decode: Callable[[bytes], Any], body: msgspec.Raw | None) -> Any:
+    """A facet's values. None if it is absent, deleted or malformed; the projection has warned of a malformed one."""
     if body is None or is_deleted(bytes(body)):
         return None
     try:

@@ -1,8 +1,8 @@
-"""Accept events in a process of their own, where dying costs nobody else.
+"""Accept events in a child process, so that an event that crashes it does not crash the receiver.
 
-A message that was given out again and again may be one that kills whoever takes it, or one that was only unlucky: in the hands of receivers
-that were killed for other reasons. Trying is the one way to know. The events go to a child process; when it dies, by halves to others, until
-those that kill are found. The rest is accepted as ever.
+A message that the broker redelivered many times may crash every process that handles it, or its receivers may have been killed for other
+reasons. Only a trial tells the two apart. The events go to a child process. If it dies, each half goes to a new one, until the crashing
+events are found. The others are accepted as usual.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ import msgspec
 
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.events.accept import Accepted, Receipt, Refused
-from headwater.intake.events.tolerant import Careful, joined
+from headwater.intake.events.tolerant import TolerantIntake, merge_accepted
 from headwater.store.database import Database
 
-# What a child says when the database is away (sysexits: EX_TEMPFAIL).
+# The child's exit code if the database is unavailable (sysexits: EX_TEMPFAIL).
 _LATER = 75
 _SECONDS = 300.0
 REDELIVERED = "redelivered"
@@ -28,24 +28,27 @@ class _Task(msgspec.Struct):
     bodies: list[bytes]
 
 
-class Trial:
-    """Tries events on the database of `url`, in child processes."""
+class IsolatedIntake:
+    """Accepts events into the database at `url`, in child processes."""
 
     def __init__(self, url: str, live_runs: int = 10) -> None:
         self._url, self._live_runs = url, live_runs
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
-        """As `Careful`; what killed its process (or took five minutes) is refused as `redelivered`. Raises DatabaseUnavailable."""
-        died = await self._child(bodies)
-        if isinstance(died, Accepted):
-            return died
-        if len(bodies) == 1:
-            return Accepted([], [Refused(0, f"the process that takes this event dies of it: {died}", REDELIVERED)])
-        half = len(bodies) // 2
-        return joined(await self(bodies[:half]), await self(bodies[half:]), half)
+        """As `TolerantIntake`. An event whose process dies or takes over five minutes is refused as `redelivered`.
 
-    async def _child(self, bodies: Sequence[bytes]) -> Accepted | str:
-        """What became of them, or how the child ended instead."""
+        Raises DatabaseUnavailable.
+        """
+        outcome = await self._run_child(bodies)
+        if isinstance(outcome, Accepted):
+            return outcome
+        if len(bodies) == 1:
+            return Accepted([], [Refused(0, f"this event crashes the process that accepts it: {outcome}", REDELIVERED)])
+        half = len(bodies) // 2
+        return merge_accepted(await self(bodies[:half]), await self(bodies[half:]), half)
+
+    async def _run_child(self, bodies: Sequence[bytes]) -> Accepted | str:
+        """The child's answer; if it ended without one, how it ended."""
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -57,7 +60,7 @@ class Trial:
             _Task(self._url, self._live_runs, list(bodies))
         )  # by pipe: the URL may hold a password
         try:
-            told, _ = await asyncio.wait_for(child.communicate(task), _SECONDS)
+            output, _ = await asyncio.wait_for(child.communicate(task), _SECONDS)
         except TimeoutError:
             return f"it had not ended after {_SECONDS:.0f} s"
         finally:
@@ -66,22 +69,22 @@ class Trial:
                 await child.wait()
         code = child.returncode or 0
         if code == _LATER:
-            raise DatabaseUnavailable(told.decode(errors="replace"))
+            raise DatabaseUnavailable(output.decode(errors="replace"))
         if code == 0:
-            return msgspec.msgpack.decode(told, type=Accepted)
+            return msgspec.msgpack.decode(output, type=Accepted)
         return f"it ended with signal {-code}" if code < 0 else f"it ended with exit code {code}"
 
 
-async def _try(task: _Task) -> Accepted:
+async def _accept(task: _Task) -> Accepted:
     async with Database(task.url, pool_size=2) as database:
-        return await Careful(database, task.live_runs)(task.bodies)
+        return await TolerantIntake(database, task.live_runs)(task.bodies)
 
 
 def main() -> int:
-    """The child: a task on standard input, an answer on standard output."""
+    """Run the child: read a task from standard input, write the answer to standard output."""
     task = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=_Task)
     try:
-        answer = asyncio.run(_try(task))
+        answer = asyncio.run(_accept(task))
     except DatabaseUnavailable as error:
         sys.stdout.write(error.message)
         return _LATER

@@ -1,6 +1,6 @@
-"""What Marquez's deprecated writes say, as OpenLineage events: the log stays the truth. Pure.
+"""Convert Marquez's deprecated writes to OpenLineage events, so that the log stays the only source. Pure.
 
-Bodies are checked as Marquez checks them (Unprocessable names every field that is wrong); names and states are whoever calls's to find.
+Bodies are validated as Marquez validates them (Unprocessable names every wrong field). The caller checks that names and states exist.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Body(msgspec.Struct, rename="camel", kw_only=True):
-    """A request's body: what is missing is told by `checked`, what nobody asked for is ignored."""
+    """The body of a request. `checked` reports missing fields; unknown fields are ignored."""
 
 
 class NamespaceBody(Body):
@@ -76,15 +76,15 @@ class RunBody(Body):
 
 
 def read(body: bytes, type_: type[T]) -> T:
-    """The body; none is an empty one. Raises InvalidEvent for what is not JSON or of a wrong type."""
+    """Decode a body; an empty body is `{}`. Raises InvalidEvent if it is not JSON or has a wrong type."""
     try:
         return msgspec.json.decode(body.strip() or b"{}", type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidEvent(f"the body cannot be read: {error}") from error
+        raise InvalidEvent(f"the body is not a valid JSON object; correct it: {error}") from error
 
 
 def checked(body: Body, *required: str) -> None:
-    """Raises Unprocessable with a message for each of these fields that is null or blank."""
+    """Check a body. Raises Unprocessable with a message for each required field that is null or blank."""
     wrong = []
     for name in required:
         value = getattr(body, name)
@@ -99,10 +99,10 @@ def checked(body: Body, *required: str) -> None:
             f"fields[{i}].name must not be null" for i, f in enumerate(body.fields or ()) if not (f.name or "").strip()
         ]
     if isinstance(body, JobBody):
-        for side, some in (("inputs", body.inputs), ("outputs", body.outputs)):
-            for index, one in enumerate(some or ()):
+        for side, datasets in (("inputs", body.inputs), ("outputs", body.outputs)):
+            for index, dataset in enumerate(datasets or ()):
                 for key in ("namespace", "name"):
-                    if not (getattr(one, key) or "").strip():
+                    if not (getattr(dataset, key) or "").strip():
                         wrong.append(f"{side}[{index}].{key} must not be null")
     if wrong:
         raise Unprocessable(wrong[0], errors=wrong)
@@ -114,14 +114,14 @@ def _camel(name: str) -> str:
 
 
 def dataset_event(namespace: str, name: str, body: DatasetBody, source_url: str) -> dict[str, Any]:
-    """A DatasetEvent."""
+    """Build a DatasetEvent."""
     return event.dataset_event(namespace, name, facets=_dataset_facets(body, source_url))
 
 
 def written_by_run(
     namespace: str, name: str, body: DatasetBody, source_url: str, run: str, job: tuple[str, str]
 ) -> dict[str, Any]:
-    """A RunEvent of the run that wrote the dataset."""
+    """Build a RunEvent of the run that wrote the dataset."""
     outputs = [event.dataset(namespace, name, facets=_dataset_facets(body, source_url))]
     return _announced(run, job, outputs=outputs)
 
@@ -153,14 +153,14 @@ _TYPES = {"DB_TABLE": "TABLE", "STREAM": "STREAM"}
 
 
 def job_event(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
-    """A JobEvent."""
+    """Build a JobEvent."""
     return event.job(
         (namespace, name), inputs=_ids(body.inputs), outputs=_ids(body.outputs), job_facets=_job_facets(body)
     )
 
 
-def told_by_run(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
-    """A RunEvent with the inputs and outputs of the body's run."""
+def job_run_event(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
+    """Build a RunEvent of the body's run, with its inputs and outputs."""
     assert body.run_id is not None
     return _announced(
         body.run_id,
@@ -171,13 +171,13 @@ def told_by_run(namespace: str, name: str, body: JobBody) -> dict[str, Any]:
     )
 
 
-def _ids(some: Sequence[DatasetIdBody] | None) -> list[dict[str, Any]]:
-    return [event.dataset(one.namespace or "", one.name or "") for one in some or ()]
+def _ids(datasets: Sequence[DatasetIdBody] | None) -> list[dict[str, Any]]:
+    return [event.dataset(dataset.namespace or "", dataset.name or "") for dataset in datasets or ()]
 
 
 def _job_facets(body: JobBody) -> dict[str, Any]:
     processing = {"STREAM": "STREAMING"}.get(body.type or "", body.type or "BATCH")
-    # Neither an integration nor a kind is known, and an empty one would be shown as a label.
+    # The body names no integration and no job type; an empty one would appear as a label.
     facets: dict[str, Any] = {"jobType": event.facet("JobTypeJobFacet", processingType=processing)}
     if body.location:
         facets["sourceCodeLocation"] = event.source_code_location("git", body.location)
@@ -187,7 +187,7 @@ def _job_facets(body: JobBody) -> dict[str, Any]:
 
 
 def announced(run: str, job: tuple[str, str], body: RunBody) -> dict[str, Any]:
-    """A RunEvent for a run that is made and did not begin."""
+    """Build a RunEvent for a run that was created and has not started."""
     facets: dict[str, Any] = {}
     if body.nominal_start_time is not None:
         facets["nominalTime"] = event.nominal_time(body.nominal_start_time, body.nominal_end_time)
@@ -199,23 +199,23 @@ def announced(run: str, job: tuple[str, str], body: RunBody) -> dict[str, Any]:
 
 
 def _announced(
-    run: str, job: tuple[str, str], *, run_facets: dict[str, Any] | None = None, **told: Any
+    run: str, job: tuple[str, str], *, run_facets: dict[str, Any] | None = None, **fields: Any
 ) -> dict[str, Any]:
-    made = event.run(
-        "OTHER", run_id=run, job=job, run_facets={**(run_facets or {}), ANNOUNCED: event.facet(ANNOUNCED)}, **told
+    run_event = event.run(
+        "OTHER", run_id=run, job=job, run_facets={**(run_facets or {}), ANNOUNCED: event.facet(ANNOUNCED)}, **fields
     )
-    # No type: nothing is said of the run's state.
-    del made["eventType"]
-    return made
+    # An event without a type reports no state.
+    del run_event["eventType"]
+    return run_event
 
 
 TRANSITIONS = {"start": "START", "complete": "COMPLETE", "fail": "FAIL", "abort": "ABORT"}
 
 
 def transition(run: str, job: tuple[str, str], action: str, at: dt.datetime | None) -> dict[str, Any]:
-    """A RunEvent for the run's next state."""
+    """Build a RunEvent for the run's next state."""
     return event.run(TRANSITIONS[action], run_id=run, job=job, event_time=at)
 
 
-def encoded(made: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(made)
+def encoded(event_: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(event_)

@@ -1,7 +1,7 @@
-"""What an event says was measured of its datasets and its job: usage, cost, recurrence, pruning, counts of queries, quality of lineage. Pure.
+"""Project measurement facets of datasets and jobs: usage, cost, recurrence, pruning, query counts, lineage quality. Pure.
 
-The facets are `model.measured`'s. Each stands until a later event says it again, or takes it back (`_deleted`); which events are heard in which
-order, and how often, changes nothing. They are kept as facets too, with their history; these rows are what can be sorted and summed.
+`model.measured` decodes the facets. Each applies until a later event replaces or deletes it (`_deleted`); the order and repetition of events
+change nothing. The facets are also stored as facets, with their history; these rows can be sorted and summed.
 """
 
 import datetime as dt
@@ -23,19 +23,19 @@ _Head = tuple[uuid.UUID, dt.datetime, bytes, uuid.UUID, bool]
 
 
 def of_dataset(add: Add, warn: Warn, dataset: uuid.UUID, facets: Facets, at: dt.datetime, digest: bytes) -> None:
-    """Rows of a dataset's facets. `add` takes the name of a statement of projections.sql and its columns."""
+    """Add the rows of a dataset's facets. `add` takes the name of a statement of projections.sql and its columns."""
     for name in sorted(_OF_DATASET.keys() & facets.keys()):
-        _told(_OF_DATASET[name], add, warn, name, dataset, bytes(facets[name]), at, digest)
+        _add_rows(_OF_DATASET[name], add, warn, name, dataset, bytes(facets[name]), at, digest)
 
 
 def of_job(add: Add, warn: Warn, job: uuid.UUID, facets: Facets, at: dt.datetime, digest: bytes) -> None:
-    """Rows of a job's facets."""
+    """Add the rows of a job's facets."""
     for name in sorted(_OF_JOB.keys() & facets.keys()):
-        _told(_OF_JOB[name], add, warn, name, job, bytes(facets[name]), at, digest)
+        _add_rows(_OF_JOB[name], add, warn, name, job, bytes(facets[name]), at, digest)
 
 
-def _told(
-    rows: tuple[Callable[[bytes], Any], Any, Callable[[Add, _Head, Any], None]],
+def _add_rows(
+    projection: tuple[Callable[[bytes], Any], Any, Callable[[Add, _Head, Any], None]],
     add: Add,
     warn: Warn,
     name: str,
@@ -44,70 +44,72 @@ def _told(
     at: dt.datetime,
     digest: bytes,
 ) -> None:
-    read, nothing, write = rows
-    gone = is_deleted(body)
+    decode, empty, write = projection
+    deleted = is_deleted(body)
     try:
-        told = nothing if gone else read(body)
+        values = empty if deleted else decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         warn(f"facets.{name}", str(error)[:300])
         return
-    write(add, (owner, at, digest, version.content_id(body), gone), told)
+    write(add, (owner, at, digest, version.content_id(body), deleted), values)
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value, order="deterministic").decode()
 
 
-def _usage(add: Add, head: _Head, told: measured.Usage) -> None:
+def _usage(add: Add, head: _Head, facet: measured.Usage) -> None:
     add(
-        "upsert_usage", *head, told.reads, told.writes, told.reads_by_people, told.reads_by_services, told.reads_by_bi, told.reads_by_pipelines,
-        told.reads_by_unknown, told.distinct_readers, told.distinct_people, told.last_read_at, told.last_read_by_person_at, told.last_written_at,
-        told.first_seen_at, told.active_days, told.status, _json(told.top_readers),
+        "upsert_usage", *head, facet.reads, facet.writes, facet.reads_by_people, facet.reads_by_services, facet.reads_by_bi, facet.reads_by_pipelines,
+        facet.reads_by_unknown, facet.distinct_readers, facet.distinct_people, facet.last_read_at, facet.last_read_by_person_at,
+        facet.last_written_at, facet.first_seen_at, facet.active_days, facet.status, _json(facet.top_readers),
     )  # fmt: skip
 
 
 def _cost(grain: str) -> Callable[[Add, _Head, measured.Cost], None]:
-    def write(add: Add, head: _Head, told: measured.Cost) -> None:
+    def write(add: Add, head: _Head, cost: measured.Cost) -> None:
         add(
-            "upsert_costs", *head, told.grain or grain, told.executions, told.money, told.bytes_billed, told.slot_ms, told.duration_ms,
-            told.credits, told.share, told.keep_month, _json(told.drivers), told.hidden_drivers,
+            "upsert_costs", *head, cost.grain or grain, cost.executions, cost.money, cost.bytes_billed, cost.slot_ms, cost.duration_ms,
+            cost.credits, cost.share, cost.keep_month, _json(cost.drivers), cost.hidden_drivers,
         )  # fmt: skip
 
     return write
 
 
-def _recurrence(add: Add, head: _Head, told: measured.Recurrence) -> None:
+def _recurrence(add: Add, head: _Head, facet: measured.Recurrence) -> None:
     add(
-        "upsert_recurrence", *head, told.class_, told.executions, told.period_seconds, told.first_at, told.last_at, told.expected_next_at,
-        told.missing, told.unexpected, told.confidence,
+        "upsert_recurrence", *head, facet.class_, facet.executions, facet.period_seconds, facet.first_at, facet.last_at, facet.expected_next_at,
+        facet.missing, facet.unexpected, facet.confidence,
     )  # fmt: skip
 
 
-def _pruning(add: Add, head: _Head, told: measured.Pruning) -> None:
-    add("upsert_pruning", *head, told.wave, told.reason, told.money_month, told.evidence, told.confidence)
-
-
-def _queries(add: Add, head: _Head, told: measured.Queries) -> None:
+def _pruning(add: Add, head: _Head, pruning: measured.Pruning) -> None:
     add(
-        "upsert_query_counts", *head, told.executions, told.failures, told.first_at, told.last_at, told.level, told.last_query_id,
-        _json(told.actors), _json(told.tools),
+        "upsert_pruning", *head, pruning.wave, pruning.reason, pruning.money_month, pruning.evidence, pruning.confidence
+    )
+
+
+def _queries(add: Add, head: _Head, queries: measured.Queries) -> None:
+    add(
+        "upsert_query_counts", *head, queries.executions, queries.failures, queries.first_at, queries.last_at, queries.level, queries.last_query_id,
+        _json(queries.actors), _json(queries.tools),
     )  # fmt: skip
 
 
-def _quality(add: Add, head: _Head, told: measured.Quality) -> None:
-    """Days that are not told again stay as they are, also when the facet is taken back."""
+def _quality(add: Add, head: _Head, quality: measured.Quality) -> None:
+    """A day that a later facet leaves out keeps its values, even if that facet is deleted."""
     job, at, digest, body, _ = head
-    for one in {(one.day, one.dialect): one for one in told.days}.values():
+    for day in {(day.day, day.dialect): day for day in quality.days}.values():
         add(
-            "upsert_lineage_quality", job, one.day.isoformat(), one.dialect, at, digest, body, one.shapes, one.full_shapes, one.partial_shapes,
-            one.tables_shapes, one.nothing_shapes, one.idle_shapes, one.executions, one.full_executions, one.partial_executions,
-            one.tables_executions, one.nothing_executions, one.idle_executions, one.textless_executions, one.unresolved, one.quarantined,
-            _json({clean(code): rows for code, rows in one.quarantined_by.items()}), one.told_executions, one.told_agreed, one.told_only,
-            one.parsed_only,
+            "upsert_lineage_quality", job, day.day.isoformat(), day.dialect, at, digest, body, day.shapes, day.full_shapes, day.partial_shapes,
+            day.tables_shapes, day.nothing_shapes, day.idle_shapes, day.executions, day.full_executions, day.partial_executions,
+            day.tables_executions, day.nothing_executions, day.idle_executions, day.textless_executions, day.unresolved, day.quarantined,
+            _json({clean(code): rows for code, rows in day.quarantined_by.items()}), day.told_executions, day.told_agreed, day.told_only,
+            day.parsed_only,
         )  # fmt: skip
 
 
-# Facet → how it is read, what it says when it is taken back, its rows.
+# Facet → its decoder, its values when it is deleted, and the writer of its rows.
 _OF_DATASET: dict[str, tuple[Callable[[bytes], Any], Any, Callable[[Add, _Head, Any], None]]] = {
     USAGE: (measured.usage, measured.Usage(), _usage),
     COST: (measured.cost, measured.Cost(), _cost("table")),

@@ -19,8 +19,8 @@ from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE
 from headwater.intake.events.correlation import ITEM
-from headwater.intake.events.facets import if_understood
-from headwater.intake.events.instances import NO_PERIOD, PERIOD, Found, Period, instances, parts, period_of
+from headwater.intake.events.facets import decode_or_none
+from headwater.intake.events.instances import NO_PERIOD, PERIOD, MatchedInstances, Period, instances, parts, period_of
 from headwater.intake.status.request import Reported, What, WhatWasRead
 from headwater.intake.status.run_summary import RunTold
 from headwater.model import facets as known
@@ -82,7 +82,7 @@ class Places:
 
     def stored(self, report: DatasetReport) -> list[str]:
         """The entities that a dataset holds, by any name that the event has for it."""
-        links = if_understood(known.symlinks, report.facets.get("symlinks")) or ()
+        links = decode_or_none(known.symlinks, report.facets.get("symlinks")) or ()
         names = (report.name, *(link.name for link in links))
         return list(
             dict.fromkeys(each for name in names for each in self._stored.get(self.identity.place(name).name, ()))
@@ -114,7 +114,7 @@ def reports(told: RunTold, places: Places, relatives: Sequence[Facets] = ()) -> 
         state = period_.state if period_ is not None else None
         made = _instances(declared, outputs, runs, places.identity)
         if state is None and declared.entity.states and COMPLETED not in declared.entity.states and told.completes:
-            made = Found(NONE, NO_STATE)
+            made = MatchedInstances(NONE, NO_STATE)
         if not made.instances:
             if told.starts or told.completes or told.failures:
                 found.unplaced.append(Unplaced(told.job, entity, made.why))
@@ -155,12 +155,12 @@ def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str,
     """The entities a run makes, each with the outputs that hold it; a run that dropped a table has not made it."""
     found: dict[str, list[DatasetReport]] = {}
     for report in told.outputs.values():
-        if if_understood(known.lifecycle, report.facets.get("lifecycleStateChange")) not in _NOT_MADE:
+        if decode_or_none(known.lifecycle, report.facets.get("lifecycleStateChange")) not in _NOT_MADE:
             for entity in places.stored(report):
                 found.setdefault(entity, []).append(report)
     for entity in places.made(told.job):
         found.setdefault(entity, [])
-    named = if_understood(period_of, runs[0].get(PERIOD))
+    named = decode_or_none(period_of, runs[0].get(PERIOD))
     if named is not None and named.entity in places.held.declared:
         found.setdefault(named.entity, [])
     return found
@@ -168,20 +168,20 @@ def _targets(told: RunTold, places: Places, runs: Sequence[Facets]) -> dict[str,
 
 def _period(entity: str, runs: Sequence[Facets]) -> Period | None:
     """What our facet says of an entity: that of the run, or else of the runs above."""
-    told = (if_understood(period_of, facets.get(PERIOD)) for facets in runs)
+    told = (decode_or_none(period_of, facets.get(PERIOD)) for facets in runs)
     return next((one for one in told if one is not None and one.entity in {None, entity}), None)
 
 
 def _instances(
     declared: Declared, outputs: Sequence[DatasetReport], runs: Sequence[Facets], identity: Identity
-) -> Found:
+) -> MatchedInstances:
     """What all outputs together say; one alone may say nothing."""
     has, found, why = declared.entity.instances, NONE, ""
-    for here, written in [(one.here, parts(one.name, one.here, identity)) for one in outputs] or [({}, [])]:
+    for here, written in [(one.io_facets, parts(one.name, one.io_facets, identity)) for one in outputs] or [({}, [])]:
         one = instances(declared.name, has, here, written, runs)
         found |= one.instances
         why = why or one.why
-    return Found(found, "" if found else why or NO_PERIOD)
+    return MatchedInstances(found, "" if found else why or NO_PERIOD)
 
 
 def _reads(declared: Declared, told: RunTold, places: Places) -> list[WhatWasRead] | None:
@@ -192,7 +192,7 @@ def _reads(declared: Declared, told: RunTold, places: Places) -> list[WhatWasRea
     for name, report in told.inputs.items():
         for entity in places.stored(report):
             has = places.held.instances(entity)
-            one = instances(entity, has, report.here, parts(name, report.here, places.identity))
+            one = instances(entity, has, report.io_facets, parts(name, report.io_facets, places.identity))
             if not one.instances:
                 return None
             found[entity] = found.get(entity, NONE) | one.instances
@@ -206,14 +206,14 @@ def _facts(told: RunTold, outputs: Sequence[DatasetReport]) -> dict[str, Any]:
     found: dict[str, Any] = {"code": _code(told)}
     if len(outputs) == 1:
         (output,) = outputs
-        told_version = if_understood(known.external_version, output.facets.get("version")) or ""
-        item = if_understood(_item.decode, output.here.get(ITEM))
+        told_version = decode_or_none(known.external_version, output.facets.get("version")) or ""
+        item = decode_or_none(_item.decode, output.io_facets.get(ITEM))
         found["fingerprint"] = (item.fingerprint if item is not None else None) or (
             told_version if told_version.startswith(_FINGERPRINT) else None
         )
         if told_version and not told_version.startswith(_FINGERPRINT):
             found["storage"] = _stored(output, told_version)
-        counts = if_understood(known.statistics, output.here.get("outputStatistics")) or (None, None, None)
+        counts = decode_or_none(known.statistics, output.io_facets.get("outputStatistics")) or (None, None, None)
         found["rows"], found["bytes"] = counts[:2]
     return found
 
@@ -222,8 +222,8 @@ def _stored(output: DatasetReport, told_version: str) -> dict[str, Any]:
     """Which version of what. That a run left it, so that a plan may go back to it, is taken from our own capture alone: others name, of a write, the
     version that there was when the query was planned.
     """
-    key = _VERSIONS.get(if_understood(known.storage_layer, output.facets.get("storage")) or "")
-    told_by = if_understood(_told_by.decode, output.facets.get("version"))
+    key = _VERSIONS.get(decode_or_none(known.storage_layer, output.facets.get("storage")) or "")
+    told_by = decode_or_none(_told_by.decode, output.facets.get("version"))
     ours = told_by is not None and told_by.producer.startswith(_OURS)
     if key and ours and names.is_path(output.name.namespace) and _NUMBER.fullmatch(told_version):
         return {key: int(told_version), "table": names.location(output.name)}
@@ -233,7 +233,7 @@ def _stored(output: DatasetReport, told_version: str) -> dict[str, Any]:
 def _code(told: RunTold) -> str | None:
     """The commit that ran: as the job's facet tells it, else as ours does."""
     for body in (told.job_facets.get("sourceCodeLocation"), told.facets.get("headwater_code")):
-        location = if_understood(_version.decode, body)
+        location = decode_or_none(_version.decode, body)
         if location is not None and location.version:
             return known.clean(location.version)
     return None
@@ -258,5 +258,5 @@ _version = msgspec.json.Decoder(_Version)
 
 def above(told: RunTold) -> list[uuid.UUID]:
     """The runs of its parent and of its root, as it names them."""
-    found = if_understood(known.parent, told.facets.get("parent")) or ()
+    found = decode_or_none(known.parent, told.facets.get("parent")) or ()
     return list(dict.fromkeys(version.run_id(each.run_id)[0] for each in found if each is not None))

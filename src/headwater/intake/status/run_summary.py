@@ -69,4 +69,4 @@ def told(events: Iterable[Heard]) -> RunTold:
 
 
 def _together(before: DatasetReport, after: DatasetReport) -> DatasetReport:
-    return DatasetReport(before.name, before.facets | after.facets, before.here | after.here)
+    return DatasetReport(before.name, before.facets | after.facets, before.io_facets | after.io_facets)

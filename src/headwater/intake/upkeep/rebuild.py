@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from headwater.errors import LogIncomplete
 from headwater.intake.events import closure
-from headwater.intake.events.accept import merged
+from headwater.intake.events.accept import merge_rows
 from headwater.intake.events.project import Projector
 from headwater.intake.people import manual
 from headwater.model.event import read
@@ -52,10 +52,10 @@ async def rebuild(
         total, _ = await events.totals(connection)
         await projections.empty(connection)
         async for page in events.pages(connection, _PAGE):
-            rows = known.news(merged([projector(read(body), at, digest) for at, digest, body in page]))
+            rows = known.news(merge_rows([projector(read(body), at, digest) for at, digest, body in page]))
             async with connection.pipeline() as pipeline:
                 written = await projections.write(connection, pipeline, rows, live_runs)
-            await closure.keep(connection, written.correlated)
+            await closure.update_closure(connection, written.correlated)
             known.learn(rows)
             done += len(page)
             progress(done, total)

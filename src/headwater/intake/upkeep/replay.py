@@ -201,7 +201,7 @@ async def again(
         before = await store.places(connection)
         total, _ = await events.totals(connection)
         async for page in events.pages(connection, _PAGE):
-            accepted = await intake.each([body for _, _, body in page])
+            accepted = await intake.accept_each([body for _, _, body in page])
             refused += len(accepted.refused)
             done += len(page)
             progress("sending again", done, total)

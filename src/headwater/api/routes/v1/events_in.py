@@ -38,14 +38,14 @@ class BatchReply(msgspec.Struct):
 async def accept(request: Request[Any, Any, Any], state: State) -> Receipt:
     """Accept one OpenLineage event. 201 after it is durable; the body is its receipt."""
     intake: Intake = state.intake
-    return await intake.one(await body.read(request, state.settings.server.max_body_bytes))
+    return await intake.accept(await body.read(request, state.settings.server.max_body_bytes))
 
 
 @post("/lineage/batch", status_code=200, opt=EVENTS)
 async def accept_batch(request: Request[Any, Any, Any], state: State) -> BatchReply:
     """Accept an array of OpenLineage events. Each stands alone; what is refused is listed with its place."""
     intake: Intake = state.intake
-    accepted: Accepted = await intake.batch(await body.read(request, state.settings.server.max_body_bytes))
+    accepted: Accepted = await intake.accept_batch(await body.read(request, state.settings.server.max_body_bytes))
     kept, refused = len(accepted.receipts), len(accepted.refused)
     return BatchReply(
         "partial_success" if refused else "success",

@@ -31,7 +31,7 @@ async def _body(request: Asked, state: State, type_: type[marquez_writes.T]) -> 
 async def _send(state: State, *events: dict[str, Any]) -> None:
     intake: Intake = state.intake
     for made in events:
-        await intake.one(marquez_writes.encoded(made))
+        await intake.accept(marquez_writes.encoded(made))
 
 
 async def _say(request: Asked, state: State, *changes: manual.Told) -> None:
@@ -182,7 +182,7 @@ async def job_put(request: Asked, state: State, namespace: Segment, job: Segment
     if given.run_id is not None:
         if await runs.job_of(state.database, given.run_id) != (where, name):
             raise NotFound(f"Run '{given.run_id}' not found.")
-        events.append(marquez_writes.told_by_run(where, name, given))
+        events.append(marquez_writes.job_run_event(where, name, given))
     await _send(state, *events)
     await _say(request, state, *(Tag(Target("job", name, where), tag) for tag in given.tags or ()))
     return await jobs.get(state.database, where, name)

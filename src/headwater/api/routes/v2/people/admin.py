@@ -76,7 +76,7 @@ async def take_in(request: Request[Any, Any, Any], state: State, data: JSONBody[
     """Take in events of an archive as they arrived then: each stands alone, and what the log has already stays as it is."""
     request.state.audit = {"action": "import_events", "target": "log", "detail": {"events": len(data.events)}}
     arrivals = [accept.Arrival(_aware(one.received_at), _aware(one.event_time)) for one in data.events]
-    told = await state.intake.each([one.body for one in data.events], arrivals)
+    told = await state.intake.accept_each([one.body for one in data.events], arrivals)
     duplicates = sum(receipt.duplicate for receipt in told.receipts)
     return TakenIn(len(told.receipts) - duplicates, duplicates, told.refused)
 
