@@ -75,6 +75,15 @@ def test_what_the_demo_prints(demo: Demo) -> None:
         assert text in demo.printed, demo.printed[-2000:]
 
 
+def test_the_commands_it_ends_with_work_as_printed(demo: Demo) -> None:
+    commands = [line.strip() for line in demo.printed.splitlines() if line.startswith("  /") and "/headwater " in line]
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "delay" in done.stdout or "daily_traffic" in done.stdout or "flights:" in done.stdout
+
+
 def test_every_run_ended_well_and_is_described(demo: Demo) -> None:
     runs = json.loads(ask(demo.url, "/api/v2/runs", {"limit": 1000}))["runs"]
     assert {run["effective_state"] for run in runs} == {"COMPLETED"}

@@ -150,8 +150,21 @@ def test_who_needs_a_jvm_of_its_own(
     assert needs_own_jvm(manifest, choice, env) is own
 
 
+def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    words = ("headwater", "jvm", *words)
+    return subprocess.run(words, env=environment(folder), capture_output=True, text=True, timeout=60, check=False)
+
+
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
-    words = ["headwater", "jvm", "--", str(tmp_path / "nowhere")]
-    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    done = run(tmp_path, "--", str(tmp_path / "nowhere"))
     assert done.returncode == 2
     assert "cannot be started: No such file or directory" in " ".join(done.stderr.split())
+
+
+def test_its_log_is_where_it_is_wanted(tmp_path: Path) -> None:
+    done = run(tmp_path, "--log", str(tmp_path / "jvm.log"), "--", "bash", "-c", "echo mine; exit 7")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "mine\n", "")
+    assert (tmp_path / "jvm.log").exists()
+    done = run(tmp_path, "--log", str(tmp_path), "--", "true")
+    assert done.returncode == 2
+    assert "cannot be written: Is a directory" in " ".join(done.stderr.split())

@@ -45,14 +45,20 @@ class Connection(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def started(folder: Path) -> Iterator[None]:
+def started(folder: Path, log_file: Path | None = None) -> Iterator[None]:
     """Start a JVM and write its connection into `folder`; end it afterwards. Needs the extra `spark`.
 
-    Raises what PySpark raises when Java is missing.
+    `log_file` gets what the JVM prints, Spark's log above all; else it goes to stderr.
+    Raises what PySpark raises when Java is missing; OSError when the file cannot be written.
     """
     from pyspark.java_gateway import launch_gateway
 
-    gateway: Any = launch_gateway()
+    gateway: Any
+    if log_file is None:
+        gateway = launch_gateway()
+    else:
+        with log_file.open("ab") as sink:
+            gateway = launch_gateway(popen_kwargs={"stdout": sink, "stderr": sink})
     parameters = getattr(gateway, "java_parameters", gateway.gateway_parameters)
     connection = Connection(parameters.port, parameters.auth_token, dict(os.environ))
     file = folder / "connection.json"

@@ -10,6 +10,10 @@ import typer
 
 def jvm(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND [ARGS]", help="The command to run.")],
+    *,
+    log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append what the JVM prints to FILE; else it goes to stderr.")
+    ] = None,
 ) -> None:
     """Run a command whose Spark packages share one JVM.
 
@@ -18,7 +22,7 @@ def jvm(
 
     Examples:
 
-      headwater jvm -- ./run-all.sh
+      headwater jvm --log spark.log -- ./run-all.sh
 
       headwater jvm -- headwater backfill apply 01a20915-1425-7e72-8745-a8cd3b6f7b50 --packages .
 
@@ -29,7 +33,12 @@ def jvm(
     need("spark", "a shared JVM")
     from headwater.runner import process, shared_jvm
 
-    with tempfile.TemporaryDirectory(prefix="headwater-jvm-") as folder, shared_jvm.started(Path(folder)):
+    if log is not None:
+        try:
+            log.open("ab").close()
+        except OSError as error:
+            raise typer.BadParameter(f"--log: {str(log)!r} cannot be written: {error.strerror}") from error
+    with tempfile.TemporaryDirectory(prefix="headwater-jvm-") as folder, shared_jvm.started(Path(folder), log):
         try:
             ended = process.run(command, cwd=str(Path.cwd()), env={**os.environ, shared_jvm.FOLDER: folder}, grace=10.0)
         except OSError as error:
