@@ -253,7 +253,7 @@ def test_what_is_not_there_is_said(declared: Terminal) -> None:
     assert "one of started, produced" in declared("report", "reads", "exploded", "2024-03-10", code=2)
     assert "needs a ref" in declared("report", "reads", "started", "2024-03-10", code=2)
     assert "ENTITY=INSTANCES" in declared("report", "weekly", "produced", "2024-W10", "--read", "reads", code=2)
-    assert "none of these instances exist" in declared("taint", "reads", "2024-03-10", "--reason", "x", code=2)
+    assert "None of these instances exists yet" in declared("taint", "reads", "2024-03-10", "--reason", "x", code=2)
     assert "no incident" in declared("incident", "show", "0190a000-0000-7000-8000-000000000000", code=1)
     assert "is no incident's id" in declared("incident", "show", "nonsense", code=2)
     assert "open, fixed, retracted" in declared("incident", "list", "--state", "wrong", code=2)

@@ -17,7 +17,7 @@ from headwater.intake.events.accept import Intake
 from headwater.intake.status import incidents
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
-from headwater.intake.status.incidents import Spoilt, Wrong
+from headwater.intake.status.incidents import Wrong, WrongColumns
 from headwater.intake.status.reports import record
 from headwater.store.database import Database
 from headwater.store.status import status as store
@@ -103,7 +103,7 @@ class Weather:
         self.run(record(self.database, [says(entity, "produced", instances, at=at(hours))]))
 
     def open_(self, *names: str, instances: str = "2024-03-05", entity: str = "weather") -> incidents.Opened:
-        wrong = [Spoilt(entity, [instances], list(names))]
+        wrong = [WrongColumns(entity, [instances], list(names))]
         return self.run(incidents.open_(self.database, wrong, "stuck", "ada"))
 
     def wrong(self, id_: Any) -> dict[str, list[str]]:
@@ -161,7 +161,7 @@ def test_where_no_column_is_named_all_are(weather: Weather) -> None:
     found = weather.open_()
     assert set(weather.wrong(found.id)) == {"weather", "delays", "winds", "raw", "by_hand", "monthly"}
     assert {hit.columns for hit in found.hits} == {None}
-    both = [Spoilt("weather", ["2024-03-05"], ["temp"]), Wrong("weather", ["2024-03-06"])]
+    both = [WrongColumns("weather", ["2024-03-05"], ["temp"]), Wrong("weather", ["2024-03-06"])]
     more = weather.run(incidents.open_(weather.database, both, "stuck", "ada"))
     assert "winds" in weather.wrong(more.id)
 
@@ -267,7 +267,7 @@ def test_lineage_that_is_not_kept_is_not_guessed(weather: Weather) -> None:
 
 
 def test_trying_it_out_keeps_nothing(weather: Weather) -> None:
-    wrong = [Spoilt("weather", ["2024-03-05"], ["temp"])]
+    wrong = [WrongColumns("weather", ["2024-03-05"], ["temp"])]
     found = weather.run(incidents.open_(weather.database, wrong, "stuck", "ada", dry_run=True))
     assert {hit.entity for hit in found.hits} == {"weather", "delays", "raw", "monthly"}
 

@@ -18,8 +18,8 @@ from headwater.intake.status import incidents
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
 from headwater.intake.status.incidents import Wrong
-from headwater.intake.status.reports import Told, record
-from headwater.intake.status.request import Reported, WhatWasRead
+from headwater.intake.status.reports import SentReport, record
+from headwater.intake.status.request import ReadInstances, Reported
 from headwater.store.database import Database
 from headwater.store.status import status as store
 
@@ -68,7 +68,7 @@ class Story:
 
     def say(self, name: str, what: Any, ks: list[int], at: int, **more: Any) -> int:
         told = Reported(entity=name, what=what, instances=self.keys(name, ks), at=T0 + dt.timedelta(seconds=at), **more)
-        _, (taken,) = self.run(record(self.database, [Told(told, "tests")]))
+        _, (taken,) = self.run(record(self.database, [SentReport(told, "tests")]))
         assert taken.refused is None, taken
         return int(taken.seq)
 
@@ -116,7 +116,7 @@ class Story:
         if read is not None:
             upstreams = sorted({upstream for upstream, _ in read})
             more["reads"] = [
-                WhatWasRead(each, self.keys(each, sorted(k for other, k in read if other == each)))
+                ReadInstances(each, self.keys(each, sorted(k for other, k in read if other == each)))
                 for each in upstreams
             ]
             if past is not None:

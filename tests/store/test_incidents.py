@@ -8,7 +8,7 @@ import pytest
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake.status import incidents
 from headwater.intake.status.incidents import Wrong
-from headwater.intake.status.request import WhatWasRead
+from headwater.intake.status.request import ReadInstances
 from headwater.store.database import Database
 from store.test_status import Board, at, says
 
@@ -107,7 +107,7 @@ def test_the_same_content_was_never_wrong(board: Board) -> None:
 
 def test_who_read_what_nobody_declares_stays_wrong_when_others_turn_out_right(board: Board) -> None:
     board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
-    board.say(says("report", "produced", "2024-W02", at=at(2), reads=[WhatWasRead("bill", ["2024-03"])]))
+    board.say(says("report", "produced", "2024-W02", at=at(2), reads=[ReadInstances("bill", ["2024-03"])]))
     wrong = [Wrong("bill", ["2024-03"]), Wrong("reads", ["2024-03-10"])]
     found = board.run(incidents.open_(board.database, wrong, "spoilt", "ada"))
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W02", "2024-W10"]
@@ -132,7 +132,7 @@ def test_of_many_stretches_the_first_are_told(board: Board) -> None:
 
 
 def test_who_read_only_what_somebody_says_is_right_is_right(board: Board) -> None:
-    board.say(says("report", "produced", "2024-W13", at=at(2), reads=[WhatWasRead("reads", ["2024-03-26"])]))
+    board.say(says("report", "produced", "2024-W13", at=at(2), reads=[ReadInstances("reads", ["2024-03-26"])]))
     found = opened(board, "2024-03-26..2024-03-27")
     board.run(incidents.confirm(board.database, found.id, [Wrong("reads", ["2024-03-26"])], "ada"))
     assert f"inherited {found.id}" not in board.marks("report")
@@ -141,22 +141,22 @@ def test_who_read_only_what_somebody_says_is_right_is_right(board: Board) -> Non
 
 def test_what_was_read_decides(board: Board) -> None:
     board.say(
-        says("report", "produced", "2024-W10", at=at(2), reads=[WhatWasRead("reads", ["2024-03-04..2024-03-09"])]),
-        says("report", "produced", "2024-W11", at=at(2), reads=[WhatWasRead("reads", ["2024-03-11..2024-03-17"])]),
+        says("report", "produced", "2024-W10", at=at(2), reads=[ReadInstances("reads", ["2024-03-04..2024-03-09"])]),
+        says("report", "produced", "2024-W11", at=at(2), reads=[ReadInstances("reads", ["2024-03-11..2024-03-17"])]),
     )
     found = opened(board, "2024-03-10..2024-03-11")
     report = next(hit for hit in found.hits if hit.entity == "report")
     assert (report.instances, report.basis) == (["2024-W11"], "exact")
     # The first version of W10 had no record, and may have been read.
     assert board.marks("report")[f"repaired {found.id}"] == ["2024-W10..2024-W11"]
-    board.say(says("report", "produced", "2024-W12", at=at(3), reads=[WhatWasRead("reads", ["2024-03-11"])]))
+    board.say(says("report", "produced", "2024-W12", at=at(3), reads=[ReadInstances("reads", ["2024-03-11"])]))
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W11..2024-W12"]
 
 
 def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
     """A report that read the bill, which read none of what is declared; and who read that report, and so on."""
-    board.say(says("report", "produced", "2024-W02..2024-W03", at=at(2), reads=[WhatWasRead("bill", ["2024-03"])]))
-    board.say(says("reads", "produced", "2024-01-01", at=at(3), reads=[WhatWasRead("report", ["2024-W02"])]))
+    board.say(says("report", "produced", "2024-W02..2024-W03", at=at(2), reads=[ReadInstances("bill", ["2024-03"])]))
+    board.say(says("reads", "produced", "2024-01-01", at=at(3), reads=[ReadInstances("report", ["2024-W02"])]))
     board.say(says("report", "produced", "2024-W01", at=at(4)))
     found = opened(board, "2024-03", entity="bill")
     assert [(hit.entity, hit.instances, hit.basis, hit.because) for hit in found.hits] == [
@@ -175,7 +175,7 @@ def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
 
 
 def test_who_was_made_together_with_it_is_found_wherever_it_is(board: Board) -> None:
-    read = [WhatWasRead("reads", ["2024-02-19..2024-03-10", "2024-03-31"])]
+    read = [ReadInstances("reads", ["2024-02-19..2024-03-10", "2024-03-31"])]
     board.say(says("report", "produced", "2024-W08..2024-W10", at=at(2), reads=read))
     # Nobody says for which of the three weeks the 31st was read.
     found = opened(board, "2024-03-08", "2024-03-31")
@@ -185,9 +185,9 @@ def test_who_was_made_together_with_it_is_found_wherever_it_is(board: Board) -> 
 def test_what_was_read_was_the_version_of_that_time(board: Board) -> None:
     seq = board.say(says("bill", "started", "2024-03", ref="b", at=at(2)))[0].seq
     board.say(says("reads", "produced", "2024-03-10", at=at(3), code="v2"))
-    board.say(says("bill", "produced", "2024-03", ref="b", at=at(4), seq=seq, reads=[WhatWasRead("reads", [MARCH])]))
+    board.say(says("bill", "produced", "2024-03", ref="b", at=at(4), seq=seq, reads=[ReadInstances("reads", [MARCH])]))
     assert "bill" not in [hit.entity for hit in opened(board, "2024-03-10", dry_run=True).hits]
-    board.say(says("bill", "produced", "2024-03", ref="c", at=at(5), reads=[WhatWasRead("reads", [MARCH])]))
+    board.say(says("bill", "produced", "2024-03", ref="c", at=at(5), reads=[ReadInstances("reads", [MARCH])]))
     assert "bill" in [hit.entity for hit in opened(board, "2024-03-10", dry_run=True).hits]
 
 
@@ -197,7 +197,7 @@ def test_what_would_be_too_many_marks_is_refused(board: Board, monkeypatch: pyte
     assert tried.stretches == 4  # two days, two weeks in a row, a month
     monkeypatch.setattr(incidents, "MOST_STRETCHES", 3)
     before = board.marks("reads")
-    with pytest.raises(InvalidStatus, match="marks on 4 stretches of instances, and one incident writes at most 3"):
+    with pytest.raises(InvalidStatus, match="would mark 4 stretches of instances; one incident marks at most 3"):
         opened(board, *days)
     assert board.marks("reads") == before
     assert opened(board, *days, dry_run=True) == tried
@@ -223,7 +223,7 @@ def test_a_run_that_read_before_it_was_repaired_is_wrong(board: Board) -> None:
     board.say(says("report", "produced", "2024-W11", at=at(3)))
     seq = board.say(says("bill", "started", "2024-03", ref="b2", at=at(3)))[0].seq
     board.say(says("reads", "produced", "2024-03-10", at=at(4), code="v2"))
-    read = [WhatWasRead("reads", [MARCH])]
+    read = [ReadInstances("reads", [MARCH])]
     board.say(says("bill", "produced", "2024-03", ref="b2", at=at(5), seq=seq, reads=read))
     assert board.marks("bill")[f"inherited {found.id}"] == ["2024-03"]
     board.say(says("bill", "produced", "2024-03", ref="b3", at=at(6), seq=seq + 2, reads=read))
@@ -238,7 +238,7 @@ def test_somebody_looked_and_it_is_right(board: Board) -> None:
 
 
 def test_what_is_refused(board: Board) -> None:
-    with pytest.raises(InvalidStatus, match="none of these instances exist"):
+    with pytest.raises(InvalidStatus, match="None of these instances exists yet"):
         opened(board, "2024-05-01")
     with pytest.raises(NotFound, match="did you mean 'reads'"):
         opened(board, "2024-03-10", entity="read")

@@ -11,7 +11,7 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.intake.plans.restorable import Targets, restorable
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
-from headwater.intake.status.request import WhatWasRead
+from headwater.intake.status.request import ReadInstances
 from headwater.store.database import Database
 from store.test_status_versions import Recorded, yaml
 from unit.entities.drawn_versions import Instance, Made, drawn_graph
@@ -107,7 +107,9 @@ class Stored(Recorded):
                 old = self.made[self.number((name, k), target)]
                 self.clock += 1
                 reads = [
-                    WhatWasRead(upstream, self.keys(upstream, some)) for upstream, some in target.reads.items() if some
+                    ReadInstances(upstream, self.keys(upstream, some))
+                    for upstream, some in target.reads.items()
+                    if some
                 ]
                 self.made.append(
                     Made(

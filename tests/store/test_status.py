@@ -11,8 +11,8 @@ from headwater.entities.status.marks import by_entity, replayed
 from headwater.entities.time import ranges
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
-from headwater.intake.status.reports import Taken, Told, record
-from headwater.intake.status.request import Reported, WhatWasRead
+from headwater.intake.status.reports import ReportOutcome, SentReport, record
+from headwater.intake.status.request import ReadInstances, Reported
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Database
@@ -39,8 +39,8 @@ def at(hours: float) -> dt.datetime:
     return T0 + dt.timedelta(hours=hours)
 
 
-def says(entity: str, what: Any, *instances: str, **more: Any) -> Told:
-    return Told(Reported(entity=entity, what=what, instances=list(instances), **more), "tests")
+def says(entity: str, what: Any, *instances: str, **more: Any) -> SentReport:
+    return SentReport(Reported(entity=entity, what=what, instances=list(instances), **more), "tests")
 
 
 class Board:
@@ -50,7 +50,7 @@ class Board:
         self.database, self.run = database, run
         run(apply(database, [File("entities.yaml", DECLARED)], "tests"))
 
-    def say(self, *told: Told) -> list[Taken]:
+    def say(self, *told: SentReport) -> list[ReportOutcome]:
         return self.run(record(self.database, told))[1]
 
     def marks(self, entity: str) -> dict[str, list[str]]:
@@ -145,7 +145,7 @@ def test_what_a_version_read_is_kept(board: Board, run: Any) -> None:
             "produced",
             "2024-W10",
             at=at(2),
-            reads=[WhatWasRead("reads", ["2024-03-04..2024-03-10"])],
+            reads=[ReadInstances("reads", ["2024-03-04..2024-03-10"])],
             fingerprint="xxh3:1",
         )
     )
@@ -186,7 +186,7 @@ def test_deleted_and_made_again(board: Board) -> None:
 def test_who_used_what_was_made_again_is_stale(board: Board) -> None:
     board.say(says("reads", "produced", "2024-03-01..2024-03-31", at=at(0), fingerprint="xxh3:1"))
     board.say(
-        says("report", "produced", "2024-W10", at=at(1), reads=[WhatWasRead("reads", ["2024-03-04..2024-03-09"])]),
+        says("report", "produced", "2024-W10", at=at(1), reads=[ReadInstances("reads", ["2024-03-04..2024-03-09"])]),
         says("report", "produced", "2024-W11", at=at(1)),
         says("bill", "produced", "2024-03", at=at(1)),
     )

@@ -15,8 +15,8 @@ from headwater.intake.status import incidents
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
 from headwater.intake.status.incidents import Wrong
-from headwater.intake.status.reports import StatusIntake, Taken, Told, record
-from headwater.intake.status.request import Reported, WhatWasRead
+from headwater.intake.status.reports import ReportOutcome, SentReport, StatusIntake, record
+from headwater.intake.status.request import ReadInstances, Reported
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as store
 from store.test_status import T0
@@ -65,7 +65,7 @@ def drawn(chance: random.Random, number: int) -> Reported:
         more["code"] = chance.choice(["v1", "v2", None])
         more["fingerprint"] = chance.choice(["x", "y", None])
         if entity == "clean" and chance.random() < 0.5:
-            more["reads"] = [WhatWasRead("raw", [some])]
+            more["reads"] = [ReadInstances("raw", [some])]
     # Late callbacks: what is said last did not happen last.
     at = T0 + dt.timedelta(minutes=chance.randrange(500), microseconds=number)
     key = f"key {number}" if chance.random() < 0.3 else None
@@ -83,7 +83,7 @@ async def writer(database: Database, seed: int, deck: list[Reported], seqs: dict
         if chance.random() < 0.5:
             taken = (await intake.add([deck[place] for place in some], "writers")).results
         else:
-            taken = (await record(database, [Told(deck[place], "writers") for place in some]))[1]
+            taken = (await record(database, [SentReport(deck[place], "writers") for place in some]))[1]
         for place, one in zip(some, taken, strict=True):
             if one.seq is not None:
                 seqs[place].add(one.seq)
@@ -198,7 +198,7 @@ async def _states(database: Database, chance: random.Random, told: list[Reported
     rest: list[Reported] = list(told)
     while rest:
         many = chance.randrange(1, 5)
-        _, taken = await record(database, [Told(one, "tests") for one in rest[:many]])
+        _, taken = await record(database, [SentReport(one, "tests") for one in rest[:many]])
         assert all(_accepted(one) for one in taken)
         rest = rest[many:]
     async with database.connection() as connection:
@@ -207,5 +207,5 @@ async def _states(database: Database, chance: random.Random, told: list[Reported
     return Marks({mark: some for mark, some in marks.items() if mark.kind == Mark("state", "").kind})
 
 
-def _accepted(one: Taken) -> bool:
+def _accepted(one: ReportOutcome) -> bool:
     return one.refused is None and one.seq is not None

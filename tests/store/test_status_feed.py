@@ -318,7 +318,7 @@ def test_an_event_that_cannot_be_fed_is_passed(log: Log, monkeypatch: pytest.Mon
         return reports(told, *more)
 
     async def refused(self: Any) -> Any:
-        if any("2024-03-09" in one.report.instances for one in self.told):
+        if any("2024-03-09" in one.report.instances for one in self.reports):
             raise ZeroDivisionError
         return await write(self)
 

@@ -20,8 +20,8 @@ from headwater.intake.status import incidents
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
 from headwater.intake.status.incidents import Wrong
-from headwater.intake.status.reports import Told, record
-from headwater.intake.status.request import Reported, WhatWasRead
+from headwater.intake.status.reports import SentReport, record
+from headwater.intake.status.request import ReadInstances, Reported
 from headwater.store.database import Database
 from headwater.store.status import status as store
 from unit.entities.drawn_versions import World, drawn_graph
@@ -73,7 +73,7 @@ class Recorded(World):
         told = Reported(
             entity=name, what=what, instances=self.keys(name, some), at=T0 + dt.timedelta(seconds=at), **more
         )
-        seq, (taken,) = self.run(record(self.database, [Told(told, "tests")]))
+        seq, (taken,) = self.run(record(self.database, [SentReport(told, "tests")]))
         assert taken.refused is None, taken
         return int(seq)
 
@@ -90,7 +90,7 @@ class Recorded(World):
     def _judge(self, version: Version) -> None:
         more: dict[str, Any] = {}
         if self.informed:
-            more["reads"] = [WhatWasRead(name, self.keys(name, some)) for name, some in version.read.items() if some]
+            more["reads"] = [ReadInstances(name, self.keys(name, some)) for name, some in version.read.items() if some]
             more["fingerprint"] = str(self.made[-1].content)
         self.say(
             version.entity,

@@ -14,9 +14,9 @@ import pytest
 from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.held import Held
 from headwater.entities.declaration.whole import gathered
-from headwater.intake.status.request import understood
+from headwater.intake.status.request import resolve_report
 from headwater.intake.status.run_reports import Places, Reports, above, reports, spellings
-from headwater.intake.status.run_summary import Heard, RunTold, told
+from headwater.intake.status.run_summary import LoggedEvent, RunSummary, summarise_run
 from headwater.model import version
 from headwater.model.event import read
 from headwater.model.identity import Identity, Rule
@@ -35,15 +35,15 @@ def held() -> Held:
 PLACES = Places(held(), Identity())
 
 
-def heard(event: dict[str, Any]) -> Heard:
+def heard(event: dict[str, Any]) -> LoggedEvent:
     body = json.dumps(event).encode()
     one = read(body)
     assert one.time is not None
-    return Heard(one, one.time, version.event_digest(body), NOW)
+    return LoggedEvent(one, one.time, version.event_digest(body), NOW)
 
 
-def run(events: list[dict[str, Any]]) -> RunTold:
-    return told(map(heard, events))
+def run(events: list[dict[str, Any]]) -> RunSummary:
+    return summarise_run(map(heard, events))
 
 
 def cases() -> list[Any]:
@@ -74,7 +74,7 @@ def test_what_is_said(case: dict[str, Any]) -> None:
     assert [[one.entity, one.why] for one in found.unplaced] == case.get("unplaced", [])
     assert [[one.what, one.entity, one.instances] for one in found.doubts] == case.get("doubts", [])
     for report in (*found.reports, *found.doubts):
-        understood(report, PLACES.held, NOW)  # whatever is said makes sense
+        resolve_report(report, PLACES.held, NOW)  # whatever is said makes sense
         assert report.ref
         assert report.at is not None
         assert report.at < NOW

@@ -1,4 +1,4 @@
-"""The declarations that hold, for who writes status: read once for each state of them."""
+"""Load the current declarations for writing status. Each state of the declarations is loaded once."""
 
 import asyncio
 import datetime as dt
@@ -10,16 +10,16 @@ from headwater.store.status import entities as store
 
 
 async def declared(connection: Connection, at: dt.datetime | None = None) -> Held:
-    """What is declared now, or was at a time; empty before anybody declared anything."""
+    """The declarations now, or as they were at a time; empty before the first declaration."""
     moment = at or "infinity"
     applied = await store.applied(connection, moment)
     return await in_state(connection, applied.id if applied else None, moment)
 
 
 async def in_state(connection: Connection, id_: uuid.UUID | None, moment: dt.datetime | str = "infinity") -> Held:
-    """As `declared`, for who knows already which state of the declarations is the one of that moment."""
+    """As `declared`, if the id of the state at that moment is known already."""
     found = KEPT.get(id_)
     if found is None:
-        # Of thousands of entities it takes seconds, in which others are answered.
+        # Thousands of entities take seconds; a thread leaves the event loop free.
         found = await asyncio.to_thread(KEPT.made, id_, await store.declared(connection, moment))
     return found

@@ -1,7 +1,7 @@
-"""Say what entities there are: check texts as a whole with what is declared already, and make them what holds.
+"""Apply entity declarations: check the files together with the current declarations, and replace those.
 
-An entity keeps its instances under its number. It goes on under the same number when it is renamed, or comes back after it was removed; when it is
-cut by another calendar it gets a new one, for the old ordinals mean nothing in it, and what was known of them stays what it was.
+An entity's instances are stored under its number. A renamed entity keeps its number, and so does one that is declared again after its removal. An
+entity with a different calendar gets a new number, because the old ordinals mean nothing in it; the old instances keep their history.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from headwater.store.status import entities as store
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A text and what it is called in what is said of it."""
+    """A declaration file. `name`: as problems and warnings quote it."""
 
     name: str
     text: str
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`what`: added, removed, renamed, changed. `path`: which part; `old` and `new` are JSON, null where there is nothing."""
+    """`what`: added, removed, renamed, changed. `path`: the part that changed. `old`, `new`: JSON; null for none."""
 
     what: str
     entity: str
@@ -40,7 +40,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AppliedEntities(msgspec.Struct, frozen=True):
-    """`number`: of this state of all declarations; null where nothing was written: a dry run, or nothing changed. `entities`: how many there are."""
+    """`number`: of this state of the declarations; null if nothing was written (a dry run, or no change). `entities`: their count."""
 
     number: int | None
     entities: int
@@ -51,15 +51,15 @@ class AppliedEntities(msgspec.Struct, frozen=True):
 async def apply(
     database: Database, files: Sequence[File], author: str, *, prune: bool = False, dry_run: bool = False
 ) -> AppliedEntities:
-    """Entities of these files are declared so from now on; with `prune` no others are, otherwise others stay.
+    """Declare the entities of these files from now on. With `prune`, remove all others; otherwise they stay.
 
-    InvalidEntities with every problem as `file:line:column: text`, and nothing is changed.
+    Raises InvalidEntities with every problem as `file:line:column: text`; then nothing is changed.
     """
-    said = await asyncio.to_thread(_read, files)
+    new = await asyncio.to_thread(_read, files)
     async with database.transaction() as connection:
         await store.alone(connection)
         held = await declared(connection)
-        every = _together(held, said, prune=prune)
+        every = _merge(held, new, prune=prune)
         declaration = await asyncio.to_thread(whole, every.values())
         found = await asyncio.to_thread(lambda: list(difference(held.declared.values(), every.values())))
         changes = [Change(*change) for change in found]
@@ -77,18 +77,18 @@ def _read(files: Sequence[File]) -> list[Declared]:
         raise refused(problems)
     whole_names = {one.name for one in found}
     if len(whole_names) < len(found):
-        whole(found)  # says which is declared twice, and where
+        whole(found)  # raises an error that names the entity declared twice, and where
     return found
 
 
-def _together(held: Held, said: Sequence[Declared], *, prune: bool) -> dict[str, Declared]:
+def _merge(held: Held, new: Sequence[Declared], *, prune: bool) -> dict[str, Declared]:
     if prune:
-        return {one.name: one for one in said}
+        return {declared_.name: declared_ for declared_ in new}
     every = dict(held.declared)
-    for one in said:
-        if one.renamed_from and one.name not in held.declared:
-            every.pop(one.renamed_from, None)
-        every[one.name] = one
+    for declared_ in new:
+        if declared_.renamed_from and declared_.name not in held.declared:
+            every.pop(declared_.renamed_from, None)
+        every[declared_.name] = declared_
     return every
 
 
@@ -98,11 +98,11 @@ async def _write(
     every = declaration.by_name
     was = {change.entity: str(change.old) for change in changes if change.what == "renamed"}
     touched = dict.fromkeys(change.entity for change in changes if change.what != "removed")
-    # That an upstream is called otherwise is no change of those who need it, but their declaration has its name.
+    # An entity whose upstream was renamed is not changed, but its declaration contains the upstream's name.
     touched |= dict.fromkeys(link.downstream for name in was for link in declaration.graph.downstream(name))
     ended = [held.number(change.entity) for change in changes if change.what == "removed"]
     added, kept, renamed = list[tuple[str, str]](), dict[str, int](), dict[int, str]()
-    # Names of rows, also of entities that were removed: who comes back goes on where it was.
+    # Includes the rows of removed entities: one that is declared again keeps its number.
     rows = await store.named(connection, list(touched))
     for name in touched:
         before, calendar = held.declared.get(was.get(name, name)), _calendar(every[name])
@@ -132,6 +132,6 @@ async def _write(
 
 
 def _calendar(one: Declared) -> str:
-    """Equal for entities whose ordinals mean the same."""
+    """A digest of the calendar, equal for entities whose ordinals have the same meaning."""
     instances = one.entity.instances
     return hashlib.sha256(repr(instances.calendar.spec if instances else "static").encode()).hexdigest()[:32]

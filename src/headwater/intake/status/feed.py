@@ -1,7 +1,7 @@
-"""Feed the status of instances from the log of events: read on, understand, report, and write down how far, in one transaction.
+"""Feed instance status from the event log: read the next events, derive reports, record them and advance the position, in one transaction.
 
-So an event is reported once whoever is killed when, and by one process at a time. Any order of a run's events ends in the same marks, for each
-event is looked at together with those of its run that came before. Refuses to hold anything up: an event that cannot be reported is passed, and said.
+So each event is reported exactly once, even if a process is killed, and by one process at a time. Each event is applied together with the earlier
+events of its run, so any order of them ends in the same marks. An event that cannot be applied is logged and skipped; it never blocks the feed.
 """
 
 import datetime as dt
@@ -26,28 +26,28 @@ from headwater.store.status import feed as store
 
 _EVENTS = 200
 _BYTES = 4 * 1024 * 1024
-_SAID = 10_000
+_MOST_UNPLACED = 10_000
 
 
 class Fed(NamedTuple):
-    """`events` that were read, and what became of them: reports `taken`, `duplicate` or `refused`, runs that are `unplaced`, events that `failed`."""
+    """`events`: how many were read. `outcomes`: counts of reports `taken`, `duplicate` and `refused`, runs `unplaced`, events `failed`."""
 
     events: int
     outcomes: Counter[str]
 
 
 class Feed:
-    """Of one database. Any number of processes may have one."""
+    """The feed of one database. Any number of processes may run one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._places: tuple[object, Places] | None = None
         self._unplaced: set[Unplaced] = set()
         self._limit = _EVENTS
-        self.idle = False  # nothing was declared when it looked last
+        self.idle = False  # no entity was declared at the last look
 
     async def live(self, safe: int) -> Fed | None:
-        """Feed the next events up to that number of arrival. None where another process is at it, or nothing is declared; then nothing waits."""
+        """Feed the next events up to this arrival number. None if another process feeds, or no entity is declared."""
         async with self._database.connection() as connection:
             self.idle = await entities.applied(connection) is None
         if self.idle:
@@ -64,19 +64,19 @@ class Feed:
                     if events:
                         await store.move(connection, _at(events[-1]))
                 self._limit = min(2 * self._limit, _EVENTS)
-                return self._told(fed)
+                return self._measure(fed)
             except DatabaseUnavailable:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever an event does, the next one is fed
+            except Exception as error:  # noqa: BLE001 - one bad event must not block the feed
                 if self._limit > 1:
                     self._limit = 1
                     continue
-                return await self._pass(safe, error)
+                return await self._skip_next(safe, error)
 
     async def since(self, time: dt.datetime, progress: Callable[[int], None] = lambda events: None) -> Fed:
-        """Feed what has arrived by now of the log from an event time on, in the order of event times. What was fed before changes nothing.
+        """Feed the events that have arrived so far, from an event time on and ordered by it. Events that were fed before change nothing.
 
-        Where the log says nothing of instances that are declared since, it is what makes them known.
+        Use it to backfill the status of entities that were declared after their events arrived.
         """
         top = Place(await settled(self._database) + 1)
         at, limit = (time, b""), _EVENTS
@@ -99,18 +99,18 @@ class Feed:
                     raise
                 fed = _failed(events[0].digest, error)
             at, limit = (events[-1].event_time, events[-1].digest), min(2 * limit, _EVENTS)
-            self._told(fed)
+            self._measure(fed)
             total = Fed(total.events + fed.events, total.outcomes + fed.outcomes)
             progress(total.events)
 
     async def _skip(self, safe: int) -> None:
-        """Nothing of what has arrived is about an entity: there are none."""
+        """Advance past all events up to `safe` while no entity is declared."""
         async with self._database.transaction() as connection:
             if await store.alone(connection) and (await store.place(connection)).arrived <= safe:
                 await store.move(connection, Place(safe + 1))
 
-    async def _pass(self, safe: int, error: Exception) -> Fed | None:
-        """Go past the next event, which cannot be fed."""
+    async def _skip_next(self, safe: int, error: Exception) -> Fed | None:
+        """Advance past the next event, which cannot be applied."""
         async with self._database.transaction() as connection:
             if not await store.alone(connection):
                 return None
@@ -118,9 +118,9 @@ class Feed:
             if not events:
                 return Fed(0, Counter())
             await store.move(connection, _at(events[0]))
-        return self._told(_failed(events[0].digest, error))
+        return self._measure(_failed(events[0].digest, error))
 
-    def _told(self, fed: Fed) -> Fed:
+    def _measure(self, fed: Fed) -> Fed:
         telemetry.measure(telemetry.StatusFed(fed.events, dict(fed.outcomes)))
         return fed
 
@@ -133,32 +133,32 @@ class Feed:
             writing = Writing(connection, places.held, live=live)
             for event in of_runs:
                 try:
-                    told = runs.told(event.digest)
-                    said = reports(told, places, runs.relatives(told))
-                except Exception as error:  # noqa: BLE001 - whatever an event does, the next one is fed
+                    summary = runs.summary_at(event.digest)
+                    derived = reports(summary, places, runs.relatives(summary))
+                except Exception as error:  # noqa: BLE001 - one bad event must not block the feed
                     outcomes += _failed(event.digest, error).outcomes
                     continue
                 if event.event_type == "COMPLETE":
-                    outcomes["unplaced"] += len(said.unplaced)
-                    self._say(said.unplaced)
-                await writing.add(told, said, begins=event.event_type == "START")
+                    outcomes["unplaced"] += len(derived.unplaced)
+                    self._log_unplaced(derived.unplaced)
+                await writing.add(summary, derived, begins=event.event_type == "START")
             outcomes += await writing.end()
         return Fed(len(events), outcomes)
 
     async def _current(self, connection: Connection) -> Places:
-        """What is declared now, under the rules that hold now."""
+        """The current declarations under the current identity rules."""
         held, state = await declared(connection), await server_state.read(connection)
         key = (held.id, state.rules)
         if self._places is None or self._places[0] != key:
             self._places = (key, Places(held, Identity(state.rules)))
         return self._places[1]
 
-    def _say(self, some: Sequence[Unplaced]) -> None:
-        """Once for each job."""
-        for one in some:
-            if one not in self._unplaced and len(self._unplaced) < _SAID:
-                self._unplaced.add(one)
-                telemetry.say(telemetry.StatusUnplaced(f"{one.job.namespace}/{one.job.name}", one.entity, one.why))
+    def _log_unplaced(self, unplaced: Sequence[Unplaced]) -> None:
+        """Log each job, entity and reason once."""
+        for run in unplaced:
+            if run not in self._unplaced and len(self._unplaced) < _MOST_UNPLACED:
+                self._unplaced.add(run)
+                telemetry.say(telemetry.StatusUnplaced(f"{run.job.namespace}/{run.job.name}", run.entity, run.why))
 
 
 def _at(event: Logged) -> Place:

@@ -1,4 +1,4 @@
-"""Feed status beside answering: what each server does, of which one at a time has something to do. Nothing that goes wrong ends it."""
+"""Feed status in the background of each server; one server at a time feeds. Errors never stop the feeder."""
 
 import asyncio
 from contextlib import suppress
@@ -9,10 +9,10 @@ from headwater.intake.listeners.deliveries import Horizon
 from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
 
-# How often is looked when nothing calls: for events that other processes took in; and where nothing is declared.
+# Seconds between looks without a wake-up call: for events that other processes accepted, and while no entity is declared.
 _LOOK_SECONDS = 1.0
 _IDLE_SECONDS = 5.0
-# Between two looks when events come all the time.
+# Seconds between two looks while events arrive continuously.
 _REST_SECONDS = 0.1
 
 
@@ -26,15 +26,15 @@ class Feeder:
         self._asleep = False
         self._trouble = False
         self._ending = False
-        self._task = asyncio.create_task(self._again_and_again(), name="background: status feeder")
+        self._task = asyncio.create_task(self._run(), name="background: status feeder")
         self._quiet = telemetry.listen(self._measured)
 
     async def stop(self) -> None:
-        """What is under way is rolled back, and fed after the next start."""
+        """Stop. The transaction in progress is rolled back; its events are fed after the next start."""
         self._quiet()
         self._ending = True
         while not self._task.done():
-            # Again, for a cancelled query may come back as an error of the database, which is not heeded here.
+            # Cancel repeatedly: a cancelled query may raise a database error, which the loop ignores.
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=0.5)
         if not self._task.cancelled() and (error := self._task.exception()) is not None:
@@ -44,7 +44,7 @@ class Feeder:
         if isinstance(figures, telemetry.Projected) and not self._asleep:
             self._called.set()
 
-    async def _again_and_again(self) -> None:
+    async def _run(self) -> None:
         while not self._ending:
             seconds = _LOOK_SECONDS
             try:
@@ -62,11 +62,11 @@ class Feeder:
             await asyncio.sleep(_REST_SECONDS)
 
     async def _round(self) -> float:
-        """Feed all that may be read; seconds until there may be more."""
-        known = await self._horizon.look()
+        """Feed all readable events. Returns the seconds until the next look."""
+        complete = await self._horizon.look()
         while (fed := await self._feed.live(self._horizon.safe)) is not None:
             if not fed.events:
-                return _LOOK_SECONDS if known else _REST_SECONDS
+                return _LOOK_SECONDS if complete else _REST_SECONDS
         return _IDLE_SECONDS if self._feed.idle else _LOOK_SECONDS
 
 
@@ -76,6 +76,6 @@ def begin(database: Database) -> Feeder:
 
 
 async def end(feeder: Feeder | None) -> None:
-    """Stop it, where there is one."""
+    """Stop the feeder, if there is one."""
     if feeder is not None:
         await feeder.stop()

@@ -1,4 +1,4 @@
-"""The marks of some instances as the database has them, changed in memory, and the rows by which the two differ then."""
+"""Load the marks of some instances, change them in memory, and compute the rows that differ from the database."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from headwater.store.status.status import Run, Window
 
 
 class HeldMarks:
-    """Marks by entity id. What was loaded is whole runs, so that what is written joins what it touches."""
+    """Marks by entity id. Whole runs of marks are loaded, so new marks merge with adjacent ones."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._rows: set[Run] = set()
@@ -20,7 +20,7 @@ class HeldMarks:
         self._add(runs)
 
     def _add(self, runs: Iterable[Run]) -> dict[int, Marks]:
-        """Rows that were not loaded before; those that were may have been changed since. What is new, by entity."""
+        """Add the rows that were not loaded before; rows loaded before may have changed since. Returns the added marks, by entity."""
         new = {run for run in runs if run not in self._seen}
         self._seen |= new
         self._rows |= new
@@ -31,19 +31,19 @@ class HeldMarks:
 
     @classmethod
     async def load(cls, connection: Connection, windows: Sequence[Window]) -> "HeldMarks":
-        """Of these windows, and beyond them as far as their runs go."""
+        """Load the marks in these windows, and beyond them to the end of each run."""
         return cls(await store.marks(connection, windows))
 
     async def more(self, connection: Connection, windows: Sequence[Window]) -> None:
-        """Load what else is known there."""
+        """Load the marks in these windows too."""
         self._add(await store.marks(connection, windows))
 
     async def more_by_ref(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
-        """Load all marks of these kinds with a ref, of all entities; what was not loaded before, for who has computed with what was."""
+        """Load all marks of these kinds with a ref, of all entities. Returns those that were not loaded before."""
         return self._add(await store.marks_by_ref(connection, kinds, ref))
 
     async def more_of_incident(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
-        """As `more_by_ref`, and what else holds of what is `repaired`: whether it is deleted."""
+        """As `more_by_ref`, and all marks of instances that are `repaired`: they may be deleted."""
         found = await self.more_by_ref(connection, kinds, ref)
         repaired = {id_: some for id_ in self._marks if (some := self._marks[id_].get(Mark("repaired", ref), NONE))}
         hulls = {id_: Ordinals.between(some.first, some.end) for id_, some in repaired.items()}
@@ -53,11 +53,11 @@ class HeldMarks:
         return found
 
     def ids(self) -> list[int]:
-        """The entities of which anything is known."""
+        """The entities with loaded marks."""
         return list(self._marks)
 
     def of(self, entity_id: int) -> Marks:
-        """What holds now; outside of what was loaded nothing is known."""
+        """The current marks; empty outside the loaded windows."""
         return self._marks.get(entity_id, _NOTHING)
 
     def put(self, entity_id: int, marks: Marks) -> None:
@@ -65,7 +65,7 @@ class HeldMarks:
         self._touched.add(entity_id)
 
     def rows(self) -> tuple[list[Run], list[Run]]:
-        """The rows that do not hold any more, and those that hold instead; asked again there are none."""
+        """The rows to delete and the rows to insert since the last call."""
         before = {row for row in self._rows if row.entity_id in self._touched}
         now = {
             Run(entity_id, mark.kind, mark.ref, start, end)
@@ -85,7 +85,7 @@ def windows(wanted: Mapping[int, Ordinals]) -> list[Window]:
 
 
 def united(wanted: Iterable[tuple[int, Ordinals]]) -> dict[int, Ordinals]:
-    """By entity id all instances that are wanted."""
+    """The union of the instances of each entity, by id."""
     found: dict[int, list[Ordinals]] = {}
     for entity_id, some in wanted:
         found.setdefault(entity_id, []).append(some)

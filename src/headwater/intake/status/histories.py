@@ -1,4 +1,4 @@
-"""What is there and what it was made from, out of the database, as far as something could lead to it."""
+"""Load existing instances and the versions they read from the database, limited to those that a question can reach."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ from headwater.store.status import histories as store
 from headwater.store.status.status import Window
 
 LOOKED_AT = 2_000_000
-"""Versions of which it is looked up what they had read, some 200 bytes each; of more, what is declared counts."""
+"""The most versions whose recorded reads are loaded, about 200 bytes each. With more versions, the declared needs are used."""
 
 
 class Loaded(NamedTuple):
-    """`gone`: of what is, or was, there the instances that are no more."""
+    """`gone`: the instances in the histories that no longer exist."""
 
     histories: Histories
     gone: dict[str, Ordinals]
 
 
 async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordinals]) -> Loaded:
-    """Of all that these could have led to: whatever is declared to need it, and whoever had read it though nobody declares that."""
+    """Load everything that these instances could have reached: the entities that declare a need, and the recorded readers without one."""
     within = await asyncio.to_thread(closure, held.graph, roots)
     while True:
         loaded, beyond, readers = await _load(connection, held, within)
@@ -44,7 +44,7 @@ async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordina
 
 
 async def among(connection: Connection, held: Held, within: Mapping[str, Ordinals]) -> Histories:
-    """Of these instances alone."""
+    """Load these instances only."""
     loaded, _, _ = await _load(connection, held, within)
     return loaded.histories
 
@@ -52,7 +52,7 @@ async def among(connection: Connection, held: Held, within: Mapping[str, Ordinal
 async def _load(
     connection: Connection, held: Held, within: Mapping[str, Ordinals]
 ) -> tuple[Loaded, Mapping[str, Ordinals], Int]:
-    """Of the hulls of these; and who else may have used what is in them: instances, and versions by seq."""
+    """Load the hulls of these instances. Also returns their users outside the hulls: instances, and versions by seq."""
     hulls = {name: Ordinals.between(some.first, some.end) for name, some in within.items() if some}
     windows: Sequence[Window] = [(held.number(name), some.first, some.end) for name, some in sorted(hulls.items())]
     there = await store.there(connection, windows)
@@ -60,10 +60,10 @@ async def _load(
     if versions.seq.size > LOOKED_AT:
         versions = store.Versions(*(column[:0] for column in versions))
     reads = await store.reads(connection, windows) if versions.seq.size else None
-    return await asyncio.to_thread(_known, held, hulls, there, versions, reads)
+    return await asyncio.to_thread(_build, held, hulls, there, versions, reads)
 
 
-def _known(
+def _build(
     held: Held,
     hulls: Mapping[str, Ordinals],
     there: store.There,
@@ -87,7 +87,7 @@ def _known(
         versions.end_,
         versions.produced,
         versions.complete > 0,
-        # A hash, of which the sign is not needed.
+        # A hash; its sign is not needed.
         np.where(versions.told > 0, versions.content & ((1 << 62) - 1), -1),
     )
     read = recorded_reads.Reads(reads.seq, rank(reads.upstream_id), reads.start_, reads.end_, reads.read_seq)
@@ -97,7 +97,7 @@ def _known(
 
 
 def _besides(some: Int, known: Int) -> Int:
-    """Those that are not known, each once."""
+    """The distinct values of `some` that are not in `known`."""
     some, known = np.sort(some), np.sort(known)
     some = some[np.append(True, some[1:] != some[:-1])[: some.size]]
     found: Int = some[np.searchsorted(known, some, "left") == np.searchsorted(known, some, "right")]
@@ -105,7 +105,7 @@ def _besides(some: Int, known: Int) -> Int:
 
 
 class _Ranks:
-    """The rank of entities by id: of those that are asked about, all of which are declared."""
+    """The rank of each entity by its id. All of them are declared."""
 
     def __init__(self, held: Held, all_: Together) -> None:
         pairs = sorted((number, all_.rank[name]) for name, number in held.ids.items())

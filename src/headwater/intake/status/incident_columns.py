@@ -1,7 +1,7 @@
-"""Of an incident that is about some columns only: what of other entities may be wrong, as the lineage of columns tells, and what is not affected.
+"""Follow column lineage for an incident that is about some columns: which columns of other entities may be wrong, and which entities are unaffected.
 
-Lineage is that of every run since the first of what is wrong was made, not what holds now: what was made by a statement that has changed since was
-made by the one before. Where nobody told of columns, all of them may be wrong.
+It uses the lineage of every run since the first wrong instance was produced, not only the current lineage: earlier versions were made by
+earlier statements. If no column lineage was reported, all columns may be wrong.
 """
 
 import datetime as dt
@@ -22,14 +22,14 @@ from headwater.store.status import incidents as store
 from headwater.store.status import stored_in
 
 _MOST = 20_000
-"""Datasets that columns are followed through."""
+"""The most datasets through which columns are followed."""
 _APART = dt.timedelta(days=1)
-"""By how much the clock of who reports an instance may be ahead of the clock of who reports the run that read it."""
+"""The assumed limit on clock skew between the producer that reports an instance and the producer of the run that read it."""
 
 
 class Restricted(NamedTuple):
-    """`columns`: by entity those that may be wrong, `ALL` where nobody knows better. `unaffected`: (upstream, downstream) between which no wrong
-    column is carried. `since`: when the first of what is wrong was made; None where nobody knows.
+    """`columns`: the columns that may be wrong, by entity; `ALL` if unknown. `unaffected`: the (upstream, downstream) pairs over which no wrong column
+    flows. `since`: when the first wrong instance was produced; None if unknown.
     """
 
     columns: Mapping[str, Columns]
@@ -40,14 +40,14 @@ class Restricted(NamedTuple):
 async def restricted(
     connection: Connection, held: Held, wrong: Mapping[str, Columns], since: dt.datetime | None
 ) -> Restricted:
-    """Where these columns of entities are wrong. InvalidStatus where an entity has no such column, as far as its columns are known; where lineage
-    from when the instances were made is not kept any more; and where there is too much of it.
+    """Follow these wrong columns downstream. Raises InvalidStatus if an entity has known columns and not this one, if retention dropped the lineage
+    of the time when the instances were produced, or if the columns reach too many datasets.
     """
     state = await server_state.read(connection)
     if state.log_dropped_before and (since is None or since - _APART < state.log_dropped_before):
         raise InvalidStatus(
-            f"what used only some columns is not known: lineage from before {state.log_dropped_before:%Y-%m-%d %H:%M} is not kept, and some of these "
-            "instances are older; leave out the columns to mark everything that used these instances",
+            f"column lineage from before {state.log_dropped_before:%Y-%m-%d %H:%M} was dropped by retention, and some of these instances are older; "
+            "leave out the columns to mark everything that used these instances",
             kept_from=state.log_dropped_before.isoformat(),
         )
     stored = await _stored(connection, held, Identity(state.rules))
@@ -58,7 +58,7 @@ async def restricted(
 
 
 async def written(connection: Connection, held: Held, id_: uuid.UUID, found: Restricted) -> None:
-    """Keep it with the incident."""
+    """Store the affected columns and unaffected pairs of an incident."""
     columns = [
         store.OfColumns(id_, held.number(name), None if some == ALL else sorted(some), found.since)
         for name, some in found.columns.items()
@@ -69,7 +69,7 @@ async def written(connection: Connection, held: Held, id_: uuid.UUID, found: Res
 
 
 async def spared(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -> dict[str, frozenset[tuple[str, str]]]:
-    """By incident, of these, the (upstream, downstream) between which no wrong column is carried; nothing of incidents about whole instances."""
+    """The (upstream, downstream) pairs over which no wrong column flows, by incident; none for incidents about whole instances."""
     found: dict[str, set[tuple[str, str]]] = {}
     for incident, upstream, downstream in await store.spared(connection, ids):
         if upstream in held.names and downstream in held.names:
@@ -80,8 +80,8 @@ async def spared(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -
 async def affected_now(
     connection: Connection, held: Held, incident: uuid.UUID, pairs: Sequence[tuple[str, str]]
 ) -> set[tuple[str, str]]:
-    """Those of these unaffected pairs over which, as runs have told since, wrong columns are carried after all. They are no longer unaffected, nor
-    is who uses their downstream, of which all columns may be wrong from now on.
+    """The given unaffected pairs over which, by the runs since, a wrong column flows after all. Stores that they are affected, and so are all users of
+    their downstream entities, of which all columns may now be wrong.
     """
     columns = await store.columns(connection, incident)
     of = {one.entity_id: one for one in columns}
@@ -133,7 +133,7 @@ async def _followed(connection: Connection, carried: Carried, since: dt.datetime
     while some := carried.unknown():
         if carried.seen + len(some) > _MOST:
             raise InvalidStatus(
-                f"these columns lead to more than {_MOST:,} datasets; leave out the columns to mark everything that used these instances"
+                f"these columns flow into more than {_MOST:,} datasets; leave out the columns to mark everything that used these instances"
             )
         found = await column_flow.written_from(connection, some, None if since is None else since - _APART)
         carried.learn({id_: [Made(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})

@@ -1,6 +1,6 @@
-"""Say that something is wrong, that it was put right, or that it never was; and make the marks of everything that used it what follows.
+"""Open, fix, retract and confirm incidents, and update the marks of every instance that they reach.
 
-Each is one transaction over all entities it reaches: nobody sees a part of it. Every entity that changes gets a report of its own in the log.
+Each operation is one transaction over all entities it reaches, so no reader sees part of it. Each entity that changes gets a report in the log.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ from headwater.store.status import incidents as store
 _OF_IT = (*WRONG, "suspect")
 """Kinds of marks that an incident may have set."""
 MOST_STRETCHES = 1_000_000
-"""Rows of marks, and as many of the log, that one incident writes: they take a statement some half of the minute that it may, and nobody else reports
-anything meanwhile.
+"""The most rows of marks that one incident writes, and as many rows of the log. They take about half of the minute that a statement may run, and no
+other report is recorded during that time.
 """
-_SHOWN = 100
-"""Stretches of an entity's instances in an answer: what is wrong of thousands may be cut into millions."""
+_MOST_LISTED = 100
+"""The most stretches of an entity's instances in an answer; an incident may have millions."""
 
 
 class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,22 +48,22 @@ class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instances: list[str]
 
 
-class Spoilt(Wrong, frozen=True, forbid_unknown_fields=True):
-    """`columns`: only these of them are wrong; all where none is named. Of an entity that is named more than once all that are."""
+class WrongColumns(Wrong, frozen=True, forbid_unknown_fields=True):
+    """`columns`: only these columns are wrong; without any, all are. If an entity is named more than once, the union of its columns."""
 
     columns: list[str] = []
 
 
 def listed(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:
-    """Sets of instances by entity as they are said; of entities that have any."""
+    """Write sets of instances as `Wrong`, leaving out entities without any."""
     return [Wrong(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """What is wrong of one entity. `basis`: exact where all of it is known to have used what is wrong, otherwise declared: it could have.
+    """The wrong instances of one entity. `basis`: `exact` if all of them are recorded as users of wrong instances, else `declared`: they may be.
 
-    `more`: stretches of instances that are left out. `depth`: the fewest links from what was named; `because`: the last of them. `columns`: those
-    that may be wrong, in lower case; null where it may be all of them.
+    `more`: how many stretches are left out of `instances`. `depth`: the fewest links from a named instance; `because`: the last of these links.
+    `columns`: those that may be wrong, in lower case; null if all may be.
     """
 
     entity: str
@@ -77,10 +77,10 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """`id` is null where nothing was written. `hits`: what was named first, then who used it, upstream first. `count`: instances altogether;
-    `stretches`: rows of marks that these are, of which an incident may have `MOST_STRETCHES`.
+    """`id`: null after a dry run. `hits`: the named instances and all that used them, upstream first. `count`: of instances, in total.
+    `stretches`: rows of marks, at most `MOST_STRETCHES`.
 
-    `missing`: of what was named, what does not exist: there is nothing of it that could be wrong.
+    `missing`: named instances that do not exist, and so cannot be wrong.
     """
 
     id: uuid.UUID | None
@@ -92,7 +92,7 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """Instances of an entity whose marks changed. `more`: stretches of them that are left out."""
+    """Instances of an entity whose marks changed. `more`: how many stretches are left out."""
 
     entity: str
     instances: list[str]
@@ -100,7 +100,7 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """What became of an incident. `changed`: by entity; `seq`: of the last report."""
+    """The incident after an operation. `changed`: by entity; `seq`: of the last report."""
 
     id: uuid.UUID
     state: str
@@ -111,33 +111,33 @@ class Settled(msgspec.Struct, frozen=True):
 async def open_(
     database: Database, wrong: Sequence[Wrong], reason: str, actor: str, *, dry_run: bool = False
 ) -> Opened:
-    """These instances, as they are now, are wrong, and so is what used them; of some columns only what used those.
+    """Open an incident: mark the current versions of these instances as wrong, and all that used them (or their wrong columns).
 
-    NotFound and InvalidPeriod for what is not there, InvalidStatus where none of it exists, or it is too much to be written. `dry_run`: only what
-    would be.
+    `dry_run`: compute without writing. Raises NotFound and InvalidPeriod for unknown names, InvalidStatus if no instance exists or there would be
+    too many marks.
     """
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
         named = _named(held, wrong)
-        known, gone = await histories.reached(connection, held, named)
-        roots = {name: (some & known.there.get(name, NONE)) - gone.get(name, NONE) for name, some in named.items()}
+        recorded, gone = await histories.reached(connection, held, named)
+        roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in named.items()}
         missing = {name: some - roots[name] for name, some in named.items()}
         if not any(roots.values()):
             raise InvalidStatus(
-                "none of these instances exist, so that nothing can be wrong of them; say what was produced"
+                "None of these instances exists yet. Report it first: `headwater report ENTITY produced KEY`."
             )
         id_ = uuid.UUID(run_id())
         coded = await _coded(connection, held, roots)
         columns = None
         if some_columns := _columns(wrong):
             columns = await restricted(connection, held, some_columns, _since(roots, coded))
-        # Of thousands of entities each takes a while, in which others are answered.
+        # Each step is slow with thousands of entities; a thread leaves the event loop free.
         unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
-        reached = await asyncio.to_thread(Spread, known, roots, {}, unaffected)
-        found = await asyncio.to_thread(opened, str(id_), roots, gone, reached)
+        reached = await asyncio.to_thread(Spread, recorded, roots, {}, unaffected)
+        marks_by_name = await asyncio.to_thread(opened, str(id_), roots, gone, reached)
         hits = await asyncio.to_thread(lambda: list(_hits(held, gone, reached, columns)))
-        stretches = sum(some.runs for marks in found.values() for some in marks.values())
+        stretches = sum(some.runs for marks in marks_by_name.values() for some in marks.values())
         if not dry_run:
             if stretches > MOST_STRETCHES:
                 raise InvalidStatus(_too_many(stretches), stretches=stretches, most=MOST_STRETCHES)
@@ -145,7 +145,7 @@ async def open_(
             await store.condemn(connection, _by_code(held, id_, roots, coded))
             if columns is not None:
                 await written(connection, held, id_, columns)
-            rows = await asyncio.to_thread(_report, ledger, held, found, str(id_), actor, reason)
+            rows = await asyncio.to_thread(_report, ledger, held, marks_by_name, str(id_), actor, reason)
             await ledger.flush()
             await store.mark(connection, str(id_), rows)
         return Opened(
@@ -161,20 +161,20 @@ async def open_(
 async def fix(
     database: Database, id_: uuid.UUID, actor: str, *, at: dt.datetime | None = None, note: str = ""
 ) -> Settled:
-    """What was wrong itself has been put right: what is produced from then on (`at`, or now) is right, unless it uses what is wrong."""
+    """Record that the cause is fixed: versions produced from then on (`at`, or now) are right, unless they use wrong instances."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
-        incident = await _holds(connection, id_)
+        incident = await _require_open(connection, id_)
         await store.fixed(connection, incident.id, at or ledger.now, ledger.now, actor, note)
         return Settled(incident.id, "fixed", ledger.seq, [])
 
 
 async def retract(database: Database, id_: uuid.UUID, actor: str, *, note: str = "") -> Settled:
-    """It was a false alarm: everything that is wrong because of it, and of nothing else, is right again, and nothing has to run."""
+    """Retract a false alarm: all that is wrong only because of this incident is right again, without a run."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
-        incident = await _holds(connection, id_)
+        incident = await _require_open(connection, id_)
         marked = await store.marked(connection, _OF_IT, str(id_))
         seqs: dict[int, int] = {}
         changed: dict[str, Ordinals] = {}
@@ -186,23 +186,23 @@ async def retract(database: Database, id_: uuid.UUID, actor: str, *, note: str =
         await ledger.flush()
         await store.unmark(connection, _OF_IT, str(id_), seqs)
         await store.retracted(connection, incident.id, ledger.now, actor, note)
-        return Settled(incident.id, "retracted", ledger.seq, await asyncio.to_thread(_shown, held, changed))
+        return Settled(incident.id, "retracted", ledger.seq, await asyncio.to_thread(_changed_instances, held, changed))
 
 
 async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], actor: str, *, note: str = "") -> Settled:
-    """Somebody looked: these instances, as they are now, are not wrong because of the incident; nor is who was wrong only because of them."""
+    """Confirm as right: the incident does not affect the current versions of these instances, nor those that were wrong only because of them."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
-        incident = await _holds(connection, id_)
-        known = await _known(connection, ledger, held, incident.id)
-        wrong = {name: marks.of("tainted", "inherited", "repaired") for name, marks in known.items()}
+        incident = await _require_open(connection, id_)
+        before = await _load_marks(connection, ledger, held, incident.id)
+        wrong = {name: marks.of("tainted", "inherited", "repaired") for name, marks in before.items()}
         recorded = await histories.among(connection, held, wrong)
         unaffected = (await spared(connection, held, [incident.id])).get(str(incident.id), frozenset[tuple[str, str]]())
-        found = confirmed(held.graph, str(incident.id), _named(held, right), known, recorded, unaffected)
-        changed = _write(ledger, held, found, "confirmed", str(incident.id), actor, note)
+        after = confirmed(held.graph, str(incident.id), _named(held, right), before, recorded, unaffected)
+        changed = _write(ledger, held, after, "confirmed", str(incident.id), actor, note)
         await ledger.flush()
-        return Settled(incident.id, incident.state, ledger.seq, _shown(held, changed))
+        return Settled(incident.id, incident.state, ledger.seq, _changed_instances(held, changed))
 
 
 def _named(held: Held, some: Sequence[Wrong]) -> dict[str, Ordinals]:
@@ -211,23 +211,23 @@ def _named(held: Held, some: Sequence[Wrong]) -> dict[str, Ordinals]:
         instances = ranges.read(held.instances(one.entity), one.instances)
         found[one.entity] = found.get(one.entity, NONE) | instances
     if not any(found.values()):
-        raise InvalidStatus('no instance is named; write such as {"entity": "reads", "instances": ["2024-03-10"]}')
+        raise InvalidStatus('no instance is named; name some, such as {"entity": "reads", "instances": ["2024-03-10"]}')
     return found
 
 
-async def _holds(connection: Connection, id_: uuid.UUID) -> store.Incident:
+async def _require_open(connection: Connection, id_: uuid.UUID) -> store.Incident:
     found = (await store.named(connection, [id_])).get(id_)
     if found is None:
         raise NotFound(
-            f"there is no incident {id_}; `headwater incident list` shows those there are", incident=str(id_)
+            f"there is no incident {id_}; list the incidents with `headwater incident list`", incident=str(id_)
         )
     if found.state == "retracted":
         raise InvalidStatus(f"incident {id_} was retracted at {found.closed_at}; open a new one", incident=str(id_))
     return found
 
 
-async def _known(connection: Connection, ledger: Ledger, held: Held, id_: uuid.UUID) -> dict[str, Marks]:
-    """The marks of all entities that have any of an incident."""
+async def _load_marks(connection: Connection, ledger: Ledger, held: Held, id_: uuid.UUID) -> dict[str, Marks]:
+    """Load the marks of all entities that have any of this incident."""
     await ledger.marks.more_of_incident(connection, _OF_IT, str(id_))
     return {held.names[each]: ledger.marks.of(each) for each in ledger.marks.ids() if each in held.names}
 
@@ -235,7 +235,7 @@ async def _known(connection: Connection, ledger: Ledger, held: Held, id_: uuid.U
 def _write(
     ledger: Ledger, held: Held, found: Mapping[str, Marks], what: str, ref: str, actor: str, reason: str
 ) -> dict[str, Ordinals]:
-    """A report for each entity that changes; which instances of it do."""
+    """Add a report for each entity that changes. Returns the instances that change, by entity."""
     changed: dict[str, Ordinals] = {}
     for name, marks in found.items():
         number = held.number(name)
@@ -247,20 +247,20 @@ def _write(
     return changed
 
 
-def _shown(held: Held, some: Mapping[str, Ordinals]) -> list[Changed]:
+def _changed_instances(held: Held, some: Mapping[str, Ordinals]) -> list[Changed]:
     return [Changed(name, *_some(held, name, each)) for name, each in some.items()]
 
 
 def _some(held: Held, name: str, some: Ordinals) -> tuple[list[str], int]:
-    """The first stretches as texts, and how many more there are."""
-    first = some if some.runs <= _SHOWN else some & Ordinals.between(some.first, int(some.ends[_SHOWN - 1]))
-    return ranges.written(held.instances(name), first), max(some.runs - _SHOWN, 0)
+    """The first stretches as texts, and how many are left out."""
+    first = some if some.runs <= _MOST_LISTED else some & Ordinals.between(some.first, int(some.ends[_MOST_LISTED - 1]))
+    return ranges.written(held.instances(name), first), max(some.runs - _MOST_LISTED, 0)
 
 
 def _report(
     ledger: Ledger, held: Held, found: Mapping[str, Marks], id_: str, actor: str, reason: str
 ) -> list[store.Marked]:
-    """A report for each entity that gets marks; and these, with its seq."""
+    """Add a report for each entity that gets marks. Returns the marks, each with the seq of its report."""
     rows: list[store.Marked] = []
     for name, marks in found.items():
         number = held.number(name)
@@ -280,17 +280,17 @@ def _by_entity(marked: store.Marks) -> dict[int, Ordinals]:
 
 
 def _columns(wrong: Sequence[Wrong]) -> dict[str, Columns]:
-    """By entity those that are wrong; nothing where whole instances are, of all that are named."""
+    """The wrong columns by entity; empty if whole instances are wrong in every entity."""
     found: dict[str, Columns] = {}
     for one in wrong:
-        some = named(one.columns) if isinstance(one, Spoilt) and one.columns else ALL
+        some = named(one.columns) if isinstance(one, WrongColumns) and one.columns else ALL
         found[one.entity] = both(found.get(one.entity, frozenset()), some)
     return {} if all(some == ALL for some in found.values()) else found
 
 
 def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread, columns: Restricted | None) -> Iterator[Hit]:
     nearest = reached.nearest()
-    # Of thousands of entities most have the same calendar, and are wrong at the same time.
+    # Most entities share a calendar and are wrong in the same periods: write equal instances once.
     texts: dict[tuple[int, Ordinals], tuple[list[str], int]] = {}
     for name in (name for component in held.graph.order for name in component if name in reached.current):
         if some := reached.current[name] - gone.get(name, NONE):
@@ -306,7 +306,7 @@ def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread, columns: Re
 async def _coded(
     connection: Connection, held: Held, roots: Mapping[str, Ordinals]
 ) -> dict[str, list[histories_store.Coded]]:
-    """The versions of these instances, and of some between, by entity."""
+    """The versions of these instances with their code, by entity; also versions between them."""
     hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
     found: dict[str, list[histories_store.Coded]] = {}
     for one in await histories_store.codes(connection, hulls):
@@ -315,7 +315,7 @@ async def _coded(
 
 
 def _since(roots: Mapping[str, Ordinals], coded: Mapping[str, Sequence[histories_store.Coded]]) -> dt.datetime | None:
-    """When the first of these was made; None where that is not known of all."""
+    """When the first of these instances was produced; None if that is not known for all."""
     for name, some in roots.items():
         bounds = np.array([(one.start_, one.end_) for one in coded.get(name, ())], dtype=np.int64).reshape(-1, 2)
         if some - Ordinals.joined(bounds[:, 0], bounds[:, 1]):
@@ -329,7 +329,7 @@ def _by_code(
     roots: Mapping[str, Ordinals],
     coded: Mapping[str, Sequence[histories_store.Coded]],
 ) -> list[store.Root]:
-    """Instances by the code of their last version; of none of which anything is known, `""`."""
+    """The instances by the code of their last version; `""` for those without a known version."""
     found: list[store.Root] = []
     for name, some in roots.items():
         number = held.number(name)
@@ -349,7 +349,7 @@ def _by_code(
 
 def _too_many(stretches: int) -> str:
     return (
-        f"this would write marks on {stretches:,} stretches of instances, and one incident writes at most {MOST_STRETCHES:,}: nothing was written. "
-        "Say it of whole stretches, such as a month, where those between are no better; of fewer instances at a time, each time as an incident of "
-        "its own; or of what was made from them, further down"
+        f"this would mark {stretches:,} stretches of instances; one incident marks at most {MOST_STRETCHES:,}, so nothing was written. "
+        "Name whole stretches, such as a month, if the instances in between are wrong too; or open several incidents with fewer instances each; or "
+        "name instances further downstream"
     )

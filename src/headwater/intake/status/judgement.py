@@ -1,6 +1,6 @@
-"""What incidents make of a new version: the facts for `entities/status/incidents.py`, out of the database, and what follows for other entities.
+"""Judge new versions under the open incidents: load the facts for `entities/status/incidents.py`, and apply the verdict to other entities.
 
-Nothing is looked up while no incident holds: most of the time.
+While no incident is open, which is most of the time, nothing is loaded.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.intake.status.held_marks import HeldMarks, united, windows
 from headwater.intake.status.incident_columns import affected_now, spared
 from headwater.intake.status.ledger import Ledger
-from headwater.intake.status.request import Understood
+from headwater.intake.status.request import ResolvedReport
 from headwater.store.database import Connection
 from headwater.store.status import incidents as incident_store
 from headwater.store.status import status as store
@@ -23,7 +23,7 @@ WRONG = ("tainted", "inherited", "repaired", "wont_fix")
 
 
 class Judge:
-    """Of one batch. `marks` are those of the batch, so that a version is judged by what the reports before it left."""
+    """Judges the versions of one batch. It shares the batch's `marks`, so each version is judged on the marks left by the reports before it."""
 
     def __init__(self, connection: Connection, held: Held, marks: HeldMarks, incidents: Sequence[Incident]) -> None:
         self._connection = connection
@@ -32,14 +32,14 @@ class Judge:
         self._incidents = incidents
         # (entity id, instances, seq, fingerprint) of versions, in the order in which they were produced.
         self.versions: list[tuple[int, Ordinals, int, str | None]] = []
-        # (entity id, instances, seq) of what was deleted, since anything here was read.
+        # (entity id, instances, seq) of deletions since the earliest read of the batch.
         self.deleted: list[tuple[int, Ordinals, int]] = []
-        # By incident the (upstream, downstream) between which no wrong column is carried.
+        # By incident: the (upstream, downstream) pairs over which no wrong column flows.
         self.spared: dict[str, frozenset[tuple[str, str]]] = {}
 
     @classmethod
-    async def load(cls, ledger: Ledger, held: Held, some: Sequence[Understood]) -> "Judge | None":
-        """None where nothing is wrong anywhere, and no incident is about any of these. The ledger's marks get what the reports' upstreams have."""
+    async def load(cls, ledger: Ledger, held: Held, some: Sequence[ResolvedReport]) -> "Judge | None":
+        """Load the facts; None if nothing is wrong anywhere and no incident is about these reports. Adds the upstreams' marks to the ledger."""
         made = [one for one in some if one.produced]
         if not made:
             return None
@@ -57,21 +57,21 @@ class Judge:
             judge.versions.append((version.entity_id, stretch, version.seq, version.fingerprint))
         refs = {mark.ref for id_ in marks.ids() for mark in marks.of(id_) if mark.kind in WRONG}
         judge.spared = await spared(connection, held, [uuid.UUID(ref) for ref in refs])
-        since = [one.said.seq for one in made if one.said.seq is not None]
+        since = [one.reported.seq for one in made if one.reported.seq is not None]
         if since:
             for entity_id, at, start, end in await store.deletions(connection, windows(wanted), min(since)):
                 judge.deleted.append((entity_id, Ordinals.between(start, end), at))
         return judge
 
-    async def judged(
-        self, one: Understood, now: Marks, heeded: Ordinals, exist: Ordinals, seq: int, began: dt.datetime
+    async def judge(
+        self, one: ResolvedReport, now: Marks, current: Ordinals, exist: Ordinals, seq: int, began: dt.datetime
     ) -> dict[int, Marks]:
-        """What holds of all entities that a new version changes, by id.
+        """The new marks of all entities that a new version changes, by id.
 
-        `now`: what `status.after` made of its entity. `heeded`: the instances of which it is the newest version. `exist`: those that there were
-        before. `seq`: of the report before it. `began`: when its run did, as far as that is known.
+        `now`: its entity's marks after `transitions.after`. `current`: the instances of which it is the newest version. `exist`: the instances
+        that existed before. `seq`: of the report before it. `began`: when its run began, as far as known.
         """
-        said, read_seq = one.said, seq if one.said.seq is None else one.said.seq
+        reported, read_seq = one.reported, seq if one.reported.seq is None else one.reported.seq
         read: dict[str, Ordinals] = {}
         replaced: dict[str, Ordinals] = {}
         for upstream_id, name, instances in one.reads or ():
@@ -79,40 +79,40 @@ class Judge:
             replaced[name] = self._replaced(upstream_id, read_seq) & read[name]
         for link in self._held.graph.upstream(one.name):
             if one.reads is not None:
-                # What is not in a record that is complete was not read.
+                # The record of reads is complete: an upstream that is not in it was not read.
                 read.setdefault(link.upstream, NONE)
             elif link.upstream not in replaced:
                 replaced[link.upstream] = self._replaced(self._held.ids[link.upstream], read_seq)
         used = {*read, *(link.upstream for link in self._held.graph.upstream(one.name))}
         version = Version(
             one.name,
-            heeded,
+            current,
             int(began.timestamp()),
-            said.code or "",
+            reported.code or "",
             read,
             replaced,
-            self._same(one.entity_id, heeded, said.fingerprint) & exist,
-            heeded if said.right else NONE,
+            self._same(one.entity_id, current, reported.fingerprint) & exist,
+            current if reported.right else NONE,
             await self._spared(one.name, used),
         )
-        known = _Known(self._held, self._marks, {one.entity_id: now})
-        verdict = judged(self._held.graph, version, known, self._incidents)
-        found = {one.entity_id: verdict.marks}
-        self.versions.append((one.entity_id, heeded, seq + 1, said.fingerprint))
+        by_name = _MarksByName(self._held, self._marks, {one.entity_id: now})
+        verdict = judged(self._held.graph, version, by_name, self._incidents)
+        new = {one.entity_id: verdict.marks}
+        self.versions.append((one.entity_id, current, seq + 1, reported.fingerprint))
         for incident, right in verdict.cleared.items():
             for number, marks in (await self._marks.more_of_incident(self._connection, WRONG, incident)).items():
-                # Far from what was loaded before, and not looked at by then.
-                if number in found:
-                    found[number] = found[number].with_(marks)
-            known = _Known(self._held, self._marks, found)
+                # Marks outside the windows that were loaded before.
+                if number in new:
+                    new[number] = new[number].with_(marks)
+            by_name = _MarksByName(self._held, self._marks, new)
             unaffected = self.spared.get(incident, frozenset())
-            now_right = same_content(self._held.graph, incident, known, None, {one.name: right}, unaffected)
+            now_right = same_content(self._held.graph, incident, by_name, None, {one.name: right}, unaffected)
             for name, marks in now_right.items():
-                found[self._held.ids[name]] = marks
-        return found
+                new[self._held.ids[name]] = marks
+        return new
 
     async def _spared(self, name: str, upstream: Set[str]) -> dict[str, frozenset[str]]:
-        """By incident the upstreams of which an entity uses nothing that is wrong: as it was when the incident was opened, and still is."""
+        """By incident: the upstreams of which an entity uses no wrong column, neither when the incident was opened nor now."""
         found: dict[str, frozenset[str]] = {}
         for incident, pairs in self.spared.items():
             some = {
@@ -131,7 +131,7 @@ class Judge:
         return found
 
     def _same(self, entity_id: int, instances: Ordinals, fingerprint: str | None) -> Ordinals:
-        """Those whose last version has this content."""
+        """The instances whose last version has this fingerprint."""
         last: dict[str, Ordinals] = {}
         for _, some, _, content in self._of(entity_id):
             last = {each: held - some for each, held in last.items()}
@@ -140,7 +140,7 @@ class Judge:
         return last.get(fingerprint, NONE) & instances if fingerprint is not None else NONE
 
     def _replaced(self, entity_id: int, seq: int) -> Ordinals:
-        """What was deleted after a seq, or made again with other content, or with content that nobody knows."""
+        """The instances that, after a seq, were deleted or got a version with different or unknown content."""
         last: dict[str, Ordinals] = {}
         found = NONE.union(*(some for id_, some, at in self.deleted if id_ == entity_id and at > seq))
         for _, some, at, content in self._of(entity_id):
@@ -155,8 +155,8 @@ class Judge:
         return (version for version in self.versions if version[0] == entity_id)
 
 
-class _Known(Mapping[str, Marks]):
-    """Marks by the entity's name, of those that are loaded, as they are now."""
+class _MarksByName(Mapping[str, Marks]):
+    """The current marks of the loaded entities, by the entity's name."""
 
     def __init__(self, held: Held, marks: HeldMarks, instead: Mapping[int, Marks] | None = None) -> None:
         self._held, self._marks, self._instead = held, marks, instead or {}
@@ -173,8 +173,8 @@ class _Known(Mapping[str, Marks]):
         return sum(1 for _ in self)
 
 
-def _upstream(held: Held, one: Understood) -> Iterator[tuple[int, Ordinals]]:
-    """What the judgement of a new version looks at: what it read, or may have read where that is not recorded, and its own entity's chain."""
+def _upstream(held: Held, one: ResolvedReport) -> Iterator[tuple[int, Ordinals]]:
+    """The instances that a judgement needs: those that the version read, or may have read if that is not recorded, and its own entity's chain."""
     reads = {name for _, name, _ in one.reads or ()}
     for upstream_id, _, instances in one.reads or ():
         yield upstream_id, instances

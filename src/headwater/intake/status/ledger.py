@@ -1,4 +1,4 @@
-"""What one transaction adds to the log of status: reports with their numbers and what they changed, written together at its end."""
+"""Collect what one transaction adds to the status log: reports, their seqs and the marks they change. Written together at its end."""
 
 import datetime as dt
 import hashlib
@@ -18,8 +18,8 @@ _EVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 class Ledger:
-    """`seq`: of the last report, written or not. `now`: when this transaction's reports are recorded, later than any before. `began`: what there
-    was when it began.
+    """`seq`: of the last report, written or not. `now`: the recording time of this transaction's reports, later than any before. `began`: the state
+    of the log when the transaction began.
     """
 
     def __init__(self, connection: Connection, began: store.Beginning) -> None:
@@ -35,7 +35,7 @@ class Ledger:
 
     @classmethod
     async def open(cls, connection: Connection) -> "Ledger":
-        """Nobody else writes status until the transaction ends."""
+        """Open the ledger and lock it: no other transaction writes status until this one ends."""
         return cls(connection, await store.opened(connection))
 
     def report(
@@ -49,21 +49,21 @@ class Ledger:
         reason: str = "",
         at: dt.datetime | None = None,
         key: bytes | None = None,
-        said: Mapping[str, object] | None = None,
+        fields: Mapping[str, object] | None = None,
     ) -> None:
-        """The next report; what changes after it is what it changed. `key`: what makes two reports one; None: it is like no other."""
+        """Add the next report; later calls of `change` belong to it. `key`: reports with the same key are duplicates; None: a unique key."""
         self.seq += 1
-        body = msgspec.json.encode({"instances": list(instances), **(said or {})}).decode()
+        body = msgspec.json.encode({"instances": list(instances), **(fields or {})}).decode()
         key = key or hashlib.blake2b(uuid.uuid4().bytes, digest_size=16).digest()
         first, end = instances.first, instances.end
         self._reports.append(
             store.Report(self.seq, self.now, key, entity_id, what, ref, first, end, at or self.now, actor, reason, body)
         )
 
-    def change(self, found: Mapping[int, Marks]) -> bool:
-        """Make these the marks that hold, because of the last report; whether any is another now."""
+    def change(self, new: Mapping[int, Marks]) -> bool:
+        """Replace the marks of these entities as the result of the last report. Returns whether any mark changed."""
         changed = False
-        for entity_id, now in found.items():
+        for entity_id, now in new.items():
             for mark, some, added in difference(self.marks.of(entity_id), now):
                 changed = True
                 for start, end in some:
@@ -72,10 +72,10 @@ class Ledger:
         return changed
 
     def touched(self, entity_id: int, now: Marks) -> Ordinals:
-        """The instances of which any mark would change."""
+        """The instances whose marks these would change."""
         return NONE.union(*(some for _, some, _ in difference(self.marks.of(entity_id), now)))
 
     async def flush(self) -> None:
-        """Write what has come together."""
+        """Write the collected reports, changes, marks, versions and reads."""
         gone, new = self.marks.rows()
         await store.write(self.connection, self._reports, self._changes, gone, new, self.versions, self.reads)

@@ -1,7 +1,7 @@
-"""Reports about instances: append them to the log, and make the marks what holds after them, in one transaction.
+"""Record reports about instances: append them to the status log and update the marks, in one transaction.
 
-One transaction writes at a time, over all servers: numbers of reports are then in the order in which they can be seen, and a report is judged by what
-holds. Reports that come while one runs share the next (`Batcher`), so that this costs little.
+Only one transaction writes at a time, across all servers. So reports become visible in the order of their seq, and each is judged on the
+current marks. Reports that arrive while a transaction runs share the next one (`Batcher`), which keeps this cheap.
 """
 
 import datetime as dt
@@ -22,28 +22,28 @@ from headwater.intake.status import held_marks
 from headwater.intake.status.declared import in_state
 from headwater.intake.status.judgement import Judge
 from headwater.intake.status.ledger import Ledger
-from headwater.intake.status.request import Reported, Understood, understood
+from headwater.intake.status.request import Reported, ResolvedReport, resolve_report
 from headwater.intake.status.staleness import stale
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as store
 
-_KEPT = ("states", "remove", "seq", "code", "fingerprint", "storage", "rows", "bytes", "right")
-"""What the log keeps of a report beside its columns."""
+_LOGGED_FIELDS = ("states", "remove", "seq", "code", "fingerprint", "storage", "rows", "bytes", "right")
+"""Fields of a report that the log stores as JSON, besides its columns."""
 _OF_RUNS = {"started", "produced", "failed"}
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Why a report was not taken."""
+    """Why a report was refused."""
 
     code: str
     message: str
     detail: dict[str, Any] = {}
 
 
-class Taken(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of a report. `seq`: its place in the log; null where it was refused. `duplicate`: it was there already, under that seq.
+class ReportOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The outcome of a report. `seq`: its number in the log; null if it was refused. `duplicate`: it was recorded before, under that seq.
 
-    `changed`: whether any mark is another now. `late`: of these instances there is a newer version, which stays the current one.
+    `changed`: whether it changed any mark. `late`: the instances that have a newer version, which stays current.
     """
 
     seq: int | None
@@ -54,198 +54,209 @@ class Taken(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """One result for each report, in order; and the last seq of the log then."""
+    """One result for each report, in order, and the last seq of the log after them."""
 
     seq: int
-    results: list[Taken]
+    results: list[ReportOutcome]
 
 
-class Told(msgspec.Struct, frozen=True):
-    """A report and who sent it."""
+class SentReport(msgspec.Struct, frozen=True):
+    """A report and its sender."""
 
     report: Reported
     actor: str
 
 
 class StatusIntake:
-    """Takes reports in; those that come at the same time are written together."""
+    """Accepts reports; those that arrive at the same time are written together."""
 
     def __init__(self, database: Database) -> None:
-        # A second batch could only wait for the first one's lock: what comes meanwhile is better one batch than two.
-        self._batcher: Batcher[list[Told], Recorded] = Batcher(lambda some: _together(database, some), at_once=1)
+        # One batch at a time: a second one would only wait for the first one's lock.
+        self._batcher: Batcher[list[SentReport], Recorded] = Batcher(
+            lambda requests: _record_requests(database, requests), at_once=1
+        )
 
     async def add(self, reports: Sequence[Reported], actor: str) -> Recorded:
-        """Written when this comes back. What is wrong with a report is said in its place; the others are taken."""
-        size = sum(len(one.instances) * 24 + 400 for one in reports)
-        return await self._batcher.add([Told(one, actor) for one in reports], size)
+        """Record reports; they are committed on return. The result of an invalid report says why; the others are recorded."""
+        size = sum(len(report.instances) * 24 + 400 for report in reports)
+        return await self._batcher.add([SentReport(report, actor) for report in reports], size)
 
 
-async def _together(database: Database, some: Sequence[list[Told]]) -> list[Recorded]:
-    """Several callers' reports in one transaction."""
-    seq, results = await record(database, [told for each in some for told in each])
-    found, at = [], 0
-    for each in some:
-        found.append(Recorded(seq, results[at : at + len(each)]))
-        at += len(each)
-    return found
+async def _record_requests(database: Database, requests: Sequence[list[SentReport]]) -> list[Recorded]:
+    """Record the reports of several requests in one transaction."""
+    seq, results = await record(database, [report for reports in requests for report in reports])
+    recorded, at = [], 0
+    for reports in requests:
+        recorded.append(Recorded(seq, results[at : at + len(reports)]))
+        at += len(reports)
+    return recorded
 
 
-async def record(database: Database, told: Sequence[Told]) -> tuple[int, list[Taken]]:
-    """The last seq, and what became of each report, in order."""
+async def record(database: Database, reports: Sequence[SentReport]) -> tuple[int, list[ReportOutcome]]:
+    """Record reports in one transaction. Returns the last seq, and the outcome of each report in order."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await in_state(connection, ledger.began.declared)
-        return await Batch(connection, ledger, held, told).write()
+        return await Batch(connection, ledger, held, reports).write()
 
 
 class Batch:
-    """Reports that are written in one transaction, each on what the one before left."""
+    """Reports that are written in one transaction, each on the marks that the one before left."""
 
-    def __init__(self, connection: Connection, ledger: Ledger, held: Held, told: Sequence[Told]) -> None:
+    def __init__(self, connection: Connection, ledger: Ledger, held: Held, reports: Sequence[SentReport]) -> None:
         self.connection = connection
         self.ledger = ledger
         self.held = held
-        self.told = told
+        self.reports = reports
 
-    async def write(self) -> tuple[int, list[Taken]]:
-        results: dict[int, Taken] = {}
-        asked: dict[int, Understood] = {}
-        for place, told in enumerate(self.told):
+    async def write(self) -> tuple[int, list[ReportOutcome]]:
+        results: dict[int, ReportOutcome] = {}
+        resolved: dict[int, ResolvedReport] = {}
+        for place, sent in enumerate(self.reports):
             try:
-                asked[place] = understood(told.report, self.held, self.ledger.now)
+                resolved[place] = resolve_report(sent.report, self.held, self.ledger.now)
             except HeadwaterError as error:
                 results[place] = _refused(error)
-        known = await store.known(self.connection, [one.key for one in asked.values()])
-        await self._load([one for one in asked.values() if one.key not in known])
-        for place, one in asked.items():
-            if one.key in known:
-                results[place] = Taken(known[one.key], duplicate=True)
+        seqs = await store.known(self.connection, [report.key for report in resolved.values()])
+        await self._load([report for report in resolved.values() if report.key not in seqs])
+        for place, report in resolved.items():
+            if report.key in seqs:
+                results[place] = ReportOutcome(seqs[report.key], duplicate=True)
                 continue
-            taken = results[place] = await self._one(one, self.told[place].actor)
-            if taken.seq is not None:
-                known[one.key] = taken.seq
+            outcome = results[place] = await self._record(report, self.reports[place].actor)
+            if outcome.seq is not None:
+                seqs[report.key] = outcome.seq
         await self.ledger.flush()
-        return self.ledger.seq, [results[place] for place in range(len(self.told))]
+        return self.ledger.seq, [results[place] for place in range(len(self.reports))]
 
-    async def _load(self, some: Sequence[Understood]) -> None:
-        wanted = held_marks.united((one.entity_id, one.instances) for one in some)
+    async def _load(self, reports: Sequence[ResolvedReport]) -> None:
+        wanted = held_marks.united((report.entity_id, report.instances) for report in reports)
         self.marks = self.ledger.marks
         await self.marks.more(self.connection, held_marks.windows(wanted))
-        made = held_marks.united((one.entity_id, one.instances) for one in some if one.produced)
-        # What was produced of each entity so far: (instances, when, content).
-        self.made: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
-        for version in await store.versions(self.connection, held_marks.windows(made), self.ledger.seq):
+        produced = held_marks.united((report.entity_id, report.instances) for report in reports if report.produced)
+        # The versions of each entity so far: (instances, produced at, fingerprint).
+        self.versions: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
+        for version in await store.versions(self.connection, held_marks.windows(produced), self.ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
-            self.made.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
-        asked = {(one.entity_id, one.said.ref) for one in some if one.said.what in _OF_RUNS and one.said.ref}
-        self.over: dict[tuple[int, str], Ordinals] = {}
+            self.versions.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
+        runs = {
+            (report.entity_id, report.reported.ref)
+            for report in reports
+            if report.reported.what in _OF_RUNS and report.reported.ref
+        }
+        # By entity and run: the instances that the run has ended for, and when the run began.
+        self.ended: dict[tuple[int, str], Ordinals] = {}
         self.began: dict[tuple[int, str], dt.datetime] = {}
-        for entity_id, run, what, at, first, end in await store.runs(self.connection, sorted(asked)):
-            self._ran(entity_id, run, what, at, Ordinals.between(first, end))
-        self.judge = await Judge.load(self.ledger, self.held, some)
+        for entity_id, run, what, at, first, end in await store.runs(self.connection, sorted(runs)):
+            self._note_run(entity_id, run, what, at, Ordinals.between(first, end))
+        self.judge = await Judge.load(self.ledger, self.held, reports)
 
-    def _ran(self, entity_id: int, run: str, what: str, at: dt.datetime, some: Ordinals) -> None:
+    def _note_run(self, entity_id: int, run: str, what: str, at: dt.datetime, some: Ordinals) -> None:
         key = entity_id, run
         if what == "started":
             self.began[key] = min(at, self.began.get(key, at))
         else:
-            self.over[key] = self.over.get(key, NONE) | some
+            self.ended[key] = self.ended.get(key, NONE) | some
 
-    def _again(self, one: Understood, existed: Ordinals) -> Ordinals:
-        """What was there before with other content, as far as that is known."""
-        if one.said.fingerprint is None:
+    def _replaced(self, resolved: ResolvedReport, existed: Ordinals) -> Ordinals:
+        """The existing instances whose content the report replaces; without a fingerprint, all of them."""
+        if resolved.reported.fingerprint is None:
             return existed
         last = NONE
-        for some, at, fingerprint in self.made.get(one.entity_id, []):
-            if at <= one.at:
-                last = last | some if fingerprint == one.said.fingerprint else last - some
+        for instances, at, fingerprint in self.versions.get(resolved.entity_id, []):
+            if at <= resolved.at:
+                last = last | instances if fingerprint == resolved.reported.fingerprint else last - instances
         return existed - last
 
-    def _began(self, one: Understood) -> dt.datetime:
-        """When the run began; where nobody said, when it was done."""
-        return min(one.at, self.began.get((one.entity_id, one.said.ref), one.at))
+    def _began(self, resolved: ResolvedReport) -> dt.datetime:
+        """When the run began; if that was not reported, when it ended."""
+        return min(resolved.at, self.began.get((resolved.entity_id, resolved.reported.ref), resolved.at))
 
-    async def _one(self, one: Understood, actor: str) -> Taken:
-        declared_ = self.held.one(one.name)
-        before = self.marks.of(one.entity_id)
-        heeded = one.instances
-        if one.produced:
-            newer = [some for some, at, _ in self.made.get(one.entity_id, []) if at > one.at]
-            heeded -= NONE.union(*newer)
-        elif isinstance(one.report, Started):
-            # A start that comes after its run's end says nothing new.
-            heeded -= self.over.get((one.entity_id, one.report.run), NONE)
-        late = one.instances - heeded
+    async def _record(self, resolved: ResolvedReport, actor: str) -> ReportOutcome:
+        declared_ = self.held.one(resolved.name)
+        before = self.marks.of(resolved.entity_id)
+        current = resolved.instances
+        if resolved.produced:
+            newer = [instances for instances, at, _ in self.versions.get(resolved.entity_id, []) if at > resolved.at]
+            current -= NONE.union(*newer)
+        elif isinstance(resolved.report, Started):
+            # A start that arrives after its run's end changes nothing.
+            current -= self.ended.get((resolved.entity_id, resolved.report.run), NONE)
+        late = resolved.instances - current
         states = tuple(declared_.entity.states) or (COMPLETED,)
         try:
             now = before
-            if one.produced and late:
-                now = now.without({mark: late for mark in now if mark == Mark("running", one.said.ref)})
-            now = after(now, one.report, heeded, states, compatible=_compatible(declared_.compatible))
+            if resolved.produced and late:
+                now = now.without({mark: late for mark in now if mark == Mark("running", resolved.reported.ref)})
+            now = after(now, resolved.report, current, states, compatible=_compatible(declared_.compatible))
         except HeadwaterError as error:
             return _refused(error)
-        found = {one.entity_id: now}
-        if one.produced and self.judge is not None:
-            found |= await self.judge.judged(one, now, heeded, before.exist, self.ledger.seq, self._began(one))
+        changes = {resolved.entity_id: now}
+        if resolved.produced and self.judge is not None:
+            changes |= await self.judge.judge(
+                resolved, now, current, before.exist, self.ledger.seq, self._began(resolved)
+            )
         self.ledger.report(
-            one.entity_id,
-            one.said.what,
-            one.said.ref,
-            one.instances,
+            resolved.entity_id,
+            resolved.reported.what,
+            resolved.reported.ref,
+            resolved.instances,
             actor=actor,
-            reason=one.said.reason,
-            at=one.at,
-            key=one.key,
-            said={field: value for field in _KEPT if (value := getattr(one.said, field))},
+            reason=resolved.reported.reason,
+            at=resolved.at,
+            key=resolved.key,
+            fields={field: value for field in _LOGGED_FIELDS if (value := getattr(resolved.reported, field))},
         )
-        changed = self.ledger.change({one.entity_id: found.pop(one.entity_id)})
+        changed = self.ledger.change({resolved.entity_id: changes.pop(resolved.entity_id)})
         seq = self.ledger.seq
-        if one.produced and (again := self._again(one, heeded & before.exist)):
-            found |= await stale(self.connection, self.held, self.marks, one.name, again, found)
-        for number, marks in found.items():
-            # Who is right because this turned out to be, and who is stale because this is new.
-            if some := self.ledger.touched(number, marks):
-                self.ledger.report(number, "followed", f"seq {seq}", some, actor=actor)
+        if resolved.produced and (replaced := self._replaced(resolved, current & before.exist)):
+            changes |= await stale(self.connection, self.held, self.marks, resolved.name, replaced, changes)
+        for number, marks in changes.items():
+            # Entities that are right again because this version is, or stale because it is new.
+            if instances := self.ledger.touched(number, marks):
+                self.ledger.report(number, "followed", f"seq {seq}", instances, actor=actor)
                 self.ledger.change({number: marks})
-        if one.produced:
-            self._version(one, seq)
-        elif one.said.what == "deleted" and self.judge is not None:
-            self.judge.deleted.append((one.entity_id, one.instances, seq))
-        if one.said.what in _OF_RUNS and one.said.ref:
-            self._ran(one.entity_id, one.said.ref, one.said.what, one.at, one.instances)
-        shown = ranges.written(declared_.entity.instances, late) if late else []
-        return Taken(seq, changed=changed, late=shown)
+        if resolved.produced:
+            self._add_version(resolved, seq)
+        elif resolved.reported.what == "deleted" and self.judge is not None:
+            self.judge.deleted.append((resolved.entity_id, resolved.instances, seq))
+        if resolved.reported.what in _OF_RUNS and resolved.reported.ref:
+            self._note_run(
+                resolved.entity_id, resolved.reported.ref, resolved.reported.what, resolved.at, resolved.instances
+            )
+        late_texts = ranges.written(declared_.entity.instances, late) if late else []
+        return ReportOutcome(seq, changed=changed, late=late_texts)
 
-    def _version(self, one: Understood, seq: int) -> None:
-        said = one.said
-        storage = msgspec.json.encode(said.storage).decode() if said.storage is not None else None
-        for start, end in one.instances:
+    def _add_version(self, resolved: ResolvedReport, seq: int) -> None:
+        reported = resolved.reported
+        storage = msgspec.json.encode(reported.storage).decode() if reported.storage is not None else None
+        for start, end in resolved.instances:
             self.ledger.versions.append(
                 store.Version(
-                    one.entity_id,
+                    resolved.entity_id,
                     seq,
                     start,
                     end,
-                    one.at,
-                    said.ref,
-                    said.code,
-                    said.fingerprint,
+                    resolved.at,
+                    reported.ref,
+                    reported.code,
+                    reported.fingerprint,
                     storage,
-                    said.rows,
-                    said.bytes,
-                    one.reads is not None,
+                    reported.rows,
+                    reported.bytes,
+                    resolved.reads is not None,
                 )
             )
-        self.made.setdefault(one.entity_id, []).append((one.instances, one.at, said.fingerprint))
-        read_seq = seq - 1 if said.seq is None else min(said.seq, seq - 1)
-        for upstream_id, _, some in one.reads or ():
-            self.ledger.reads += [store.Read(seq, upstream_id, start, end, read_seq) for start, end in some]
+        self.versions.setdefault(resolved.entity_id, []).append((resolved.instances, resolved.at, reported.fingerprint))
+        read_seq = seq - 1 if reported.seq is None else min(reported.seq, seq - 1)
+        for upstream_id, _, instances in resolved.reads or ():
+            self.ledger.reads += [store.Read(seq, upstream_id, start, end, read_seq) for start, end in instances]
 
 
 def _compatible(groups: Sequence[Sequence[str]]) -> set[str]:
-    """Those that may stand beside completed."""
+    """The states that an instance may have together with `completed`."""
     return {state for group in groups if "completed" in group for state in group}
 
 
-def _refused(error: HeadwaterError) -> Taken:
-    return Taken(None, refused=Refused(error.code, error.message, error.detail))
+def _refused(error: HeadwaterError) -> ReportOutcome:
+    return ReportOutcome(None, refused=Refused(error.code, error.message, error.detail))

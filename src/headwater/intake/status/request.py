@@ -1,4 +1,4 @@
-"""What somebody says of instances, as it comes over the wire, and what it means. Refuses to look at what is known of them."""
+"""Reports about instances as they arrive, and how they are resolved against the declarations. The current marks play no part here."""
 
 import datetime as dt
 import hashlib
@@ -43,7 +43,7 @@ What = Literal[
 
 _LONGEST = 1000
 _whole = msgspec.json.Encoder(order="deterministic")
-_MADE: dict[str, Any] = {
+_BY_REF: dict[str, Any] = {
     "started": Started,
     "failed": Failed,
     "doubted": Doubted,
@@ -56,24 +56,24 @@ _MADE: dict[str, Any] = {
 }
 
 
-class WhatWasRead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Instances of an upstream entity that a version was made from."""
+class ReadInstances(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Instances of an upstream entity that a version read."""
 
     entity: str
     instances: list[str]
 
 
 class Reported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One report of some instances of one entity.
+    """One report about some instances of one entity.
 
-    instances: `2024-03-10`, `2024-03-01..2024-03-31`; or `start` and `end`: all whose periods overlap that interval.
-    ref: the run (`started`, `produced`, `failed`), the check (`doubted`, `trusted`), who (`withheld`, `released`), the incident (`left_wrong`), the
-    plan, or why it was deleted (`retention`, `external`).
-    states, remove: of `produced` the states of the new version; of `said` those added and taken away.
-    at: when it happened. Without it now, and then the same report twice is two unless `key` says that they are one.
-    seq, reads: what the new version was made from: these instances as they were known at that seq, which an answer about readiness gives.
-    `reads` that is there and empty: it read nothing that is an entity. Absent: nobody knows.
-    right: somebody looked, and the new version is right whatever incidents say.
+    instances: such as `2024-03-10` or `2024-03-01..2024-03-31`; or `start` and `end`: every instance whose period overlaps that interval.
+    ref: the run (`started`, `produced`, `failed`), the check (`doubted`, `trusted`), the person or system (`withheld`, `released`), the incident
+    (`left_wrong`), the plan, or the cause of deletion (`retention`, `external`).
+    states, remove: with `produced`, the states of the new version; with `said`, the states to add and to remove.
+    at: when it happened; default now. Without `at`, two equal reports count as two unless they have the same `key`.
+    reads: the instances that the new version read, as of `seq`, which an answer about readiness contains. Empty: it read no entity. Absent:
+    unknown.
+    right: a person checked the new version; it is right even if an incident reaches it.
     """
 
     entity: str
@@ -88,7 +88,7 @@ class Reported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     key: str | None = None
     reason: str = ""
     seq: int | None = None
-    reads: list[WhatWasRead] | None = None
+    reads: list[ReadInstances] | None = None
     code: str | None = None
     fingerprint: str | None = None
     storage: dict[str, Any] | None = None
@@ -97,8 +97,8 @@ class Reported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     right: bool = False
 
 
-class Understood(NamedTuple):
-    """`reads`: (upstream's id, its name, instances); None where nobody knows."""
+class ResolvedReport(NamedTuple):
+    """A report with its entity and instances resolved. `reads`: (upstream's id, its name, instances); None if unknown."""
 
     entity_id: int
     name: str
@@ -107,75 +107,81 @@ class Understood(NamedTuple):
     at: dt.datetime
     key: bytes
     reads: tuple[tuple[int, str, Ordinals], ...] | None
-    said: Reported
+    reported: Reported
 
     @property
     def produced(self) -> bool:
         return isinstance(self.report, Produced)
 
 
-def understood(said: Reported, held: Held, now: dt.datetime) -> Understood:
-    """NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for what makes no sense."""
-    entity_id = held.number(said.entity)
-    instances = _instances(said, held)
+def resolve_report(reported: Reported, held: Held, now: dt.datetime) -> ResolvedReport:
+    """Resolve a report. Raises NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for an invalid report."""
+    entity_id = held.number(reported.entity)
+    instances = _instances(reported, held)
     reads = None
-    if said.reads is not None:
-        if said.what != "produced":
-            raise InvalidStatus(f"reads go with produced, not with {said.what}", field="reads")
+    if reported.reads is not None:
+        if reported.what != "produced":
+            raise InvalidStatus(f"reads belong to produced, not to {reported.what}; remove them", field="reads")
         reads = tuple(
             (held.number(read.entity), read.entity, ranges.read(held.instances(read.entity), read.instances))
-            for read in said.reads
+            for read in reported.reads
         )
-    at = _utc(said.at) or now
-    return Understood(entity_id, said.entity, instances, _report(said), at, _key(said, at), reads, said)
+    at = _utc(reported.at) or now
+    return ResolvedReport(
+        entity_id, reported.entity, instances, _report(reported), at, _key(reported, at), reads, reported
+    )
 
 
-def _instances(said: Reported, held: Held) -> Ordinals:
-    instances = held.instances(said.entity)
-    found = ranges.read(instances, said.instances) if said.instances else NONE
-    start, end = _utc(said.start), _utc(said.end)
+def _instances(reported: Reported, held: Held) -> Ordinals:
+    instances = held.instances(reported.entity)
+    found = ranges.read(instances, reported.instances) if reported.instances else NONE
+    start, end = _utc(reported.start), _utc(reported.end)
     if (start is None) != (end is None):
-        raise InvalidStatus("start and end go together: an interval, its end not included", field="start")
+        raise InvalidStatus("start and end belong together: give both, or neither", field="start")
     if start is not None and end is not None:
         if found:
-            raise InvalidStatus("write instances, or start and end, not both", field="instances")
+            raise InvalidStatus("give instances, or start and end, not both", field="instances")
         found = Ordinals.between(0, 1) if instances is None else instances.calendar.covering(start, end) & instances.all
     if not found:
         raise InvalidStatus(
-            f"{said.what} of {said.entity!r} names no instance; write instances, or the start and end of an interval in which there are some",
-            entity=said.entity,
+            f"{reported.what} of {reported.entity!r} names no instance; give instances, or the start and end of an interval that overlaps some",
+            entity=reported.entity,
         )
     return found
 
 
-def _report(said: Reported) -> Report:
-    if len(said.ref) > _LONGEST:
-        raise InvalidStatus(f"ref has {len(said.ref)} characters; {_LONGEST} are the most", field="ref")
-    if (said.states and said.what not in {"produced", "said"}) or (said.remove and said.what != "said"):
-        raise InvalidStatus(f"{said.what} has no states; produced and said have", field="states")
-    match said.what:
+def _report(reported: Reported) -> Report:
+    if len(reported.ref) > _LONGEST:
+        raise InvalidStatus(f"ref has {len(reported.ref)} characters; shorten it to at most {_LONGEST}", field="ref")
+    if (reported.states and reported.what not in {"produced", "said"}) or (reported.remove and reported.what != "said"):
+        raise InvalidStatus(f"{reported.what} has no states; use produced or said to change states", field="states")
+    match reported.what:
         case "produced":
-            return Produced(said.ref or None, tuple(said.states)) if said.states else Produced(said.ref or None)
+            return (
+                Produced(reported.ref or None, tuple(reported.states))
+                if reported.states
+                else Produced(reported.ref or None)
+            )
         case "said":
-            if not said.states and not said.remove:
-                raise InvalidStatus("said says nothing; give states to add, or remove", field="states")
-            return Said(tuple(said.states), tuple(said.remove))
+            if not reported.states and not reported.remove:
+                raise InvalidStatus("said changes no state; give states to add or to remove", field="states")
+            return Said(tuple(reported.states), tuple(reported.remove))
         case "deleted":
-            return Deleted(said.ref or "external")  # type: ignore[arg-type]  # `after` refuses other causes
+            return Deleted(reported.ref or "external")  # type: ignore[arg-type]  # `after` refuses other causes
         case _:
-            if not said.ref:
-                raise InvalidStatus(f"{said.what} needs a ref: {_REFS[said.what]}", field="ref")
-            made: Report = _MADE[said.what](said.ref)
-            return made
+            if not reported.ref:
+                raise InvalidStatus(f"{reported.what} needs a ref: {_REFS[reported.what]}", field="ref")
+            report: Report = _BY_REF[reported.what](reported.ref)
+            return report
 
 
-def _key(said: Reported, at: dt.datetime) -> bytes:
-    """What makes two reports one: what their sender says, otherwise all that they say and when it happened."""
-    if said.key is not None:
-        told = "\0".join(["key", said.entity, said.key]).encode("utf-8", "replace")
+def _key(reported: Reported, at: dt.datetime) -> bytes:
+    """The key that makes two reports duplicates: from the sender's key, otherwise from the whole report and its time."""
+    if reported.key is not None:
+        content = "\0".join(["key", reported.entity, reported.key]).encode("utf-8", "replace")
     else:
-        told = b"\0".join([b"all", at.isoformat().encode(), _whole.encode(said)])
-    return hashlib.blake2b(told, digest_size=16).digest()
+        content = b"\0".join([b"all", at.isoformat().encode(), _whole.encode(reported)])
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _utc(time: dt.datetime | None) -> dt.datetime | None:
@@ -187,8 +193,8 @@ _REFS = {
     "failed": "the run",
     "doubted": "the check",
     "trusted": "the check",
-    "withheld": "who withholds them",
-    "released": "who withheld them",
+    "withheld": "the person or system that withholds them",
+    "released": "the person or system that withheld them",
     "left_wrong": "the incident",
     "planned": "the plan",
     "unplanned": "the plan",

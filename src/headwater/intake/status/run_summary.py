@@ -1,7 +1,7 @@
-"""All that the events of one run say together. Pure.
+"""Summarise all events of one run. Pure.
 
-OpenLineage's events add to each other: an end may leave out what the start told, and a facet stands until the run tells it again. So what a run
-made is asked of all its events, and any order of them says the same.
+OpenLineage's events are cumulative: a COMPLETE may leave out what START reported, and a facet applies until the run sends it again. So what a run
+made follows from all its events, in any order of arrival.
 """
 
 import datetime as dt
@@ -13,8 +13,8 @@ from headwater.model.event import DatasetReport, Event, Facets
 from headwater.model.names import DatasetName, JobName
 
 
-class Heard(NamedTuple):
-    """An event of the log, read. `at`: its event time, or that of its arrival where it has none."""
+class LoggedEvent(NamedTuple):
+    """A decoded event of the log. `at`: its event time, or its time of arrival if it has none."""
 
     event: Event
     at: dt.datetime
@@ -22,8 +22,8 @@ class Heard(NamedTuple):
     received_at: dt.datetime
 
 
-class RunTold(NamedTuple):
-    """One run of one job. Events of each kind are in the order of their times; `inputs` and `outputs` are by the names that were told."""
+class RunSummary(NamedTuple):
+    """All events of one run of one job. The events of each kind are ordered by time; `inputs` and `outputs` are by reported name."""
 
     run: uuid.UUID
     job: JobName
@@ -31,30 +31,30 @@ class RunTold(NamedTuple):
     job_facets: Facets
     inputs: Mapping[DatasetName, DatasetReport]
     outputs: Mapping[DatasetName, DatasetReport]
-    starts: tuple[Heard, ...]
-    completes: tuple[Heard, ...]
-    failures: tuple[Heard, ...]
+    starts: tuple[LoggedEvent, ...]
+    completes: tuple[LoggedEvent, ...]
+    failures: tuple[LoggedEvent, ...]
 
 
-def told(events: Iterable[Heard]) -> RunTold:
-    """What run events of one run and one job say together; at least one. The same event twice is one.
+def summarise_run(events: Iterable[LoggedEvent]) -> RunSummary:
+    """Summarise the events of one run and one job, at least one. Repeated events count once.
 
-    Of a facet that is told twice the later stands, ties go to the greater digest.
+    The latest occurrence of a facet wins; ties go to the greater digest.
     """
-    ordered = sorted({one.digest: one for one in events}.values(), key=lambda one: (one.at, one.digest))
+    ordered = sorted({e.digest: e for e in events}.values(), key=lambda e: (e.at, e.digest))
     facets, job_facets = Facets(), Facets()
     inputs, outputs = dict[DatasetName, DatasetReport](), dict[DatasetName, DatasetReport]()
-    for one in ordered:
-        facets |= one.event.run_facets
-        job_facets |= one.event.job_facets
-        for found, reports in ((inputs, one.event.inputs), (outputs, one.event.outputs)):
+    for logged in ordered:
+        facets |= logged.event.run_facets
+        job_facets |= logged.event.job_facets
+        for merged, reports in ((inputs, logged.event.inputs), (outputs, logged.event.outputs)):
             for report in reports:
-                before = found.get(report.name)
-                found[report.name] = report if before is None else _together(before, report)
+                before = merged.get(report.name)
+                merged[report.name] = report if before is None else _merge(before, report)
     event = ordered[0].event
     assert event.run_id is not None
     assert event.job is not None
-    return RunTold(
+    return RunSummary(
         event.run_id,
         event.job,
         facets,
@@ -62,11 +62,11 @@ def told(events: Iterable[Heard]) -> RunTold:
         inputs,
         outputs,
         *(
-            tuple(one for one in ordered if one.event.event_type in types)
+            tuple(logged for logged in ordered if logged.event.event_type in types)
             for types in (("START",), ("COMPLETE",), ("FAIL", "ABORT"))
         ),
     )
 
 
-def _together(before: DatasetReport, after: DatasetReport) -> DatasetReport:
+def _merge(before: DatasetReport, after: DatasetReport) -> DatasetReport:
     return DatasetReport(before.name, before.facets | after.facets, before.io_facets | after.io_facets)

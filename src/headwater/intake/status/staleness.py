@@ -1,6 +1,6 @@
-"""Who is stale: something that an instance was made from has been made again with other content since. It holds nobody back.
+"""Find stale instances: those that read an instance of which a version with different content was made since. Staleness does not block readiness.
 
-One link far: who reads what is stale is not, before that is made again.
+It goes one link only: a reader of a stale instance is not stale until that instance is made again.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ STALE = Mark("stale")
 async def stale(
     connection: Connection, held: Held, marks: HeldMarks, name: str, again: Ordinals, found: Mapping[int, Marks]
 ) -> dict[int, Marks]:
-    """The marks, by id, of entities that used what was made again: by what their versions had read where that is recorded, otherwise by what is
-    declared. `found`: marks that hold already because of the same report.
+    """The new marks, by id, of entities that used the instances in `again`: by the recorded reads of their versions, else by their declared needs.
+    `found`: the marks that the same report has changed already.
     """
     mine = held.number(name)
     reach: dict[int, Ordinals] = {}

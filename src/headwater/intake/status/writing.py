@@ -1,7 +1,7 @@
-"""Reports of runs' events on their way into the log of status, within one transaction that goes through the events in order.
+"""Write the reports of runs' events to the status log, in one transaction and in the order of the events.
 
-A report does not know all that it says before its turn: what a run had read is what was known when it started, and of a run that says that it failed
-and that it completed only what is still its own is in doubt.
+Two parts of a report are only known at its turn. A run read what was current when it started. If a run reports both failure and completion, only
+instances whose current version is its own are doubted.
 """
 
 import datetime as dt
@@ -16,17 +16,17 @@ from headwater.entities.declaration.held import Held
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.intake.status.ledger import Ledger
-from headwater.intake.status.reports import Batch, Told
+from headwater.intake.status.reports import Batch, SentReport
 from headwater.intake.status.request import Reported
 from headwater.intake.status.run_reports import Reports
-from headwater.intake.status.run_summary import RunTold
+from headwater.intake.status.run_summary import RunSummary
 from headwater.model.names import JobName
 from headwater.store.database import Connection
 from headwater.store.status import feed
 from headwater.store.status import status as store
 
 ACTOR = "openlineage"
-"""Who says what events say."""
+"""The actor of reports that come from events."""
 
 _Run = tuple[uuid.UUID, JobName]
 
@@ -38,7 +38,7 @@ class _Ended(NamedTuple):
 
 
 class Writing:
-    """`live`: events are fed as they arrive, so that when they were received says what was known then."""
+    """`live`: events are fed as they arrive, so the time of receipt tells which seq was current."""
 
     def __init__(self, connection: Connection, held: Held, *, live: bool) -> None:
         self._connection, self._held, self._live = connection, held, live
@@ -49,44 +49,44 @@ class Writing:
         self._ended: dict[str, _Ended] = {}
         self._outcomes: Counter[str] = Counter()
 
-    async def add(self, told: RunTold, said: Reports, *, begins: bool) -> None:
-        """What an event of a run says now. `begins`: it is the run's start."""
-        run = (told.run, told.job)
+    async def add(self, summary: RunSummary, reports: Reports, *, begins: bool) -> None:
+        """Add the reports of a run as of one event. `begins`: the event is the run's start."""
+        run = (summary.run, summary.job)
         if begins:
             self._begun.setdefault(run, len(self._pending))
-        for report in said.reports:
+        for report in reports.reports:
             if report.reads:
-                seq = await self._as_of(told, report)
+                seq = await self._as_of(summary, report)
                 self._pending.append(msgspec.structs.replace(report, seq=seq))
             else:
                 self._pending.append(report)
-        self._doubts += said.doubts
-        if ends := (*told.completes, *told.failures):
-            entities = {report.entity for report in said.reports} | {one.entity for one in said.unplaced}
-            before = self._ended.get(str(told.run))
-            self._ended[str(told.run)] = _Ended(
+        self._doubts += reports.doubts
+        if ends := (*summary.completes, *summary.failures):
+            entities = {report.entity for report in reports.reports} | {one.entity for one in reports.unplaced}
+            before = self._ended.get(str(summary.run))
+            self._ended[str(summary.run)] = _Ended(
                 entities | (before.entities if before else set()), ends[-1].at, ends[-1].digest
             )
 
     async def end(self) -> Counter[str]:
-        """Write what there is. What became of the reports: `taken`, `duplicate`, `refused`."""
+        """Write all pending reports. Returns how many were `taken`, `duplicate` and `refused`."""
         await self._flush()
         self._pending = [*await self._left_running(), *await self._doubted()]
         await self._flush()
         return self._outcomes
 
-    async def _as_of(self, told: RunTold, report: Reported) -> int | None:
-        """The seq that was known when the run started. None where nobody saw it start: then what is known at its end counts."""
-        run = (told.run, told.job)
+    async def _as_of(self, summary: RunSummary, report: Reported) -> int | None:
+        """The seq that was current when the run started; None if its start was not seen, then the seq at its end counts."""
+        run = (summary.run, summary.job)
         if run in self._begun:
             await self._flush()
         if run in self._starts:
             return self._starts[run]
-        key = (self._held.number(report.entity), str(told.run))
+        key = (self._held.number(report.entity), str(summary.run))
         if (started := (await feed.started(self._connection, [key])).get(key)) is not None:
             return started - 1
-        if told.starts and self._live:
-            return await store.seq_at(self._connection, told.starts[0].received_at)
+        if summary.starts and self._live:
+            return await store.seq_at(self._connection, summary.starts[0].received_at)
         return None
 
     async def _flush(self) -> None:
@@ -95,28 +95,28 @@ class Writing:
             return
         ledger = await Ledger.open(self._connection)
         before = ledger.seq
-        told = [Told(report, ACTOR) for report in self._pending]
-        _, results = await Batch(self._connection, ledger, self._held, told).write()
+        sent = [SentReport(report, ACTOR) for report in self._pending]
+        _, results = await Batch(self._connection, ledger, self._held, sent).write()
         seqs = {0: before}
-        for place, (report, taken) in enumerate(zip(self._pending, results, strict=True), 1):
-            new = taken.seq is not None and not taken.duplicate
-            seqs[place] = taken.seq if new and taken.seq is not None else seqs[place - 1]
-            self._outcomes["taken" if new else "duplicate" if taken.duplicate else "refused"] += 1
-            if taken.refused is not None:
-                telemetry.say(telemetry.StatusRefused(report.entity, report.ref, taken.refused.message))
+        for place, (report, outcome) in enumerate(zip(self._pending, results, strict=True), 1):
+            new = outcome.seq is not None and not outcome.duplicate
+            seqs[place] = outcome.seq if new and outcome.seq is not None else seqs[place - 1]
+            self._outcomes["taken" if new else "duplicate" if outcome.duplicate else "refused"] += 1
+            if outcome.refused is not None:
+                telemetry.say(telemetry.StatusRefused(report.entity, report.ref, outcome.refused.message))
         seqs[len(results)] = ledger.seq
         self._pending = []
         await self._begin_at_last(seqs)
 
     async def _begin_at_last(self, seqs: dict[int, int]) -> None:
-        """The runs that began since are as of these seqs, by the place of the reports that came before them."""
+        """Note the start seq of each run that began since: the seq of the report before it, by that report's place."""
         if self._begun and not seqs:
             seqs = {0: (await store.last(self._connection))[0]}
         self._starts |= {run: seqs[place] for run, place in self._begun.items() if run not in self._starts}
         self._begun = {}
 
     async def _left_running(self) -> list[Reported]:
-        """Instances that a run was said to be making, by what its first events told, and that it did not make, by all that they told."""
+        """`failed` reports for instances that a run's first events announced and its later events show it did not make."""
         found = []
         for entity_id, run, start, end in await feed.running(self._connection, sorted(self._ended)):
             ended, name = self._ended[run], self._held.names.get(entity_id)
@@ -127,7 +127,7 @@ class Writing:
         return found
 
     async def _doubted(self) -> list[Reported]:
-        """Doubts of instances of which the current version is the run's own."""
+        """The doubts, limited to instances whose current version is the run's own."""
         found = []
         for doubt in self._doubts:
             run = (doubt.key or "").split()[0]

@@ -84,7 +84,7 @@ class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
     """What is wrong, and why; where `columns` are named only those, and who uses others is not wrong."""
 
-    wrong: list[verdicts.Spoilt]
+    wrong: list[verdicts.WrongColumns]
     reason: str
     dry_run: bool = False
 
