@@ -28,8 +28,8 @@ _APART = dt.timedelta(days=1)
 
 
 class Restricted(NamedTuple):
-    """`columns`: the columns that may be wrong, by entity; `ALL` if unknown. `unaffected`: the (upstream, downstream) pairs over which no wrong column
-    flows. `since`: when the first wrong instance was produced; None if unknown.
+    """`columns`: the columns that may be wrong, by entity; `ALL` if unknown. `unaffected`: the (upstream, downstream) pairs over which no wrong
+    column flows. `since`: when the first wrong instance was produced; None if unknown.
     """
 
     columns: Mapping[str, Columns]
@@ -80,8 +80,8 @@ async def spared(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -
 async def affected_now(
     connection: Connection, held: Held, incident: uuid.UUID, pairs: Sequence[tuple[str, str]]
 ) -> set[tuple[str, str]]:
-    """The given unaffected pairs over which, by the runs since, a wrong column flows after all. Stores that they are affected, and so are all users of
-    their downstream entities, of which all columns may now be wrong.
+    """The given unaffected pairs over which, by the runs since, a wrong column flows after all. Stores that they are affected, and so are all users
+    of their downstream entities, of which all columns may now be wrong.
     """
     columns = await store.columns(connection, incident)
     of = {one.entity_id: one for one in columns}
