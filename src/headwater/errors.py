@@ -2,7 +2,7 @@
 
     HeadwaterError                 code, permanent
     ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
-    ├── InvalidEncoding            invalid_encoding     a message that does not unpack: broken gzip, or an encoding nobody here knows
+    ├── InvalidEncoding            invalid_encoding     a message that does not unpack: broken gzip, or an unknown encoding
     ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
     ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
     ├── InvalidPrices              invalid_prices       a price list of the query log that cannot be understood; carries the field
@@ -12,7 +12,7 @@
     ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
     ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
     ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
-    ├── InvalidStatus              invalid_status       a report of instances that cannot be: a state nobody declared, a check of what is not there
+    ├── InvalidStatus              invalid_status       a report of instances that cannot be: an undeclared state, a check of what is not there
     ├── NotReady                   not_ready            retryable: what an instance needs is not there, or is wrong; carries `problems`
     ├── InvalidPlan                invalid_plan         a backfill that cannot be planned as asked: contradicting producers, no order
     ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
@@ -23,9 +23,9 @@
     ├── PortInUse                  port_in_use          something else listens where Headwater should
     ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
-    ├── Unauthenticated            unauthenticated      nobody is known by what was sent: a key, a token or signing in is needed
+    ├── Unauthenticated            unauthenticated      the request identifies no one: send a key or a token, or sign in
     ├── Forbidden                  forbidden            who asks is known and may not do this
-    ├── NotSecured                 not_secured          the server would be open to a network and nobody asked for that by name
+    ├── NotSecured                 not_secured          the server would be open to a network, which must be asked for by name
     ├── SignInFailed               sign_in_failed       the identity provider, or what came back from it, is not to be trusted
     ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
     ├── TooSlow                    too_slow             retryable: the body did not arrive in time

@@ -118,7 +118,7 @@ class AmqpSettings(BaseModel):
 
 
 class ListenerSettings(BaseModel):
-    """Delivering events to whoever listens."""
+    """Delivery of events to listeners."""
 
     enabled: bool = Field(True, description="Without it this server delivers nothing: for a copy of a database.")
     batch_events: int = Field(100, ge=1, le=1000, description="Events of one delivery at most.")

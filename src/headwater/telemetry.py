@@ -1,6 +1,6 @@
 """Named log events: each line Headwater's server logs is one of these, so that it can be found and tested by name.
 
-Figures go the same way: `measure` tells whoever listens (the server's metrics), `span` opens a span where traces are on. Nobody listens in
+Figures go the same way: `measure` calls the listeners (the server's metrics), `span` opens a span where traces are on. There are no listeners in
 a library or a command, and then both cost next to nothing.
 
 `set_up` is the only logging set-up; libraries never call it.
@@ -64,7 +64,7 @@ class RequestAnswered(LogEvent, frozen=True):
 
 
 class OpenToNetwork(LogEvent, frozen=True):
-    """Everybody who reaches the address may read and change everything; it was asked for by name."""
+    """Every client that reaches the address may read and change everything; this was asked for by name."""
 
     level = logging.WARNING
     host: str
@@ -274,7 +274,7 @@ _spans: list[Callable[[str, dict[str, int]], AbstractContextManager[object]]] = 
 
 
 def measure(figures: Measured) -> None:
-    """Tell whoever listens."""
+    """Call the listeners."""
     for listener in _listeners:
         listener(figures)
 

@@ -35,7 +35,7 @@ _REMEMBERED = 2048
 class Actor(msgspec.Struct, frozen=True):
     """Who asks, as plain values: what a handler writes down as the author of a change is `request.state.actor.name`.
 
-    `name` is a key's name, a person's mail address or subject, `admin key`, or `anonymous` where nobody has to say who they are.
+    `name` is a key's name, a person's mail address or subject, `admin key`, or `anonymous` on an open server.
     `via` says how it is known: open, key, admin_key, session, token.
     """
 
@@ -79,7 +79,7 @@ class Access:
         self._keys: OrderedDict[bytes, tuple[float, known_keys.Held | None]] = OrderedDict()
 
     async def actor(self, connection: Request[Any, Any, Any]) -> Actor:
-        """Who sent this. Raises Unauthenticated when access is closed and nobody is known by it."""
+        """Return who sent the request. Raises Unauthenticated when access is closed and the request identifies no one."""
         header = connection.headers.get("authorization")
         if header:
             try:
@@ -194,7 +194,7 @@ async def closed(settings: Settings, database: Any) -> bool:
         raise NotSecured(
             f"the server would listen on {host} without a key and without sign-in, and refuse every request. "
             "Make a key with `headwater keys create NAME --role admin`, "
-            "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open lets everybody in.",
+            "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open opens the server to all.",
             host=host,
         )
     return True

@@ -7,7 +7,7 @@ from litestar.params import QueryParameter
 
 ANONYMOUS = "anonymous"
 
-# On an open server people say who they are; whoever signed in or came with a key is who they are.
+# On an open server a request names its author. With a sign-in or a key, that decides.
 As = Annotated[
     str | None, QueryParameter(name="as", max_length=200, description="The author, on a server without sign-in.")
 ]

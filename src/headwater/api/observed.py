@@ -12,7 +12,7 @@ from headwater.api.metrics import Metrics
 
 
 class Observed:
-    """ASGI middleware around the application; passes its lifespan on, so that whoever starts the one can start the other."""
+    """ASGI middleware around the application; passes its lifespan on."""
 
     def __init__(self, app: Any, metrics: Metrics, pool: Any) -> None:
         self._app = app

@@ -33,7 +33,7 @@ Claims = dict[str, Any]
 
 
 class Provider:
-    """Talks to `settings.issuer`; nothing is asked of it before somebody signs in or sends one of its tokens."""
+    """Talks to `settings.issuer`; sends no request before the first sign-in or token."""
 
     def __init__(self, settings: OidcSettings) -> None:
         self._settings = settings

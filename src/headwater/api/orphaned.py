@@ -1,4 +1,4 @@
-"""A worker whose server process was killed ends too: it would go on answering at an address nobody starts or stops any more."""
+"""End a worker whose server process was killed: it would go on answering at an address that no command can stop."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """Our errors to HTTP: one shape for every error of every route.
 
-`{"code", "status", "message", "detail"}`. Permanent errors are 4xx, retryable ones 503 with Retry-After. What nobody foresaw is a 500 that
+`{"code", "status", "message", "detail"}`. Permanent errors are 4xx, retryable ones 503 with Retry-After. An unforeseen error is a 500 that
 names nothing of the inside; the log has the rest.
 """
 

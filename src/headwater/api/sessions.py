@@ -99,9 +99,9 @@ def name_of(claims: Claims) -> str:
 
 
 def role_of(claims: Claims, settings: OidcSettings) -> str | None:
-    """The highest role that a person's groups give; else the default one; None for nobody of ours.
+    """The highest role that a person's groups give; else the default role; None if the person may not enter.
 
-    With `allowed_domains`, whoever has no mail address in one of them (or one that the provider says is not verified) gets none.
+    With `allowed_domains`, a person without a verified mail address in one of them gets none.
     """
     domains = [domain.lower().lstrip("@") for domain in listed(settings.allowed_domains)]
     if domains:

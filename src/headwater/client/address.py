@@ -1,6 +1,6 @@
 """One address as people write it, and what it means: the transport, the whole URL, the key, who speaks there.
 
-    http(s)://host          Headwater, or whoever speaks OpenLineage at /api/v1/lineage; datahub+http(s)://, openmetadata+http(s)://,
+    http(s)://host          Headwater, or any server that speaks OpenLineage at /api/v1/lineage; datahub+http(s)://, openmetadata+http(s)://,
                             marquez+http(s)://, custom+http(s)://host/exactly/this/path for the others
     amqp(s)://user:password@host:port/vhost?queue=headwater.events
     file:///path.ndjson     console:
@@ -34,7 +34,7 @@ REMOTE = frozenset({"http", "amqp"})
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """Where events go and where they wait.
 
-    `transport`: `http`, `amqp`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (kept, sent by nobody yet); `none` (dropped).
+    `transport`: `http`, `amqp`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (kept, not sent yet); `none` (dropped).
     `url` is the whole address without secrets: of `POST …/lineage`, or of the broker; `source` says which setting won. `others`: where the
     same events go as well.
     """

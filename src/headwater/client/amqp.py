@@ -1,6 +1,6 @@
 """Batches of events as messages to a broker that speaks AMQP 0-9-1 (RabbitMQ), delivered when the broker has confirmed them.
 
-Wire contract, shared with `headwater receive`: a durable quorum queue, declared by whoever comes first with the same arguments; a message is one
+Wire contract, shared with `headwater receive`: a durable quorum queue, declared by client or receiver with the same arguments; a message is one
 JSON array of events, persistent, `application/json`, gzip when it is large, `message_id` a UUIDv7. A message that no queue takes comes back
 (mandatory) and counts as not delivered. Needs aio-pika (`pip install 'headwater[amqp]'`). Imported by the sender's thread alone;
 the connection lives in a loop of its own thread, so that heartbeats go on while nothing is sent. Tries once; refuses to retry and to consume.
@@ -162,7 +162,7 @@ class Amqp:
                     self._destination.queue, durable=True, arguments={"x-queue-type": "quorum"}
                 )
             except (ChannelPreconditionFailed, aiormq.exceptions.ChannelAccessRefused):
-                # It is there as somebody else made it, or we may not make one: a message for nobody comes back anyway.
+                # The queue exists with other arguments, or we may not declare one: an unroutable message comes back anyway.
                 self._channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
         return self._channel
 

@@ -31,7 +31,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 2
 
 
 class _Told(msgspec.Struct):
-    """One address somebody wrote, with what stands beside it there."""
+    """One configured address with its options."""
 
     address: str
     api_key: str | None = None

@@ -1,7 +1,7 @@
 """One kept-alive HTTP connection to an OpenLineage server, and what its replies mean.
 
 Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once; refuses to retry, to follow redirects and
-to use a proxy. Imported by the sender's thread alone, so that nobody pays for `http.client` on import.
+to use a proxy. Imported by the sender's thread alone: an import of the client does not pay for `http.client`.
 """
 
 import encodings.idna  # noqa: F401 - sockets import it when first used, which a fork in that moment would cut in half

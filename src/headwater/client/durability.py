@@ -18,7 +18,7 @@ to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class Flusher:
-    """Calls `sync` at most once a second, in a thread of its own, while somebody calls `wake`."""
+    """Calls `sync` at most once a second, in a thread of its own, while `wake` is called."""
 
     def __init__(self, sync: Callable[[], None]) -> None:
         self._sync = sync

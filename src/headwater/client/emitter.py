@@ -64,7 +64,7 @@ class Emitter:
         self._take(record)
 
     def emit_encoded(self, encode: Callable[[], bytes]) -> None:
-        """Take one event that somebody else encodes as JSON. Newlines between its parts are taken out. Never raises, whatever `encode` does."""
+        """Take one event that `encode` gives as JSON. Newlines between its parts are taken out. Never raises, whatever `encode` does."""
         try:
             self._count()
             record = encode()

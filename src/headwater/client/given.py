@@ -1,6 +1,6 @@
 """What a host gives, turned into plain JSON values and facets, at the moment it is said.
 
-So that what a step tells is what was true then, and a value nobody can write costs itself and not the whole event. Refuses values that
+A step's event has the values of that time, and a value that cannot be written costs itself, not the whole event. Refuses values that
 are too large, cannot be written, or go in a circle: with ValueError, TypeError or RecursionError, for the caller to say.
 """
 
@@ -38,7 +38,7 @@ def word(value: object) -> str:
 
 
 def namespace() -> str:
-    """Of jobs that nobody gave one and that have no parent."""
+    """The namespace of jobs without one and without a parent."""
     return word(os.environ.get("HEADWATER_NAMESPACE")) or word(os.environ.get("OPENLINEAGE_NAMESPACE")) or "default"
 
 

@@ -3,7 +3,7 @@
 Two know: the ledger, a file of this machine beside the spool, which answers at once and before a server has heard; and the server, which knows
 of other machines. Refuses to wait for a server longer than `PATIENCE` seconds, all in all, and to ask one again that did not answer a moment ago.
 
-The ledger is appended to by many processes: one JSON object a line, one write each. A torn line (a full disk, a power cut) is nobody's import.
+The ledger is appended to by many processes: one JSON object a line, one write each. A torn line (a full disk, a power cut) is no import.
 """
 
 import logging
@@ -31,7 +31,7 @@ _MOST = 100  # runs kept as `overrides`
 
 
 class AlreadyImported(msgspec.Struct, frozen=True, kw_only=True):
-    """A content that the job has imported before: by which run, when it ended (UTC, None when nobody says), as which dataset.
+    """A content that the job has imported before: by which run, when it ended (UTC, None if unknown), as which dataset.
 
     `source`: who knew, `step` (this very step), `ledger` or `server`. `runs`: all that are known, the newest first.
     """
@@ -70,7 +70,7 @@ def remember(imports: list[Import], path: Path | None = None) -> None:
         return
     path = path or ledger_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Begins with a newline: what another process left torn ends there, and costs nobody else's line.
+    # Begins with a newline: a torn line of another process ends there and costs no other line.
     data = b"\n" + b"\n".join(msgspec.json.encode(each) for each in imports) + b"\n"
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
@@ -151,7 +151,7 @@ def ask_server(job: tuple[str, str], fingerprint: str, destination: "Destination
 def earlier(
     job: tuple[str, str], fingerprint: str, destination: "Destination", *, whole: bool
 ) -> tuple[AlreadyImported | None, str | None]:
-    """The newest import of the content by the job that is known, and why somebody could not be asked (None: everybody was, or it was not
+    """The newest import of the content by the job that is known, and why a source could not be asked (None: all were, or it was not
     needed). With `whole` the server is asked even where the ledger knows.
     """
     unknown = None

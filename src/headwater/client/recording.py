@@ -206,7 +206,7 @@ class Step:
 
         None: it has not, go on; the content is an input with its fingerprint, and imported when the step completes. Else who imported it;
         the step then says that it was skipped. `force` (default: the step's): go on all the same, and say which runs are overridden.
-        `unknown`: what nobody can answer is `run` (go on, one log line) or `raise` (ServerUnavailable, or why the content cannot be read).
+        `unknown`: an unanswered question means `run` (go on, one log line) or `raise` (ServerUnavailable, or why the content cannot be read).
         Reads the content, and may wait for a server, at most two seconds.
         """
         from headwater.client.once import once  # not for those who import nothing

@@ -1,6 +1,6 @@
 """One destination's own way out of the process: its spool and its sender, or the console or file that takes events at once.
 
-Ways do not know of each other, so that a server that is down holds up nobody else's events. Refuses to encode and to count what was emitted.
+Ways do not know of each other: a server that is down does not hold up the others' events. Refuses to encode and to count what was emitted.
 """
 
 import logging

@@ -53,7 +53,7 @@ class Sender:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._wake = threading.Event()  # something to send
-        self._nudge = threading.Event()  # somebody waits: cut the backoff short
+        self._nudge = threading.Event()  # a caller waits: cut the backoff short
         self._progress = threading.Condition()
         self._waiting = 0
         self._stopping = False
@@ -171,7 +171,7 @@ class Sender:
         self._nudge.wait(wait * (0.5 + random / 2))
         self._nudge.clear()
         while not self._stopping and (left := self._not_before - time.monotonic()) > 0:
-            self._nudge.wait(left * (1 + random / 4))  # whoever waits for us does not make the server ready sooner
+            self._nudge.wait(left * (1 + random / 4))  # a waiting caller does not make the server ready sooner
             self._nudge.clear()
 
     def _step(self) -> bool:
@@ -301,6 +301,6 @@ def _write_rejected(path: Path, refused: list[tuple[bytes, str]]) -> None:
         before = file.tell()
         written = file.write(data)
         if written != len(data):
-            if os.fstat(file.fileno()).st_size == before + written:  # nobody else has written there since
+            if os.fstat(file.fileno()).st_size == before + written:  # no other process has written there since
                 file.truncate(before)
             raise OSError(f"only {written} of {len(data)} bytes were written to {path}")

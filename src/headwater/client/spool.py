@@ -1,10 +1,10 @@
 """Events on disk until a server has them: what lets capture survive a dead server and a killed process.
 
 A folder of segment files. Each is held (flock) by the one process that writes or sends it; when that process is gone the lock is too,
-and whoever takes it next inherits the segment. A segment is a header line with the offset up to which it was delivered, then one
+and the next process to take it inherits the segment. A segment is a header line with the offset up to which it was delivered, then one
 record a line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
 
-Policy at the size cap: `drop-oldest` gives up the oldest whole segment that nobody else holds, `drop-newest` takes no more events; both are
+Policy at the size cap: `drop-oldest` gives up the oldest whole segment that no other process holds, `drop-newest` takes no more events; both are
 counted and logged. What a power cut may cost is the setting `fsync` (headwater.client.durability); a killed process costs nothing.
 Refuses: to deduplicate (a crash between delivery and note sends twice; intake is idempotent), to know what an event or a server is.
 """
@@ -58,7 +58,7 @@ class Segment:
 
     def close(self, *, delete: bool) -> None:
         if delete:
-            self.path.unlink(missing_ok=True)  # before the lock goes, or somebody could claim it in between
+            self.path.unlink(missing_ok=True)  # before the lock goes, or another process could claim it in between
         self.dropped = True  # a batch still in flight finds nothing to note
         os.close(self.fd)
 
@@ -87,7 +87,7 @@ class Segment:
 
     @classmethod
     def claim(cls, path: Path) -> "Segment | None":
-        """The segment of a process that is gone; None when somebody holds it, or it vanished meanwhile."""
+        """The segment of a process that is gone; None when another process holds it, or it vanished meanwhile."""
         try:
             fd = os.open(path, os.O_RDWR)
         except OSError:
@@ -312,7 +312,7 @@ class Spool:
         data = os.pread(segment.fd, min(size - sent, _READ), sent)
         if b"\n" not in data:  # one record longer than a read, or a torn tail
             data = os.pread(segment.fd, size - sent, sent)
-        if not data:  # cut short by somebody else: what is gone is gone
+        if not data:  # truncated by another process: what is gone is gone
             return [], size
         found: list[bytes] = []
         at = 0

@@ -162,7 +162,7 @@ def start_step(
 ) -> Step:
     """A step without a block: end it with `complete()`, `fail(error)` or `abort()`. It is not the current step: hand it on by name.
 
-    One that nobody ends is aborted when the program ends.
+    A step that is still open when the program ends is aborted.
     """
     return _begun(
         _given(

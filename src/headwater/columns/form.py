@@ -258,7 +258,7 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
 
     `values`: what those of them hold that queries before it gave a value.
     `holes`: names (in lower case) a template's macros and variables stand behind, and the words that say so. `stands`: CTEs that a macro
-    makes of a table, and that table; empty where nobody knows it.
+    makes of a table, and that table; empty if it is unknown.
     """
 
     kind: str

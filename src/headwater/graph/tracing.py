@@ -86,7 +86,7 @@ class _Drawing:
         self.content: dict[str, dict[str, Any]] = {}
 
     def fold_content(self) -> None:
-        """A CONTENT that one ITEM has, and that has nobody else above it, is drawn as that item, if the item is of no other content."""
+        """A CONTENT that one ITEM has, and that has no other node above it, is drawn as that item, if the item is of no other content."""
         above, below = self._neighbours()
         moved: dict[str, str] = {}
         for id_, node in self.nodes.items():

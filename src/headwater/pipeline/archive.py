@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import BinaryType, DateType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater import __version__
@@ -313,7 +313,7 @@ def import_(
     days = [day for day in store.days(EVENTS) if (since is None or day >= since) and (until is None or day < until)]
     if not days:
         raise NotFound(f"{store.path} has no events" + (" of these days" if since or until else ""), path=store.path)
-    server.page(limit=0)  # who may not, and where nobody answers, is said before anything is read
+    server.page(limit=0)  # a missing right or server is reported before anything is read
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import InvalidQuestion, NotInstalled, SparkUnavailable
 
-# What every job relies on, whoever made the session.
+# What every job relies on, in any session.
 RELIED_ON = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",

@@ -4,7 +4,7 @@ A change writes new files beside the old ones, each under a directory of its own
 changed; once it is there everything has. So a crash at any moment leaves either the old state or the new one, and never a table that fits no other.
 What a crash left behind, and what later changes replaced, is removed by `sweep`.
 
-    STORE/_manifest/0000000042.json     table → partition → directories; the ledger's files; the state of whoever works here
+    STORE/_manifest/0000000042.json     table → partition → directories; the ledger's files; the state of the pipeline
     STORE/_ledger/0000000042-9f3c.jsonl input files consumed by that change, one a line
     STORE/executions/change=0000000042-9f3c/day=2026-11-01/part-….parquet
 
@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import DataType, StructType
 
 from headwater.errors import InvalidStore, StoreChanged
@@ -136,7 +136,7 @@ class Store:
     def change(self) -> Iterator["Change"]:
         """A change of any number of tables, visible at once when the block ends, and not at all when it ends with an exception.
 
-        Raises StoreChanged when somebody else changed the store meanwhile. Files are written within the block; only their counting waits for its end.
+        Raises StoreChanged when another process changed the store. Files are written within the block; only their counting waits for its end.
         """
         change = Change(self, self._manifest)
         yield change

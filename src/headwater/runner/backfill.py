@@ -1,6 +1,6 @@
 """Work a plan off: take items, run them, say that they are over. Any number of workers may do so at once, and any of them may be killed.
 
-What was begun is known to the server before it begins, so that whoever takes an item after a worker that is gone looks first at what became of its
+What was begun is known to the server before it begins, and a worker that takes over an item looks first at what became of its
 run. Nothing is repeated here because a call went unanswered: each step is done again until it is answered. Refuses to decide which item is next and
 whether one is right: the server does.
 """
@@ -22,7 +22,7 @@ _OVER = {"done", "failed", "cancelled", "planned"}
 
 
 class What(enum.StrEnum):
-    """What a worker tells of. `again`: given back, with nothing said of how it went; `lost`: somebody else has it."""
+    """What a worker tells of. `again`: given back, with nothing said of how it went; `lost`: another worker has it."""
 
     runs = "runs"
     watches = "watches"

@@ -73,7 +73,7 @@ def environment(
     if manifest.program.kind == "sql":
         env[NAMES] = msgspec.json.encode(manifest.names).decode()
     env["PYSPARK_SUBMIT_ARGS"] = submit_args(manifest, spark, env.get("PYSPARK_SUBMIT_ARGS", ""))
-    # The driver and its Python workers must be the same Python as the runner's, unless somebody chose otherwise.
+    # The driver and its Python workers must be the same Python as the runner's, unless the user chose otherwise.
     env.setdefault("PYSPARK_PYTHON", sys.executable)
     if spark.remote:
         env["SPARK_REMOTE"] = spark.remote

@@ -39,7 +39,7 @@ def of_instance(output: Declared, instance: str) -> Content | None:
         found = sorted(fingerprint(each, raw=True).text for each in files)
     except (OSError, HeadwaterError) as error:
         if isinstance(error, NotInstalled | OSError) or not error.permanent:
-            return None  # somebody else is at work there, or cannot tell: then nobody says that it is the same
+            return None  # another process is at work there, or it cannot be read: then it does not count as the same
         raise
     if len(found) == 1:
         return Content(found[0], size)

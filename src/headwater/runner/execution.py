@@ -57,7 +57,7 @@ def execute(
     """Run the package and wait for it. Main thread only (it listens to SIGINT and SIGTERM).
 
     `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out;
-    `emitter` is closed at the end. `making`: what it is to make of entities, `server`: where that is reported (and where nobody answers,
+    `emitter` is closed at the end. `making`: what it is to make of entities, `server`: where that is reported (and where it does not answer,
     or there is none, events tell it). Never raises for what the child does.
     """
     env = dict(os.environ if environ is None else environ)

@@ -10,7 +10,7 @@ _ERROR_LINE = re.compile(r"^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warni
 _GROUP_LINE = re.compile(r"^\s*\|\s*((?:Base)?ExceptionGroup: .*)")
 _TRACE = "Traceback (most recent call last):"
 _TRACE_CHARACTERS = 16_000
-# A program that gets one of these did something wrong itself; with any other signal somebody stopped it.
+# A program that gets one of these did something wrong itself; with any other signal it was stopped from outside.
 _CRASHES = frozenset(
     getattr(signal, name)
     for name in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS", "SIGTRAP")

@@ -66,7 +66,7 @@ class PlanItem(_OfPlan):
         self.number = number
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """Whether the item is right. AirflowFailException where it will not be without somebody's doing."""
+        """Whether the item is right. AirflowFailException where it will not be until a person acts."""
         turn = carry_out(
             plan,
             self.number,
@@ -86,7 +86,7 @@ class PlanEnd(_OfPlan):
     """After all items: fails where the plan is not done, and says how far it came."""
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """Asks for work, and takes none: a plan in which nothing more can be done is found to be so when somebody asks."""
+        """Asks for work, and takes none: a plan in which nothing more can be done is recognized when it is asked."""
         plan.take(self.worker, limit=1, lease=1.0, producers=[], actions=[RERUN])
         one = plan.progress()
         counts = {name: getattr(one, name) for name in ("done", "skipped", "failed", "running", "waiting")}

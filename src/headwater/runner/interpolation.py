@@ -1,4 +1,4 @@
-"""`${name}` in a manifest: one small language, and a precise error for a name nobody knows.
+"""`${name}` in a manifest: one small language, and a precise error for an unknown name.
 
 `$${` is a literal `${`. Refuses expressions, defaults and nesting: a value is a name's value.
 """

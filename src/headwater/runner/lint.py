@@ -1,4 +1,4 @@
-"""What is allowed in a dk.yaml and will be regretted: names that say nothing, and things nobody described.
+"""What is allowed in a dk.yaml and will be regretted: names that say nothing, and things without a description.
 
 Requirement K7. Only warnings: refuses to stop a run.
 """

@@ -84,7 +84,7 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
         return env
 
     def facet(self, *, reported: bool) -> event.Facet:
-        """The run facet `headwater_period`. `reported`: the run says by itself what it made, so that nobody needs to learn it from its events."""
+        """The run facet `headwater_period`. `reported`: the run reports what it made, and it need not be learned from its events."""
         fields: dict[str, Any] = {"instances": [self.named], "reported": reported}
         if len(self.entities) == 1:
             fields["entity"] = self.entities[0]

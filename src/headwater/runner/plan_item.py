@@ -1,6 +1,6 @@
-"""One item of a plan, by its number, for whoever has exactly that one to do: a task of a DAG that a plan was exported as.
+"""One item of a plan, by its number, for the one worker that has it to do: a task of a DAG that a plan was exported as.
 
-Asked as often as you like: what is right is not made again, what somebody else makes is waited for, and what was left in the middle is found by the
+Asked as often as you like: what is right is not made again, what another worker makes is waited for, and what was left in the middle is found by the
 run that the server knows. Refuses to wait for an item's turn: who asks does, where waiting costs nothing.
 """
 
@@ -15,7 +15,7 @@ from headwater.runner.plans import PlannedItem, PlanOnServer, Progress
 
 
 class Came(enum.StrEnum):
-    """`later`: it is not its turn, or somebody else has it; `failed`: nothing more comes without somebody's doing."""
+    """`later`: it is not its turn, or another worker has it; `failed`: nothing more comes until a person acts."""
 
     done = "done"
     failed = "failed"

@@ -1,4 +1,4 @@
-"""A plan on a server, as whoever works it off sees it: items are taken, renewed and ended over HTTP.
+"""A plan on a server, as a worker sees it: items are taken, renewed and ended over HTTP.
 
 Each call is one question, so that a worker can ask it again. Refuses to try again by itself, and to know what an item runs.
 """
@@ -24,7 +24,7 @@ class Makes(msgspec.Struct, frozen=True):
 
 
 class Restore(msgspec.Struct, frozen=True):
-    """An instance that goes back to the version of the report `version`, kept in `storage`; what is there now is kept in `current`, None where nobody
+    """An instance that goes back to the version of the report `version`, kept in `storage`; what is there now is kept in `current`, None where no one
     said. The others are to be reported of the new version.
     """
 
@@ -68,7 +68,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`state`: of the plan. `wait`: more will come without anybody's doing. `skipped`: items that turned out to be right. `opens`: before that
+    """`state`: of the plan. `wait`: more will come by itself. `skipped`: items that turned out to be right. `opens`: before that
     time of day none is handed out.
     """
 
@@ -187,16 +187,16 @@ class PlanOnServer:
         return msgspec.json.decode(self._ask("/take", wanted), type=Work)
 
     def renew(self, item: Item, run: str, lease: float) -> bool:
-        """Still at it, with this run. False where somebody else has the item, or it is over."""
+        """Still at it, with this run. False if another worker has the item, or it is over."""
         wanted = {"attempt": item.attempt, "run": run, "lease_seconds": lease}
         return msgspec.json.decode(self._ask(f"/items/{item.number}/renew", wanted), type=_Held).held
 
     def give_back(self, item: Item) -> None:
-        """Whoever asks next may have it, and nothing is said of how it went: where it is right by then, it is skipped."""
+        """Give the item back for any worker, without an outcome: if it is right by then, it is skipped."""
         self.renew(item, "", _AT_ONCE)
 
     def end(self, item: Item, *, failed: bool, run: str, note: str, settled: bool = True) -> Ended | None:
-        """It is over; what the server makes of it. None where somebody else has the item by now. `settled` False: what it made may still be
+        """It is over; what the server makes of it. None if another worker has the item by now. `settled` False: what it made may still be
         reported, so that it has not failed yet.
         """
         wanted = {"attempt": item.attempt, "failed": failed, "run": run, "note": note, "settled": settled}

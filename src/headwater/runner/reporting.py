@@ -1,6 +1,6 @@
 """Tell the server what a run makes of entities: started, then produced or failed, once each.
 
-What is told here need not be learned from the run's events. Refuses to fail a run because nobody answers: then it says so, and the events tell.
+What is told here need not be learned from the run's events. Refuses to fail a run because the server does not answer: then it says so.
 """
 
 import logging

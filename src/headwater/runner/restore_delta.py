@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 
 def copy(spark: SparkSession, told: dict[str, Any]) -> None:
-    """table, version: what is read; where: which rows; name: of the commit; rows: how many there must be, None where nobody knows."""
+    """table, version: what is read; where: which rows; name: of the commit; rows: how many there must be, None if unknown."""
     rows = spark.read.format("delta").option("versionAsOf", told["version"]).load(told["table"]).where(told["where"])
     count = rows.count()
     if told["rows"] not in (None, count):

@@ -3,7 +3,7 @@
 
 What is in a table now is looked up in its log before Spark is started, and again afterwards. Each copy is one commit that has a name, so that it is
 made once however often this is begun: who is killed before it could report finds the commit and only reports. Refuses to write over rows that
-somebody changed since the version that the server thinks is there.
+was changed since the version that the server thinks is there.
 """
 
 import os

@@ -43,5 +43,5 @@ def measure(declared: Declared, since: float) -> Written | None:
                 if files > _MAX_FILES:
                     return None
     except OSError:
-        return None  # it vanished while we looked: somebody else is at work there
+        return None  # it vanished while we looked: another process is at work there
     return Written(size, files) if files and newest >= since - _CLOCK_SLACK else None

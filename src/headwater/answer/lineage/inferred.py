@@ -1,6 +1,6 @@
 """Column lineage that no producer told: read out of the SQL of jobs, with the schemas known at the time of the question.
 
-Nothing is stored: the text is in the log, the schemas have their history, and reading both when somebody asks gives every past event
+Nothing is stored: the text is in the log, the schemas have their history, and reading both for each question gives every past event
 the newest reading (decision 010). Its edges have the origin PARSED_SQL and stand only where a job told nothing better for an output.
 A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge.
 """
@@ -152,7 +152,7 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
     catalog = Catalog({parts: table.columns for table in work.tables for parts in table.parts if table.columns}, "")
     try:
         statements = _engine().analyse(work.query, work.dialect, catalog.of(work.dialect))
-    except ValueError:  # a dialect nobody knows: the plain one reads most of it
+    except ValueError:  # an unknown dialect: the plain one reads most of it
         statements = _engine().analyse(work.query, "", catalog)
     found: dict[ColumnEdge, None] = {}
     for flow in composed(statements):

@@ -1,4 +1,4 @@
-"""Whether a run that has not ended is alive, or stalled: said of batch runs only, for a stream ends when somebody stops it.
+"""Whether a run that has not ended is alive, or stalled: said of batch runs only, for a stream ends when it is stopped.
 
 A batch run is stalled when it has run far longer than its job's runs do and has not spoken for as long; where the job's runs are too few to
 tell, when it has not spoken for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
@@ -20,7 +20,7 @@ from headwater.store.lineage.runs import RunRow
 _RUNS = 30
 _ENOUGH = 3
 _DAY = dt.timedelta(days=1)
-# Shorter silences are nobody's worry: a cluster may take its time to start.
+# Shorter silences are normal: a cluster may take its time to start.
 _PATIENCE = dt.timedelta(minutes=10)
 
 

@@ -193,7 +193,7 @@ def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
 
 @lru_cache(maxsize=2048)
 def _fields(schema: bytes) -> list[Field]:
-    """Many datasets share a schema, and every answer shows it: decoded once, and never changed by whoever gets it."""
+    """Many datasets share a schema, and every answer shows it: decoded once, and never changed by a caller."""
     try:
         return [Field(f.name, f.type, f.description, []) for f in known.schema(schema)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""The same graph as seen by the query log, by dbt, by Airflow and by whoever else tells lineage, and where they disagree.
+"""The same graph as seen by the query log, by dbt, by Airflow and by other producers, and where they disagree.
 
 A job is told of from one side: the query log's shapes by the pipeline that read it, all others by the producer of their facets and events. An edge
-from dataset to dataset is told by the perspectives of all the jobs that make it. What people drew is nobody's perspective.
+from dataset to dataset is told by the perspectives of all the jobs that make it. What people drew is in no perspective.
 """
 
 import datetime as dt
@@ -45,7 +45,7 @@ _STEPS, _LOOKED = 5, 200_000
 
 
 class Perspective(msgspec.Struct):
-    """`alone`: edges that nobody else tells."""
+    """`alone`: edges of no other perspective."""
 
     name: str
     jobs: int

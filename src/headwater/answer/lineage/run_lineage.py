@@ -58,7 +58,7 @@ class RunNode(msgspec.Struct, kw_only=True, tag_field="type", tag="RUN"):
 
 
 class VersionNode(msgspec.Struct, kw_only=True, tag_field="type", tag="VERSION"):
-    """A version of a dataset. Without `version_id` nobody was heard of writing it: a source, or a version only its reader names."""
+    """A version of a dataset. Without `version_id` no write of it is recorded: a source, or a version only its reader names."""
 
     id: str
     dataset: str
@@ -101,7 +101,7 @@ class RunLineage(msgspec.Struct):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A version in the walk: one that is known by its id, or what a run says it read or wrote and nobody else speaks of."""
+    """A version in the walk: one that is known by its id, or what one run alone says it read or wrote."""
 
     dataset: uuid.UUID
     version: uuid.UUID | None
@@ -170,7 +170,7 @@ class _Walk:
     def _read(
         self, use: Use, text: str, asked: uuid.UUID | None, derived: dict[uuid.UUID, list[str]]
     ) -> dict[Place, _Edge]:
-        """What the run names goes before what the time says; a name that contradicts the time stands for a version nobody wrote here."""
+        """What the run names goes before what the time says; a name that contradicts the time stands for a version that was not written here."""
         if asked is not None:
             return {Place(use.dataset, asked): _Edge("READ", "TOLD", use.declared, use.parts)}
         if text:

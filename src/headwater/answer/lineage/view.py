@@ -1,4 +1,4 @@
-"""A lineage answer as somebody wants to see it: filtered, children drawn as their parents, nodes drawn as groups.
+"""A view of a lineage answer: filtered, children drawn as their parents, nodes drawn as groups.
 
 Works on the answer that `lineage` gives, in this order: edges are filtered (and what they alone connected goes), nodes are filtered (ways
 through them stay, as edges that say how many nodes they pass), children are collapsed, nodes are grouped. Nothing goes without a count.

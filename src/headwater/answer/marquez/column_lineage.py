@@ -131,7 +131,7 @@ def _root_fields(
                 return [(number, name)]
     for id_, names in datasets.items():
         if id_ not in fields:
-            # Nobody told its columns: what is asked for may be one.
+            # Its columns are unknown: the requested one may be among them.
             return [(graph.number(id_), names[0])]
     raise NotFound("Could not find node")
 

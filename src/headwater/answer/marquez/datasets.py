@@ -37,7 +37,7 @@ async def check(database: Database, names: Sequence[tuple[str, str]]) -> None:
 
 
 async def page(database: Database, namespace: str, limit: int, offset: int) -> shapes.Datasets:
-    """Datasets of a namespace by name, each once. Raises NotFound for a namespace nobody spoke of."""
+    """Datasets of a namespace by name, each once. Raises NotFound for an unknown namespace."""
     async with database.snapshot(generic=True) as connection:
         known = await naming.namespace_of(connection, namespace)
         found, total = await rows.datasets_page(connection, known, limit, offset)
@@ -45,7 +45,7 @@ async def page(database: Database, namespace: str, limit: int, offset: int) -> s
 
 
 async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.DatasetVersions:
-    """Versions of a dataset, the latest first; one that nobody was seen writing has one. Raises NotFound."""
+    """Versions of a dataset, the latest first; one without a recorded write has one. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         total = await rows.version_count(connection, row.id)
@@ -162,7 +162,7 @@ async def _column_lineage(
 
 
 async def _first(connection: Connection, row: DatasetRow) -> shapes.DatasetVersion:
-    """The one version of a dataset that nobody was seen writing: as its readers described it."""
+    """The one version of a dataset without a recorded write: as its readers described it."""
     facets = (await facet_store.of_owners(connection, [row.id])).get(row.id, {})
     words = (await said.of_owners(connection, [row.id])).get(row.id) or said.nothing()
     return _version(row, str(runs.first_version(row.id)), shapes.instant(row.first_seen), facets, words, None, None)

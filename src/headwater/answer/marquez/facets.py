@@ -59,7 +59,7 @@ def schema_location(facets: Mapping[str, bytes]) -> str | None:
 
 
 def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.Field]:
-    """Columns with their tags. The list is shared: nobody changes it."""
+    """Columns with their tags. The list is shared: do not change it."""
     if schema is None:
         return []
     plain = _fields(schema)

@@ -7,8 +7,8 @@ from headwater.answer.marquez import naming, said, shapes
 from headwater.store.database import Database
 from headwater.store.marquez import marquez as rows
 
-# Who owns what nobody said an owner of, as Marquez has it.
-_NOBODY = "anonymous"
+# The owner of what has none, as in Marquez.
+_NO_OWNER = "anonymous"
 
 
 async def get(database: Database, name: str) -> shapes.Namespace:
@@ -34,7 +34,7 @@ def _shape(name: str, first_seen: dt.datetime | None, hidden: bool, words: Mappi
         name=name,
         created_at=shapes.instant(times[0]),
         updated_at=shapes.instant(times[-1]),
-        owner_name=said.text(words.get("owner")) or _NOBODY,
+        owner_name=said.text(words.get("owner")) or _NO_OWNER,
         description=said.text(words.get("description")),
         is_hidden=hidden,
     )

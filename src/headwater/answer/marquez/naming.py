@@ -49,7 +49,7 @@ async def datasets_of(connection: Connection, names: Collection[tuple[str, str]]
 
 
 async def namespace_of(connection: Connection, name: str) -> str:
-    """The namespace as it is spelled here. Raises NotFound for one that nobody spoke of."""
+    """The namespace as it is spelled here. Raises NotFound for an unknown one."""
     spelled = normalised(name, "").namespace
     known = {one[0] for one in await rows.namespaces(connection, [], [name, spelled], None, 0)}
     if name in known or spelled in known:

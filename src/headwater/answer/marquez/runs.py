@@ -22,7 +22,7 @@ FACET_TYPES = ("RUN", "JOB", "DATASET")
 
 
 def first_version(dataset: uuid.UUID) -> uuid.UUID:
-    """The version of a dataset before anybody was seen writing it: sources have no other."""
+    """The version of a dataset before its first recorded write: sources have no other."""
     return version.static_version_id(dataset, uuid.UUID(int=0))
 
 
@@ -42,7 +42,7 @@ async def row_of(connection: Connection, run_id: str) -> RunRow:
 
 
 async def exists(database: Database, run_id: str) -> bool:
-    """Whether somebody spoke of the run."""
+    """Whether the run is known."""
     async with database.connection() as connection:
         return bool(await run_store.by_run_id(connection, version.run_id(run_id)[0]))
 

@@ -39,7 +39,7 @@ def text(word: Word | None) -> str | None:
 
 
 async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Said]:
-    """id → what was said of it; what nobody spoke of is absent."""
+    """id → what was said of it; a node without changes is absent."""
     return {id_: _folded(said) for id_, said in (await annotation_store.of_owners(connection, ids)).items()}
 
 

@@ -9,7 +9,7 @@ from headwater.store.marquez import marquez as rows
 
 _ALWAYS = {
     "PII": "What tells who a person is.",
-    "SENSITIVE": "What must not be seen by everybody.",
+    "SENSITIVE": "Must not be visible to all.",
 }
 
 

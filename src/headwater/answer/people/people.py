@@ -1,6 +1,6 @@
 """What people say laid over what events say: a person's description comes first, tags and owners are joined.
 
-A tag or owner that a person took away is not shown, whoever brings it. People speak of what is: their words are shown whatever time a
+A tag or owner that a person took away is not shown, whatever its source. People speak of what is: their words are shown whatever time a
 question asks about.
 """
 
@@ -73,7 +73,7 @@ class Words:
 
     @property
     def fields(self) -> list[str]:
-        """Columns that somebody described or tagged."""
+        """Columns that a person described or tagged."""
         return sorted(
             {
                 field

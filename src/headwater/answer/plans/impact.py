@@ -70,7 +70,7 @@ class ShownRuns(msgspec.Struct, frozen=True):
 class ShownImpact(msgspec.Struct, frozen=True):
     """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in the order in which they are to be done.
 
-    `manual`: what nobody is declared to make. `unaffected`: entities downstream that were looked at and need nothing.
+    `manual`: what has no declared producer. `unaffected`: entities downstream that were looked at and need nothing.
     """
 
     seq: int
@@ -83,7 +83,7 @@ class ShownImpact(msgspec.Struct, frozen=True):
 
 
 async def of(database: Database, asked: AskedImpact) -> ShownImpact:
-    """NotFound for a job or run that nobody knows; InvalidQuestion where the question names none, or several at once."""
+    """NotFound for an unknown job or run; InvalidQuestion where the question names none, or several at once."""
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         held = await declared(connection)

@@ -1,4 +1,4 @@
-"""What somebody who types words means by them: which known words, and in which order of places to look for them."""
+"""Interpret the words of a search: which known words are meant, and in which order of places to look for them."""
 
 import re
 from collections.abc import Iterable

@@ -86,7 +86,7 @@ class Evidence:
 
 
 class Told(NamedTuple):
-    """How a dataset is cut: `cut` None where nobody can tell, and `why`. `notes`: what else was seen."""
+    """How a dataset is cut: `cut` None if it is unclear, and `why`. `notes`: what else was seen."""
 
     cut: Cut | None
     instances: Instances | None = None

@@ -1,7 +1,7 @@
 """What a person would declare of datasets as entities, drafted from what was observed of them: to be read, corrected and kept.
 
 Refuses to guess where nothing was seen: a dataset without a rhythm has no draft, and is listed with the reason; so are ad-hoc jobs, whose reading
-and writing says nothing of what anybody needs.
+and a write is no evidence of needs.
 """
 
 import asyncio
@@ -206,7 +206,7 @@ def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
         )  # fmt: skip
         found[draft.name] = (id_, draft)
     fit = fitted(draft for _, draft in found.values())
-    # What is drafted holds together with what is declared, or nobody is told it does.
+    # A draft that contradicts the declarations is not offered.
     whole([*seen.held.declared.values(), *(from_document(document(draft)) for draft in fit)])
     return EntityDrafts(
         [_shown(draft, seen.candidates[found[draft.name][0]]) for draft in fit],

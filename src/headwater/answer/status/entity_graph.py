@@ -16,7 +16,7 @@ from headwater.entities.declaration.held import Held
 from headwater.errors import InvalidQuestion
 from headwater.store.database import Database
 
-_NOBODY = "(none)"
+_NO_VALUE = "(none)"
 
 
 class GraphNode(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ def _grouped(held: Held, names: set[str], tag: str) -> dict[str, list[str]]:
     """An entity with several values is in the group of each."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
-        for value in held.declared[name].tags.get(tag) or (_NOBODY,):
+        for value in held.declared[name].tags.get(tag) or (_NO_VALUE,):
             found.setdefault(value, []).append(name)
     return found
 

@@ -1,6 +1,6 @@
 """Is it there, is it fresh, is it good: when a dataset was updated, how often that is usual, whether it is late, and what checks said.
 
-The cadence is learned from what was (`model.cadence`); nobody has to declare it. Failed runs update nothing. A stream is fresh as long as it
+The cadence is learned from what was (`model.cadence`); it need not be declared. Failed runs update nothing. A stream is fresh as long as it
 speaks. A dataset without a rhythm is never late.
 """
 
@@ -54,7 +54,7 @@ class Assertion(msgspec.Struct):
 
 
 class Quality(msgspec.Struct):
-    """`state`: passing, failing, or unknown where nobody checks. `metrics`: the latest dataQualityMetrics facet as it came."""
+    """`state`: passing, failing, or unknown without a check. `metrics`: the latest dataQualityMetrics facet as it came."""
 
     state: str
     passed: int
@@ -65,7 +65,7 @@ class Quality(msgspec.Struct):
 
 
 class Freshness(msgspec.Struct, kw_only=True):
-    """`available`: False after it was dropped, None when nobody was seen writing it. `late_seconds`: since `expected_next`."""
+    """`available`: False after it was dropped, None without a recorded write. `late_seconds`: since `expected_next`."""
 
     id: str
     namespace: str

@@ -60,7 +60,7 @@ class ShownRead(msgspec.Struct, frozen=True):
 
 
 class ShownVersion(msgspec.Struct, frozen=True):
-    """What one run left behind. `current`: it is the one that counts. `reads` is null where nobody knows what it had read."""
+    """What one run left behind. `current`: it is the one that counts. `reads` is null if what it read is unknown."""
 
     seq: int
     current: bool

@@ -1,4 +1,4 @@
-"""Wait until something is said of an entity. One look at the log serves all who wait in this process; nobody waits, nobody looks."""
+"""Wait until something is said of an entity. One query of the log serves all waiters of this process; without waiters there is none."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ _EVERY = 0.2
 
 
 class News:
-    """What was said last of each entity, as far as somebody waited for it."""
+    """The last report of each entity, as far as it was waited for."""
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}
@@ -52,7 +52,7 @@ class News:
                 self._last = {}  # of a log in the place of which another stands, out of a backup
             self._last |= news
             if since > last:
-                self._since = last  # somebody waits for what comes after a seq that nobody has reached
+                self._since = last  # a waiter asks for a seq that is not reached yet
             self._until = last
         except DatabaseUnavailable:
             self._since = -1  # read again from where the next one asks

@@ -26,7 +26,7 @@ class Costing(msgspec.Struct, kw_only=True):
     """`id`: of the dataset or job; null for a user or tool. `share`: of all that the log's executions cost.
 
     `keep_month`: of a table, what keeping it costs a month, apart from the rest. `last_at`, `recurrence` (recurring, ad_hoc, one_off): of a
-    shape. What nobody told is null.
+    shape. What was not reported is null.
     """
 
     id: str | None

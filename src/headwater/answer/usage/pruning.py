@@ -1,6 +1,6 @@
 """Which datasets may go, in which order, what that saves and how sure it is.
 
-As the query-log pipeline told it in `headwater_pruning` facets: what only feeds what nobody reads, wave by wave. Never a dataset that is read
+As the query-log pipeline told it in `headwater_pruning` facets: what only feeds unread datasets, wave by wave. Never a dataset that is read
 under another name; whether something outside of the logs reads it, no log tells.
 """
 

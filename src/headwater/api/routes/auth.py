@@ -33,7 +33,7 @@ class Me(msgspec.Struct):
 
 @get("/me")
 async def me(request: Request[Any, Any, Any], state: State) -> Me:
-    """Who asks; 401 when that is nobody, with `detail.login` where people may sign in."""
+    """Return who asks; 401 if the request identifies no one, with `detail.login` where people may sign in."""
     access: Access = state.access
     login = "auth/login" if access.sign_in else None
     try:

@@ -1,4 +1,4 @@
-"""For whoever watches the process: is it alive, is it ready, what does it count."""
+"""Probes and metrics: is the process alive, is it ready, what does it count."""
 
 import asyncio
 from typing import Any

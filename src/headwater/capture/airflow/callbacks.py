@@ -22,7 +22,7 @@ XCOM = "headwater"
 
 
 class Callback:
-    """One of a task's callbacks. `sensor`: the id of the task whose answer says what is made of what; None where nobody waits."""
+    """One of a task's callbacks. `sensor`: the id of the task whose answer says what is made of what; None where no sensor waits."""
 
     def __init__(self, what: reports.What, makes: tuple[Makes, ...], sensor: str | None, reason: str = "") -> None:
         self.what: reports.What = what
@@ -38,7 +38,7 @@ class Callback:
         except HeadwaterError as error:
             log.error("headwater was not told that %s %s: %s", self._names, self.what, error)
         except Exception:
-            # A task that did its work is not to fail because nobody could be told.
+            # A task that did its work must not fail because a report cannot be delivered.
             log.exception("headwater was not told that %s %s", self._names, self.what)
 
     @property
@@ -98,8 +98,8 @@ def _at(what: str, instance: Any) -> dt.datetime:
 
 
 def _code(instance: Any) -> str | None:
-    """The DAG's version, which changes with its structure. A bundle's changes with every commit to anything, and would say that what was repaired
-    by nobody is another code.
+    """The DAG's version, which changes with its structure. A bundle's changes with every commit to anything, and would count unchanged
+    code as other code.
     """
     version = getattr(instance, "dag_version_id", None)
     return f"airflow-dag-version:{version}" if version else None
@@ -111,7 +111,7 @@ def _reason(what: str, context: Mapping[str, Any]) -> str:
 
 
 def _pulled(instance: Any, task: str, key: str) -> Any:
-    """None where there is no such XCom, or nobody to ask: callbacks of a killed worker run in another process."""
+    """None where there is no such XCom, or no task runner to ask: callbacks of a killed worker run in another process."""
     pull: Callable[..., Any] | None = getattr(instance, "xcom_pull", None)
     if pull is None:
         return None

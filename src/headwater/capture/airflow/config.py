@@ -14,7 +14,7 @@ from headwater.client.config import DEFAULT_URL, destination
 
 
 class Config(msgspec.Struct, frozen=True):
-    """`name`: of this Airflow, as it stands in `produced_by: airflow://NAME/dag/task`. `outbox`: where reports wait that nobody took."""
+    """`name`: of this Airflow, as it stands in `produced_by: airflow://NAME/dag/task`. `outbox`: where undelivered reports wait."""
 
     url: str
     outbox: Path

@@ -1,4 +1,4 @@
-"""Earlier tries of a task that ended without a word: their process was killed, and Airflow calls nobody back then.
+"""Earlier tries of a task that ended without a word: their process was killed, and Airflow then calls no callback.
 
 Headwater still takes them to be running. The next try of the same task in the same run knows better and says so. Refuses to speak of other runs.
 """

@@ -5,7 +5,7 @@
         count()
 
 `DAG` of Airflow 3 takes no parameter it does not know, so `EntityDAG` is one that does; `link(dag, {...})` does the same to a DAG made otherwise, by
-`@dag` or by a library. Before each task that makes something goes a sensor, and the task reports what became of it. Nobody writes `>>` for data.
+`@dag` or by a library. Before each task that makes something goes a sensor, and the task reports what became of it. No `>>` is written for data.
 Refuses to ask the server: a DAG is parsed every half minute.
 """
 

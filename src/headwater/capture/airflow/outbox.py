@@ -1,7 +1,7 @@
-"""Delivery of reports: tried for a while, then kept in a folder for whoever reports next on this machine.
+"""Delivery of reports: tried for a while, then kept in a folder for the next report from this machine.
 
 The folder is that of the client's spool (`HEADWATER_SPOOL`), in `reports/`: one file for what one task said at once. A report that reaches the
-server twice is one, so nothing is locked. Refuses to raise: a task does not fail because nobody listens.
+server twice is one, so nothing is locked. Refuses to raise: a task does not fail because the server is away.
 """
 
 import logging
@@ -23,7 +23,7 @@ log = logging.getLogger("headwater")
 
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _AT_ONCE = 1000
-_OLD_AT_ONCE = 100  # files of others that one task sends: it has a slot that somebody waits for
+_OLD_AT_ONCE = 100  # files of other tasks that one task sends: its slot is waited for
 
 
 def deliver(
@@ -50,7 +50,7 @@ def flush(config: Config) -> int:
     for path in kept:
         try:
             reports = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
-        except FileNotFoundError:  # somebody else sent it
+        except FileNotFoundError:  # another task sent it
             continue
         except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
             log.warning("headwater: %s cannot be read and stays: %s", path, error)
@@ -91,7 +91,7 @@ def _keep(folder: Path, reports: Sequence[dict[str, Any]]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f".{name}").write_bytes(msgspec.json.encode(reports))
-        os.replace(folder / f".{name}", folder / f"{name}.json")  # noqa: PTH105 - nobody reads half a file
+        os.replace(folder / f".{name}", folder / f"{name}.json")  # noqa: PTH105 - a reader never sees half a file
     except OSError as error:
         log.error("headwater was not told, and %s cannot keep it: %s: %s", folder, error, reports)
         return

@@ -58,7 +58,7 @@ class Instance(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """All waits are over: nobody should go on waiting."""
+        """End all waits."""
         return not self.ready and bool(self.states) and all(each.failed for each in self.states)
 
 

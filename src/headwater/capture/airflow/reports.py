@@ -85,7 +85,7 @@ def of(
 
 
 def unwaited(makes: Sequence[Makes], instances: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """The instances of a task that did not ask what it needs: the state is the one its author names, what it read nobody knows."""
+    """The instances of a task that did not ask what it needs: the state is the one its author names, what it read is unknown."""
     return [
         {"entity": one.entity, "instance": instance, "state": one.state, "reads": None}
         for one in makes

@@ -4,7 +4,7 @@
     airflow.clear("daily", "scheduled__2024-03-10T00:00:00+00:00", ["day"])
 
 That is `/api/v2` of Airflow 3. An address that ends with `/api/v1` is an Airflow 2; what it is asked is what its documentation says.
-Refuses to decide what is to be done: whoever has a plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be tried again.
+Refuses to decide what is to be done: the plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be tried again.
 """
 
 import datetime as dt

@@ -19,7 +19,7 @@ from headwater.capture.spark.plan import Node
 
 
 class Analysis(msgspec.Struct):
-    """What a query reads and makes. `opaque`: some of it comes from nobody knows where, an RDD."""
+    """What a query reads and makes. `opaque`: the source of a part is unknown, an RDD."""
 
     leaves: Leaves
     columns: list[Column] = []

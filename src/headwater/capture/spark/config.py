@@ -15,7 +15,7 @@ SITE = Path(__file__).parent / "site"
 
 
 class Config(msgspec.Struct, frozen=True):
-    """`namespace`: of the application's job when nobody is its parent. The rest bounds the work."""
+    """`namespace`: of the application's job if it has no parent. The rest bounds the work."""
 
     namespace: str = "default"
     # Events waiting in the JVM; beyond, they are dropped there and counted.

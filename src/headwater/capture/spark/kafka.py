@@ -39,7 +39,7 @@ def topics(given: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def of_relation(relation: Any) -> dict[str, str]:
-    """The options of a `KafkaRelation`, which is how Spark reads a topic once: it tells them to nobody."""
+    """The options of a `KafkaRelation`, which is how Spark reads a topic once; Spark has no public way to them."""
     for field in relation.getClass().getDeclaredFields():
         if str(field.getName()).endswith("sourceOptions"):
             field.setAccessible(True)

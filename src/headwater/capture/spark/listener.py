@@ -50,7 +50,7 @@ class Inbox:
         return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
 
     def _filter(self) -> Any:
-        """A Predicate of the JVM's own: whether an event is of a class that nobody asked for."""
+        """A Predicate of the JVM's own: whether an event is of a class that no collector asked for."""
         loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         noise = self._jvm.java.util.HashSet()
         for name in _NOISE:

@@ -86,7 +86,7 @@ class Times(NamedTuple):
 
 class Commit(NamedTuple):
     """What changed rows in one version: partitions, by the text of their time; None of files of which the log does not say where they lay. `note`:
-    what whoever committed said of it.
+    what its author said of it.
     """
 
     version: int

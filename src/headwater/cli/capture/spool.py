@@ -185,7 +185,7 @@ def _destination(url: str | None) -> Destination:
 
 
 def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
-    """Every folder of the spool with who it is for; those that no destination of now has are nobody's."""
+    """Every folder of the spool with its destination; None for a folder that no current destination has."""
     from headwater.client import backlog
 
     seen = set()
@@ -235,7 +235,7 @@ def _metrics(rows: list[dict[str, Any]]) -> str:
 
 
 def _send(emitter: Emitter, waiting: int, timeout: float, *, quiet: bool) -> None:
-    """Until all is delivered or the time is over, with a bar on standard error where somebody looks."""
+    """Until all is delivered or the time is over, with a progress bar if stderr is a terminal."""
     import sys
     import time
 

@@ -149,7 +149,7 @@ def tags_define(
 
     Examples:
 
-      headwater tags define pii --for column --description "Says who somebody is"
+      headwater tags define pii --for column --description "Identifies a person"
 
       headwater tags define tier --type enum --value gold --value silver
     """

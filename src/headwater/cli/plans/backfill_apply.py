@@ -179,7 +179,7 @@ def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> No
 
 @contextlib.contextmanager
 def _heard(worker: Worker) -> Iterator[None]:
-    """Being asked to stop, by whoever asks, is told to the worker; a second time too."""
+    """Pass each request to stop on to the worker, also the second one."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
 
     def heard(_number: int, _frame: Any) -> None:

@@ -152,7 +152,7 @@ def _rest(seconds: float) -> None:
 
 
 def _told(told: Told) -> None:
-    """A line for each window, on standard error, where somebody looks."""
+    """Print a line for each window, if stderr is a terminal."""
     import sys
 
     if sys.stderr.isatty():

@@ -213,7 +213,7 @@ def _sync(
 
 
 def _hushed(properties: dict[str, str]) -> None:
-    """Errors alone reach the terminal from a Spark that is started here and whose logging nobody configured: its warnings say nothing of a log.
+    """Errors alone reach the terminal from a Spark that is started here without a logging configuration: its warnings say nothing about a log.
 
     What its Java warns of (that its memory for compiled code is full) goes to stderr: by itself it would stand within the answer.
     """

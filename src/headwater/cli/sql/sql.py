@@ -227,7 +227,7 @@ def _text(path: str) -> str:
 
 @contextmanager
 def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar on standard error when work takes longer than a second and somebody watches; it leaves nothing behind."""
+    """A bar on standard error when work takes longer than a second and stderr is a terminal; it is cleared at the end."""
     if not shown or not sys.stderr.isatty():
         yield lambda: None
         return

@@ -22,7 +22,7 @@ def infer(
 ) -> None:
     """Draft declarations of entities from what was observed: how datasets are cut by time and what each needs, with the evidence beside it.
 
-    Of datasets that jobs write and that no entity is stored in. What has no rhythm, and jobs that say nothing of what anybody needs, are listed.
+    Of datasets that jobs write and that no entity is stored in. Datasets without a rhythm, and jobs without evidence of needs, are listed.
 
     Examples:
 

@@ -126,7 +126,7 @@ def taint(
     )
     _left_out(len(hits), limit, "entity")
     for one in found["missing"]:
-        text = f"not there, so that nothing of it can be wrong: {one['entity']} {short(one['instances'])}"
+        text = f"ignored, because these instances do not exist: {one['entity']} {short(one['instances'])}"
         output.line(output.printable(text), "yellow")
     if found["id"]:
         output.line()
@@ -281,7 +281,7 @@ def confirm(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Somebody looked: these instances are right as they are, and who was wrong only because of them is too.
+    """Mark instances as right after a check, and with them all that was wrong only because of them.
 
     Examples:
 

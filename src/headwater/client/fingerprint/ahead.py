@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
-_PATIENCE = 0.05  # seconds between looks at whether anybody still wants the pieces
+_PATIENCE = 0.05  # seconds between checks whether the reader still wants the pieces
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def ahead(pieces: Iterator[Piece], depth: int = 3) -> Generator[Iterator[Piece],
                 put((True, piece, None))
                 if unwanted.is_set():
                     return
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever takes the pieces
+        except BaseException as error:  # noqa: BLE001 - raised again in the reader
             put((False, None, error))
         else:
             put((False, None, None))

@@ -1,4 +1,4 @@
-"""Bytes as they are stored. Nothing is mapped: a mapped file that somebody cuts off kills the process that reads it."""
+"""Bytes as they are stored. Nothing is mapped: a mapped file that is truncated kills the process that reads it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Play scenes against a server, read the answers back, count what differs. Threads, one slot each at a time.
 
-An attempt nobody answers is counted apart and made again until somebody does; after each such time, what was acknowledged before is read
+An unanswered attempt is counted apart and repeated until the server answers; after each outage, what was acknowledged before is read
 back once more. Refuses to decide what is right: that is `stories`.
 """
 
@@ -274,4 +274,4 @@ class _Pace:
             begins = max(now, self._next)
             self._next = begins + events * self._each
         if begins > now:
-            stop.wait(begins - now)  # at the end nobody is held back
+            stop.wait(begins - now)  # at the end all proceed

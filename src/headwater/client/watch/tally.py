@@ -13,7 +13,7 @@ _REMEMBERED = 10_000
 
 
 class Count(msgspec.Struct, frozen=True):
-    """The counters at one moment. `unreachable` are attempts nobody answered: no fault by itself, so it is no mismatch."""
+    """The counters at one moment. `unreachable`: unanswered attempts. They are no fault by themselves, so they are no mismatch."""
 
     seconds: float
     scenes: int

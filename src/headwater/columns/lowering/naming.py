@@ -1,6 +1,6 @@
 """Names for outputs that have none: the text of the expression, as most products call such a column.
 
-The parser's tree does not say where an expression stood; the tokens do. Only the outermost SELECT is looked at: nobody sees the others' names.
+The parser's tree does not say where an expression stood; the tokens do. Only the outermost SELECT is examined: the others' names are not visible.
 """
 
 from typing import Any

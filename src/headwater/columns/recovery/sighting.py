@@ -1,4 +1,4 @@
-"""The last resort for a statement nobody can parse: the tables its words name, those it reads apart from those it writes. No columns."""
+"""The last resort for a statement that does not parse: the tables its words name, those it reads apart from those it writes. No columns."""
 
 import msgspec
 

@@ -1,7 +1,7 @@
 """What resolving computes with: leaves (columns of tables) as integers, what a column depends on as `{leaf: kinds}`, and relations made of them.
 
 Dependencies are shared and never changed once made. A relation may be open: some of its columns stand behind the star of a table whose schema is
-unknown (`Open`), and are made when somebody names them.
+unknown (`Open`), and are made when a name refers to them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -182,7 +182,7 @@ class OpenValue(Open):
 
 
 class Behind(Open):
-    """Columns that a template's macro makes: nobody knows them before it runs. `reason` says so."""
+    """Columns that a template's macro makes: they are unknown before it runs. `reason` says so."""
 
     __slots__ = ("reason",)
 

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 Source = tuple[str, str, str]
-"""What a table is made of: `ref` or `source`, the name that says, and the table; empty where nobody knows."""
+"""What a table is made of: `ref` or `source`, the name that says, and the table; empty if unknown."""
 
 
 class Call(msgspec.Struct, frozen=True):

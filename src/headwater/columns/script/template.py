@@ -27,7 +27,7 @@ class Templated(msgspec.Struct, frozen=True):
     """SQL as long as the template, line by line. `names`: names in it, as written, that stand for something else:
     `("ref", "package.model")`, `("source", "schema.table")`, `("this", "")`, `("var", "name")`, `("expression", "…")`; a name that a
     tag is only a part of is `("template", "…")` with all of its text.
-    `config`: what `config(…)` says in literals. `holes`: of those names (in lower case) the ones that nobody can say anything about, and
+    `config`: what `config(…)` says in literals. `holes`: of those names (in lower case) the ones about which nothing is known, and
     why. `stands`: names of CTEs that a macro makes, and the table each is made of. `whole`: the macro that is all of the text.
     """
 

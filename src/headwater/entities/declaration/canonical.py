@@ -1,6 +1,6 @@
 """A declaration as JSON: what is stored, and what two declarations are compared by. What means the same is written the same.
 
-States are a list, for the order of an object's keys is not kept by everybody. What has its default is left out. Every such document is a
+States are a list, for the order of an object's keys is not kept by every reader. What has its default is left out. Every such document is a
 declaration as people write it, too, and is read by the same reader.
 """
 

@@ -1,6 +1,6 @@
 """All that a person declares of one entity: what the graph computes with, and what is only kept and shown.
 
-What is unsaid has its default here, so that nobody who reads a declaration has to know defaults.
+Defaults are filled in here: a reader of a declaration need not know them.
 """
 
 from collections.abc import Mapping

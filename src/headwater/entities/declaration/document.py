@@ -1,7 +1,7 @@
 """YAML as parts that know where they stand, so that a mistake is answered with file, line and column.
 
 Nothing is constructed: a scalar is the text that was written, and what it means is for the reader of it to say. So `no` may be a name and
-`2019-01-07` is no date before somebody wants one. The parser's events are read one by one, without recursion, and what people do not need and
+`2019-01-07` stays a text until a date is expected. The parser's events are read one by one, without recursion, and what people do not need and
 attackers do is refused: aliases, tags, nesting deeper than 20, texts of more than 32 MiB.
 """
 

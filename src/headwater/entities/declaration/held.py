@@ -31,7 +31,7 @@ class Held:
         self.graph = Graph(one.entity for one in self.declared.values())
 
     def number(self, name: str) -> int:
-        """Under which an entity's instances are kept. NotFound where nobody declared it, with the nearest that somebody did."""
+        """Under which an entity's instances are kept. NotFound if it is not declared, with the nearest declared name."""
         found = self.ids.get(name)
         if found is None:
             raise self.unknown(name)

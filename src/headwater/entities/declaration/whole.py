@@ -163,7 +163,7 @@ _SINCE = 946_684_800  # 2000-01-01
 
 
 def _from(calendar: Calendar, first: int | None) -> int:
-    """Oddities of zones before anything was recorded are nobody's."""
+    """Oddities of zones before the first record do not count."""
     return _SINCE if first is None else int(calendar.begins([first])[0])
 
 

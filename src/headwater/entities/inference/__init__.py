@@ -1,4 +1,4 @@
-"""What nobody declared, read out of what happened: a draft of a declaration, for a person to accept.
+"""Draft a declaration from observed runs, for a person to accept.
 
     cut           intervals and times -> how a dataset is cut by time
     consumed      what runs read of each other -> dates

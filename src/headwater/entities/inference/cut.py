@@ -211,7 +211,7 @@ def _walls(bounds: Sequence[int], zones: tuple[str, ...]) -> Iterator[tuple[list
     fitting = [zone for zone in asked if shares[zone] == best] if best >= _MOST else []
     offset, always = Counter(bound % _DAY for bound in bounds).most_common(1)[0]
     if fitting and (fitting[0] == "UTC" or fitting[0] in zones):
-        yield fitting[:1], 0  # nobody doubts it
+        yield fitting[:1], 0  # no evidence against it
     elif always == len(bounds):
         midnights, business = [*fitting, f"UTC from {_short(offset)}"], ["UTC", *fitting]
         if offset <= _NOON or not fitting:

@@ -1,6 +1,6 @@
 """Which columns of what entities may be wrong because some columns of some are: over what datasets are known to be made from, column by column.
 
-A dataset that holds no entity is a step on the way, and is passed through. Where nobody knows what a column is made from, it may be made from any
+A dataset that holds no entity is a step on the way, and is passed through. If the sources of a column are unknown, it may be made from any
 column of whatever was read: what is left out is known not to be affected. Columns are told apart by name, whatever its case; `address` and
 `address.zip` are in one another.
 """
@@ -43,7 +43,7 @@ class Way(NamedTuple):
     """How versions of a dataset were made.
 
     fed: by dataset read and a column of it, `""` for it as a whole, the columns made from it, `""` for all of them. told: the columns of which it is
-    said what they are made from. columns: all there are; None where nobody knows.
+    said what they are made from. columns: all there are; None if unknown.
     """
 
     fed: Mapping[Dataset, Mapping[str, Columns]]

@@ -1,7 +1,7 @@
 """An edge between two entities: which upstream instances each downstream instance needs, and which downstream instances each upstream one affects.
 
 Both are one map of ordinals (`spans.py`) read in two directions. The map's bounds are computed from the `dates` alone: a window [alpha(k), beta(k))
-of instants whose ends never go back, rounded to upstream periods. The inverse is never written; a window that somebody adds to the language has one.
+of instants whose ends never go back, rounded to upstream periods. The inverse is never written; a window added to the language has one.
 Where a `custom` table lists what some instances need, the map is that one with these put in its place (`relations.py`).
 
 Edges with the same calendars and dates share their map. Windows are exact as far as they lie in the calendars' 1950 to 2149.

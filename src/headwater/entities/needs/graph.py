@@ -48,7 +48,7 @@ class Dependency(NamedTuple):
     dates: Dates | None = None
     states: tuple[str, ...] = (COMPLETED,)  # any of these will do
     accept_tainted: bool = False  # wrong instances do not hold it back; they make it wrong all the same
-    optional: bool = False  # taken where it is there, waited for by nobody
+    optional: bool = False  # used if it is there, never waited for
     minimum: Minimum | None = None  # all of what is needed where None
     wait: int | None = None  # seconds after the downstream period's end; from then on `then` holds
     then: str = FAIL  # fail; accept: what is there will do; or the name of an entity that is taken instead, with the same dates and states
@@ -107,8 +107,8 @@ class Graph:
     """
 
     def __init__(self, entities: Iterable[Entity]) -> None:
-        """InvalidEntities with all that is wrong in `problems`, a text each: names declared twice, names and states that nobody has (with the
-        nearest that somebody has), dates that make no sense, and cycles without lag as a path. `about` says of each what `Wrong` has besides.
+        """InvalidEntities with all that is wrong in `problems`, a text each: names declared twice, unknown names and states (with the
+        nearest known one), dates that make no sense, and cycles without lag as a path. `about` says of each what `Wrong` has besides.
         """
         self.entities: dict[str, Entity] = {}
         problems: list[Wrong] = []
@@ -160,7 +160,7 @@ class Graph:
         return [link for link in links if link.dependency is None or state in link.dependency.states]
 
     def every(self, name: str) -> Ordinals:
-        """All instances that an entity may ever have, one object for equal ones; of a static one version 0. KeyError for a name nobody has."""
+        """All instances that an entity may ever have, one object for equal ones; of a static one version 0. KeyError for an unknown name."""
         return self._every[name]
 
     def cyclic(self, component: tuple[str, ...]) -> bool:
@@ -224,7 +224,7 @@ class Graph:
         return Link(entity.name, state, upstream.name, dates, dependency, edge)
 
     def _without_lag(self, component: tuple[str, ...]) -> Iterator[Wrong]:
-        """Problems, one for each cycle. A link through something static has no lag that anybody could know."""
+        """Problems, one for each cycle. A link through something static has no known lag."""
         if not self.cyclic(component):
             return
         number = {name: place for place, name in enumerate(component)}

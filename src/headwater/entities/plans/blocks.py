@@ -1,4 +1,4 @@
-"""What is made by the same runs, in which order, and the number of every item: a plan in the form of runs, before anybody asks for an item.
+"""What is made by the same runs, in which order, and the number of every item: a plan in the form of runs, without listing every item.
 
 A block is what one producer makes of some entities: a set of runs, cut into items of at most so many runs next to each other. Entities of one
 producer share a block, and with it each run, unless something of another producer comes between them: then the producer runs twice, first for one and

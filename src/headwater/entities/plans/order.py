@@ -123,7 +123,7 @@ def _refuse(inner: Sequence[Link], how: Mapping[str, Made], newest_first: bool) 
 
 def _take_turns(graph: Graph, stage: Stage, inner: Sequence[Link]) -> None:
     """Numbers the items of blocks that need each other, each of one entity and of one run: by the end of the last instance that an item makes, each
-    entity later by so much that whoever needs another comes after it.
+    entity later by so much that each comes after those that it needs.
     """
     names = [next(iter(block.made)) for block in stage.blocks]
     later = dict.fromkeys(names, 0)

@@ -33,7 +33,7 @@ NO_RUN = "no_run"
 class Item(NamedTuple):
     """One thing to do. Numbers go from 0 on; every need has a lower one.
 
-    action: restore a stored version, run the producer, or a person must do it. `producer` None: nobody knows who makes it.
+    action: restore a stored version, run the producer, or a person must do it. `producer` None: unknown.
     makes: what is right afterwards, by entity; of a cumulative entity that adds up, after the last of the items that make an instance.
     runs: periods of the producer's `calendar`, one stretch; None of what has no periods.
     roots: whether any of `makes` is wrong by itself: then the same code would make the same mistake.

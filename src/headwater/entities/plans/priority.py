@@ -1,6 +1,6 @@
 """Which items of a plan go first where several could: those that a more important tier waits for, and of these the ones with the longest way to go.
 
-The order is one of all items in which none comes before what it needs, so whoever goes by it is never stuck. It is made of sets of numbers, a few for
+The order is one of all items in which none comes before what it needs, so no worker is ever stuck. It is made of sets of numbers, a few for
 each stage, and costs about as much as the plan did. Numbers stay what they are. Where no entity has a tier their order is this one.
 """
 

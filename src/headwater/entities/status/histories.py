@@ -1,6 +1,6 @@
 """What is known of how instances were made, version by version: what `propagation.py` follows. Made of records by `recorded_reads.py`.
 
-A version of an instance is the current one, or it is past. Of several past ones it is not told apart which somebody read.
+A version of an instance is the current one, or it is past. Several past ones are not told apart by a reader's record.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Readers(NamedTuple):
     current one, read low ≤ u < high.
 
     together: they were made in one go, and each used what is declared that it needs of the upstream. All of them need least ≤ u < most: of what they
-    read besides nobody says for which of them it was. Otherwise each used all.
+    read besides is not recorded for each of them. Otherwise each used all.
     """
 
     rank: Int

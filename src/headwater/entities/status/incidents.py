@@ -5,7 +5,7 @@ right. Marks speak of current versions. Of all that came before they know one th
 replaced or deleted. Where that is less than the versions themselves would tell, the answer here is that an instance is wrong, never that it is right:
 
 - of an instance with `repaired`, which of its versions a reader read is not told apart when it is asked what else is wrong still;
-- of a snapshot of which nobody recorded what it was carried on from, any before it may have been it: record it when it is made;
+- of a snapshot without a record of what it was carried on from, any before it may have been it: record it when it is made;
 - of an instance made more than twice before an incident was opened, all versions but the current one are taken for one.
 
 Nothing here decides what is allowed (`transitions.py`) or reads what was recorded: the caller has the versions, and passes what they say.
@@ -29,8 +29,8 @@ Known = Mapping[str, Marks]
 class Incident(NamedTuple):
     """A verdict on the versions that these instances had when it was opened.
 
-    roots: by entity and by the code that made the version, `""` where nobody knows. fixed: when what went wrong was put right, in seconds; None: not
-    yet, or nobody said.
+    roots: by entity and by the code that made the version, `""` if unknown. fixed: when what went wrong was put right, in seconds; None: not
+    yet, or not reported.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Incident(NamedTuple):
 
     def condemns(self, version: "Version") -> Ordinals:
         """The instances of a new version that are wrong themselves: named, made before it was fixed, and by the code that had made the wrong one.
-        Of code that is not known nobody can say that it is another.
+        Unknown code does not count as other code.
         """
         if self.fixed is not None and version.began >= self.fixed:
             return NONE
@@ -51,7 +51,7 @@ class Incident(NamedTuple):
 class Version(NamedTuple):
     """What one run left behind of some instances of an entity.
 
-    began: when the run began, in seconds: it ran the code there was then. code: which, `""` where nobody knows.
+    began: when the run began, in seconds: it ran the code there was then. code: which, `""` if unknown.
     read: by upstream what it had read, as it was before the run wrote anything. Of an upstream that is not in it nothing was recorded, and what is
     declared counts; of itself then what the run makes in one go is made in order, each of what it had just made.
     replaced: by upstream, what was made again with other content, or deleted, after the run had read it, or began where nothing is recorded. Where
@@ -59,7 +59,7 @@ class Version(NamedTuple):
     itself those that were made since for the first time.
     same: those with the same content as the version that they replace; of a version that is judged twice all of them.
     spared: by incident the upstreams of which it did not use what is wrong.
-    right: those of which somebody says that they are not wrong themselves.
+    right: those that a person says are not wrong themselves.
     """
 
     entity: str
@@ -150,7 +150,7 @@ def same_content(
     replaced and is `repaired`, over nothing but what is wrong. Nothing becomes wrong by it.
 
     `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing. `cleared`: what turned out to be
-    right; nobody else becomes right but who is declared to be led to from there, for nobody knows what else the others read. `unaffected`: of an
+    right; of the others only declared dependents become right, for what else the rest read is unknown. `unaffected`: of an
     incident about some columns, as `Spread` has it.
     """
     wrong = {name: _wrong(marks, incident) for name, marks in known.items()}
@@ -182,7 +182,7 @@ def confirmed(
     histories: Histories | None = None,
     unaffected: Pairs = frozenset(),
 ) -> dict[str, Marks]:
-    """Somebody says that the current versions of these are not wrong: the incident's marks go from them, and from those who are wrong only because
+    """A person says that the current versions of these are not wrong: the incident's marks go from them, and from those who are wrong only because
     of them. As of `same_content`; what versions before them were is not said.
     """
     said = {

@@ -1,7 +1,7 @@
 """What is known of an entity's instances, as sets of ordinals: which are completed, which are running, which are wrong because of which incident.
 
 A mark is a kind and what it refers to. Kinds belong to axes that do not exclude each other: an instance may be completed, running anew and tainted
-at once. Which changes are allowed is `transitions.py`; nothing here knows what a mark means beyond the sets that everybody asks for.
+at once. Which changes are allowed is `transitions.py`; nothing here knows what a mark means beyond the sets that every caller asks for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ Kind = Literal[
     "tainted",  # validity: it is wrong itself; `ref`: the incident
     "inherited",  # validity: wrong because it used what is wrong; `ref`: the incident
     "suspect",  # validity: a check failed; `ref`: the check, or the incident
-    "quarantined",  # validity: nobody is to read it; `ref`: who says so
+    "quarantined",  # validity: must not be read; `ref`: who says so
     "wont_fix",  # it stays wrong and that is known; `ref`: the incident
     "repaired",  # history: a wrong version of it was replaced by a different one; who read that one is wrong still; `ref`: the incident
     "stale",  # freshness: something it used has been made again with other content since; `ref`: nothing
@@ -63,7 +63,7 @@ class Marks(Mapping[Mark, Ordinals]):
 
     @property
     def refused(self) -> Ordinals:
-        """What nobody should read who does not ask for it: wrong, suspect, quarantined or deleted."""
+        """What must not be read by default: wrong, suspect, quarantined or deleted."""
         return self.of("tainted", "inherited", "suspect", "quarantined", "deleted")
 
     def within(self, window: Ordinals) -> "Marks":

@@ -16,7 +16,7 @@ Why = Literal[
     "before_start",  # before the upstream's first instance: can never be
     "after_end",  # after its last: can never be
     "empty_window",  # no period of the upstream lies where it was looked for; `instances` is empty
-    "quarantined",  # there, and nobody is to read it; `ref`: who says so
+    "quarantined",  # there, and must not be read; `ref`: who says so
     "tainted",  # there, and wrong, itself or by what it used; `ref`: the incident
     "suspect",  # there, and doubted; `ref`: the check
     "running",  # not there, and a run is making it; `ref`: the run

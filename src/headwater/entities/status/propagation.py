@@ -84,7 +84,7 @@ class _Round:
     def _fresh(self, found: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
         """What has not been reached before, of current versions (False) and past ones (True)."""
         past = _new(found[True], self.past)
-        # Of several past versions nobody knows which one was read.
+        # Which of several past versions was read is unknown.
         return {
             False: _new(found[False], self.current),
             True: _new(past, self._known.several) if self._recorded else past,
@@ -125,7 +125,7 @@ class _Round:
             other = link.downstream
             if before := self._known.past.get(other):
                 yield other, True, _may(link, some, before)
-            # From a current version to those that are not recorded it is the walk that leads; but a snapshot of which nobody recorded what it was
+            # From a current version to those that are not recorded it is the walk that leads; but a snapshot without a record of what it was
             # carried on from may have been from any before it, whatever was recorded of those between.
             if past or link.carried:
                 yield other, False, _may(link, some, self._known.unrecorded.get(other, NONE))

@@ -82,7 +82,7 @@ class Readiness(NamedTuple):
 def windows(graph: Graph, entity: str, ordinals: Ordinals, state: str | None = None) -> dict[str, Ordinals]:
     """By upstream entity, the instances whose marks have to be known to say whether these are ready; of one state only.
 
-    NotFound for an entity, InvalidQuestion for a state, that nobody has.
+    NotFound for an unknown entity, InvalidQuestion for an unknown state.
     """
     found: dict[str, Ordinals] = {}
     for groups in _asked(graph, entity, state).values():
@@ -112,7 +112,7 @@ def readiness(
     known: the marks of each upstream, at least within `windows`; of one that is not in it nothing is known, so nothing of it is there.
     now: seconds since the epoch. due: by entity in how many seconds after its period's end an instance is expected, otherwise at its end.
     An ordinal that is no instance is missing itself: `before_start` or `after_end`. A static entity's ordinals are versions and not checked.
-    NotFound for an entity, InvalidQuestion for a state, that nobody has.
+    NotFound for an unknown entity, InvalidQuestion for an unknown state.
     """
     asked = _asked(graph, entity, state)
     owner = graph.entities[entity]

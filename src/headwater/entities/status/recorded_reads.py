@@ -22,7 +22,7 @@ from headwater.entities.time.pieces import cut, ranges
 class Versions(NamedTuple):
     """What runs left behind: one row for each run of instances of an entity, by rank. Ordered by `produced`, then `seq`.
 
-    complete: all that it read is recorded. content: equal numbers are equal contents, -1 of what nobody knows.
+    complete: all that it read is recorded. content: equal numbers are equal contents, -1: unknown.
     """
 
     entity: Int
@@ -46,7 +46,7 @@ class Reads(NamedTuple):
 
 class Found(NamedTuple):
     """`there`: what is there, as `Together` counts it: what was said to be, and whatever has a version. `beyond`: instances outside of what was given
-    that were made together with others, from what nobody declares, so that nobody says for which of them it was.
+    that were made together with others, from undeclared inputs, so it is unknown for which of them it was.
     """
 
     histories: Histories

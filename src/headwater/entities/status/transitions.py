@@ -31,7 +31,7 @@ class Started(NamedTuple):
 
 
 class Produced(NamedTuple):
-    """There is a new version, with these states and no others. It brings back what was deleted. `run` None: nobody knows which."""
+    """There is a new version, with these states and no others. It brings back what was deleted. `run` None: unknown."""
 
     run: str | None
     states: tuple[str, ...] = (COMPLETED,)
@@ -44,7 +44,7 @@ class Failed(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """The version is gone: it was meant to (retention), or nobody here meant it to (external)."""
+    """The version is gone: deleted by retention, or from outside (external)."""
 
     cause: Cause
 
@@ -69,7 +69,7 @@ class Trusted(NamedTuple):
 
 
 class Withheld(NamedTuple):
-    """Somebody wants nobody to read the instances, until the same one releases them."""
+    """The instances must not be read until the same author releases them."""
 
     who: str
 

@@ -1,7 +1,7 @@
 """A map of ordinals whose bounds go forth and back: a monotone one (`spans.py`) with some of its pairs taken out, and others put in by hand.
 
 What is taken out are whole rows (ordinals that need what is listed and nothing else) and whole columns (others that affect what is listed and nothing
-else). So either direction is that of the monotone map, less what was taken out, and that of the list: still nobody writes an inverse.
+else). So either direction is that of the monotone map, less what was taken out, and that of the list: still no inverse is written by hand.
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ByteType, DoubleType, IntegerType, LongType, StructField, StructType
 
 from headwater.errors import InvalidQuestion

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater import __version__
 from headwater.client.step import step

@@ -1,7 +1,7 @@
 """What a warehouse's queries cost, by table, shape, user, task, model and tool, and what tables cost to keep.
 
 Every execution's money counts, also of those that failed. A statement that leaves something behind is charged to what it writes (that is what the
-table costs to make); any other to what it read, and what touched nothing to nobody (key ""). Charged to several tables it is split evenly, to
+table costs to make); any other to what it read, and what touched nothing to the key "". Charged to several tables it is split evenly, to
 the last place: the first tables by name take what does not divide. So the rows of every grain add up to the same total, exactly.
 """
 
@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log import prices
 from headwater.pipeline.query_log.prices import MONEY, Prices
@@ -19,7 +19,7 @@ from headwater.pipeline.query_log.schema import COST, DATASETS
 from headwater.pipeline.query_log.touches import KEY, acts, first_day, newest, until
 
 WINDOW: Final = 30
-NOBODY: Final = ""
+NO_KEY: Final = ""
 """The key of what can be charged to nothing of a grain."""
 _WHOLE: Final = ("bytes_billed", "slot_ms", "duration_ms")
 _EXACT: Final = ("money", "credits")
@@ -68,10 +68,10 @@ def cost(
 
 
 def drivers(costs: DataFrame, grain: str, count: int = 10) -> DataFrame:
-    """The `count` rows of a grain that cost most, by money, then slot time, then time; then by name. The row of nobody is left out."""
+    """The `count` rows of a grain that cost most, by money, then slot time, then time; then by name. The row of key "" is left out."""
     most = (F.desc_nulls_last(name) for name in ("money", "slot_ms", "duration_ms"))
     return (
-        costs.where((F.col("grain") == grain) & (F.col("key") != NOBODY))
+        costs.where((F.col("grain") == grain) & (F.col("key") != NO_KEY))
         .orderBy(*most, "namespace", "key")
         .limit(count)
     )
@@ -98,8 +98,8 @@ def charges(rows: DataFrame, statements: DataFrame) -> DataFrame:
     )
     # A null shape finds no statement and stays.
     joined = of_statement.join(known, list(KEY), "left")
-    nobody = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NOBODY).alias("name"))).cast(DATASETS)
-    tables = F.when(F.coalesce(F.size("tables"), F.lit(0)) > 0, F.col("tables")).otherwise(nobody)
+    no_table = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NO_KEY).alias("name"))).cast(DATASETS)
+    tables = F.when(F.coalesce(F.size("tables"), F.lit(0)) > 0, F.col("tables")).otherwise(no_table)
     spread = joined.withColumn("tables", tables).select(
         *(F.col(name) for name in SPLIT),
         "executions",
@@ -135,15 +135,15 @@ def _even_whole(name: str) -> Column:
 
 
 def _summed(rows: DataFrame, grain: str, namespace: Column, key: Column) -> DataFrame:
-    named = F.when(key.isNotNull(), F.coalesce(namespace, F.lit(NOBODY))).otherwise(F.lit(NOBODY))
-    grouped = rows.groupBy(named.alias("namespace"), F.coalesce(key, F.lit(NOBODY)).alias("key"))
+    named = F.when(key.isNotNull(), F.coalesce(namespace, F.lit(NO_KEY))).otherwise(F.lit(NO_KEY))
+    grouped = rows.groupBy(named.alias("namespace"), F.coalesce(key, F.lit(NO_KEY)).alias("key"))
     return grouped.agg(
         F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)
     ).withColumn("grain", F.lit(grain))
 
 
 def _table(charged: DataFrame) -> DataFrame:
-    by_table = charged.withColumn("namespace", F.when(F.col("name") == NOBODY, NOBODY).otherwise(F.col("namespace")))
+    by_table = charged.withColumn("namespace", F.when(F.col("name") == NO_KEY, NO_KEY).otherwise(F.col("namespace")))
     grouped = by_table.groupBy("namespace", F.col("name").alias("key"))
     return grouped.agg(
         F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)

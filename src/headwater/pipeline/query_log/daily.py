@@ -7,7 +7,7 @@ as decimals: a sum of doubles would depend on the order of the rows.
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.recurrence import starts
 from headwater.pipeline.query_log.schema import DAILY, TOLD

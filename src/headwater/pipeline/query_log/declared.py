@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import InvalidQuestion, NotFound

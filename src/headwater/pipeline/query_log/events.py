@@ -21,7 +21,7 @@ Event = dict[str, Any]
 LOG_JOB: Final = "query-log"
 # The namespace of what could not be read at all, and so is of no warehouse.
 NO_WAREHOUSE: Final = "headwater"
-# A text beyond this is cut: nobody reads it, and its columns are told as such.
+# A longer text is cut: no one reads it, and its columns are sent as such.
 LONGEST_SQL: Final = 65_536
 _CUT: Final = " /* cut here */"
 _RUNS: Final = uuid.UUID("0d6b9f0e-9d5c-5b1c-8a52-51756572794c")

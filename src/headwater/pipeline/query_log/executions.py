@@ -16,7 +16,7 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.schema import EXECUTIONS, WHO_COLUMNS, place
 from headwater.pipeline.query_log.who.assets import history_slug

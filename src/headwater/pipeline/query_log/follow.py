@@ -130,7 +130,7 @@ class _Following:
             raise self._errors[0]
 
     def _first(self) -> None:
-        """A round in a thread of its own, for whoever waits here is told to stop by a signal, which only its thread hears."""
+        """A round in a thread of its own: a signal to stop reaches only the main thread, which waits here."""
 
         context, group = self._spark.sparkContext, f"headwater-follow-{id(self)}"
 
@@ -193,7 +193,7 @@ class _Following:
         self._show(told)
 
     def _stream(self) -> DataFrame:
-        """The files of all patterns, as Spark's file source finds them: as lines, which nobody asks for."""
+        """The files of all patterns, as Spark's file source finds them: as lines, which are never read."""
         source = self._spark.readStream.option("recursiveFileLookup", "true")
         # Files that were copied with their old times are new all the same.
         source = source.option("maxFileAge", _FOREVER)

@@ -1,4 +1,4 @@
-"""What nobody needs of a graph, and in which order it can go.
+"""Find the unneeded nodes of a graph, and an order in which they can be removed.
 
 Alive is what is used, and whatever feeds something alive; so a set of nodes that only feed each other is not. What is left is taken away in waves,
 consumers first. Where only loops and what leads to and between them are left, the loops (with what lies between two of them) go as one wave.
@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ def _work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # A batch of the union's columns at a time, so that nothing but numbers is ever held.
+    # A batch of the union's columns at a time, so only numbers are ever held.
     table = pa.Table.from_batches(list(batches))
     nodes, edges = table.filter(pc.is_valid(table["id"])), table.filter(pc.is_null(table["id"]))
     ids = nodes["id"].combine_chunks()

@@ -28,7 +28,7 @@ from typing import Final
 import msgspec
 import yaml
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.errors import InvalidPrices
 

@@ -1,7 +1,7 @@
-"""Which datasets nobody needs, in which order they can go, what that saves, and how sure it is.
+"""Which datasets are unneeded, in which order they can be removed, what that saves, and how sure it is.
 
-Needed is what a person, a dashboard, a service or somebody unknown read in the window, and whatever feeds something needed; a pipeline's reading
-needs nothing, for what it makes has to be needed by somebody itself. All else may go, also tables that only feed each other. A definition that stands
+A dataset is needed if a person, a dashboard, a service or an unknown actor read it in the window, or if it feeds a needed one; a pipeline's reading
+needs nothing, for its output must be needed itself. All else may go, also tables that only feed each other. A definition that stands
 (a view, a dynamic table) feeds as long as the log knows it; any other statement feeds when it ran in the window. What the log cannot see into (a
 bucket, another system) is always needed, and so is what it feeds on.
 """
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.cost import charges, in_window, monthly
 from headwater.pipeline.query_log.peel import peel
@@ -174,7 +174,7 @@ def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFram
 
 
 def _used(seen: DataFrame, rows: DataFrame, kept: DataFrame | None, since: Column) -> DataFrame:
-    """With `used`: read by somebody, or kept, or out of the log's sight."""
+    """With `used`: read, or kept, or out of the log's sight."""
     inside = F.broadcast(rows.select("namespace").distinct().withColumn("inside", F.lit(True)))
     found = seen.join(inside, "namespace", "left").withColumn("used", F.col("read") | F.col("inside").isNull())
     if kept is not None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from headwater.client.address import Destination, parse

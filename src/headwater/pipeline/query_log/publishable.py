@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Final, Literal
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
 from headwater.pipeline.query_log.events import FACET_OF, LOG_JOB

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.schema import QUALITY, WHOLE
 from headwater.pipeline.query_log.touches import KEY

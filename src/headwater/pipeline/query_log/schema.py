@@ -8,7 +8,7 @@ never null, so that tables join on (`namespace`, `shape_id`, `place`) and no nul
 from typing import Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.folder import InputFile
 from headwater.pipeline.query_log import declared

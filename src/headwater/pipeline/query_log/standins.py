@@ -6,7 +6,7 @@ to either is done to `x`, and its renaming and dropping is nothing at all. What 
 moves its rows: there it is the target's.
 
 A query of the catalog (information_schema, pg_catalog, and PostgreSQL's unqualified pg_ names, which it looks up there first) looks at no data. COPY
-from STDIN or to STDOUT moves rows from or to whoever asked.
+from STDIN or to STDOUT moves rows from or to the client.
 """
 
 import re

@@ -95,7 +95,7 @@ def parsed(
 ) -> DataFrame:
     """STATEMENTS of what is wanted, and `code`, `reason`, `source`, `sample` of what could not be read. `shapes`: SHAPES, as they are now.
 
-    Whoever takes both `statements` and `bad` of it keeps it (`persist`): it is read anew each time.
+    A caller that takes both `statements` and `bad` of it calls `persist`: it is read anew each time.
     """
     given = wanted.join(shapes.select("shape_id", "text"), "shape_id")
     plain = {
@@ -131,7 +131,7 @@ class _Reader:
         code = reason = None
         try:
             parser = rules(dialect).parser
-        except ValueError:  # one that nobody knows: plain SQL reads most of it
+        except ValueError:  # an unknown one: plain SQL reads most of it
             parser = ""
         schema = row["schema"] or ("" if row["search_path"] else _USUAL.get(parser, ""))
         session = Session(row["database"] or "", schema, tuple(row["search_path"] or ()))

@@ -1,7 +1,7 @@
 """`headwater sync query-log`: files to published lineage, stage by stage, from wherever the last call stopped.
 
 A sync first ends the batch that an earlier one left, then takes in the files that the ledger does not know, some at a time, publishes their runs,
-which make the graph, and last makes anew what is summed over all days, and publishes that. Each stage is one commit. Whoever calls it again, after
+which make the graph, and last makes anew what is summed over all days, and publishes that. Each stage is one commit. Calling it again, after
 success or a crash at any point, ends with the same tables.
 """
 
@@ -176,7 +176,7 @@ class _Sync:
         self.answer.files_known = len(files) - len(new)
         most = len(new) if wants_all_files(asked.source) else asked.batch_files
         size = sum(file.size for file in new) if wants_all_files(asked.source) else asked.batch_bytes
-        # Whoever asks for the first time sees a graph of a little of the log before all of it is read.
+        # The first sync publishes a graph of a little of the log before all of it is read.
         begins = publisher is not None and not wants_all_files(asked.source) and not self.store.days(EXECUTIONS)
         cut = list(windows(new, most, size, min(FIRST_BYTES, size) if begins else size))
         for number, window in enumerate(cut, 1):
@@ -194,7 +194,7 @@ class _Sync:
             self.store.sweep()
             if publisher is not None and begins and number == 1 < len(cut):
                 self.roll_up(until=RUNNABLE)
-                # If nobody is there now, whoever is there at the end gets it all.
+                # If the server is away now, it gets everything at the end.
                 with suppress(ServerUnavailable):
                     self.publish_runs(publisher)
 

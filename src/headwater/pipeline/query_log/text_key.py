@@ -2,7 +2,7 @@ r"""Which texts say the same with other values: a key of a text, for a hundred t
 
 A **skeleton** is a text without its values. One pattern makes it, which RE2 runs over a whole Arrow batch: in C++, in time linear in the text, with
 no object of Python for a row. What is no plain value stays as it stands: names, parameters, ordinals, strings that may be a path, comments between
-words; between marks, so that nobody has to find it again (here ‹ and ›):
+words; between marks, so it need not be found again (here ‹ and ›):
 
     select "A b", x from t where d > '2026-01-01' and n in (1, 2)
     select ‹"A b"›, x from t where d > ‹'› and n in (‹(›)
@@ -297,7 +297,7 @@ def verdict(skeleton: str, parser: str, compared: bool = False) -> Verdict:
     ours = {place for place, literal in enumerate(found.literals) if literal in places} if found else set()
     if found is None or len(ours) != len(places):
         return Verdict.ODD
-    # In a query values decide about names of columns only, which nobody publishes.
+    # In a query values decide about names of columns only, which are not published.
     written = writes(text)
     words = ALL_WORDS if written and not compared else TELLING_WORDS
     planned = plan(found.shape, digest(found.shape, parser), parser, words)

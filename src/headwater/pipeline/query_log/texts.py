@@ -104,12 +104,12 @@ def _telling(text: str, parser: str) -> tuple[list[str], str]:
 def _parser(dialect: str) -> str:
     try:
         return rules(dialect).parser
-    except ValueError:  # one that nobody knows: plain SQL reads most of it
+    except ValueError:  # an unknown one: plain SQL reads most of it
         return ""
 
 
 def matters(text: str, parser: str) -> bool:
-    """Whether texts of this fingerprint may differ in lineage. In a query values decide about names of columns only, which nobody publishes."""
+    """Whether texts of this fingerprint may differ in lineage. In a query values decide about names of columns only, which are not published."""
     known = lexis(parser)
     found = cut(text, known, parser)
     if found is None or (known.rules.at and "@" in text and parser == "tsql"):

@@ -1,15 +1,15 @@
 """What a log's statements did to datasets: the join of daily sums with what was parsed, which usage, cost and pruning share.
 
 A statement that leaves something behind (it writes a dataset that outlives the session) reads in order to write: its reads are a pipeline's,
-whoever ran it, also those of a person's CREATE TABLE AS. A statement that writes nothing, or only temporary tables, reads for whoever asked.
-A dataset that a statement reads and writes itself (MERGE, INSERT INTO t … FROM t) is written by it and not read: nobody looked at it.
+also if a person ran it, as with CREATE TABLE AS. A statement that writes nothing, or only temporary tables, reads for its user.
+A dataset that a statement reads and writes itself (MERGE, INSERT INTO t … FROM t) is written by it and not read: no reader saw it.
 """
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.schema import DATASETS
 
@@ -17,7 +17,7 @@ KEY: Final = ("namespace", "shape_id", "place")
 KINDS: Final = ("person", "service", "bi", "pipeline", "unknown")
 READ: Final = "read"
 WRITE: Final = "write"
-NOBODY: Final = "unknown"
+UNKNOWN: Final = "unknown"
 """The name of a reader whom the log does not name."""
 
 
@@ -99,7 +99,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
     failed touched nothing. Of one in which some failed, the times are those of all. What a temporary table got is no write.
     """
     ran = daily.where(F.col("executions") > F.col("failures")).join(acts(statements), list(KEY))
-    kind = F.when(F.col("actor_kind").isin(*KINDS), F.col("actor_kind")).otherwise(F.lit(NOBODY))
+    kind = F.when(F.col("actor_kind").isin(*KINDS), F.col("actor_kind")).otherwise(F.lit(UNKNOWN))
     job = F.concat_ws("/", "job_namespace", "job_name")
 
     def tagged(column: str, act: str) -> Column:
@@ -119,7 +119,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
             kind.alias("asker"),
             "lasts",
             F.coalesce(
-                F.when(F.col("lasts") & F.col("job_name").isNotNull(), job), F.col("actor"), F.lit(NOBODY)
+                F.when(F.col("lasts") & F.col("job_name").isNotNull(), job), F.col("actor"), F.lit(UNKNOWN)
             ).alias("reader"),
             (F.col("executions") - F.col("failures")).alias("runs"),
             "first_at",

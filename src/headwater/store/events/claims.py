@@ -1,4 +1,4 @@
-"""Whose an item's id is: the run and dataset of whoever wrote it."""
+"""Whose an item's id is: the run and dataset that wrote it."""
 
 import uuid
 from collections.abc import Collection

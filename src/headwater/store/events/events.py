@@ -63,7 +63,7 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
 
 
 async def lock_arrivals(connection: Connection) -> None:
-    """Held to the end of the transaction by whoever writes events without a time: of two that bring the same one, the second sees the first's."""
+    """Held to the end of the transaction by a writer of events without a time: of two that bring the same one, the second sees the first's."""
     await connection.execute("select pg_advisory_xact_lock(1751474532, 7)")
 
 

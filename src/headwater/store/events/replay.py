@@ -164,7 +164,7 @@ async def places(connection: Connection) -> dict[str, tuple[int, int]]:
 async def beside(url: str, name: str) -> str:
     """The address of another database of the same PostgreSQL, which is made when it is not there.
 
-    Raises DatabaseUnavailable, and DatabaseRefused for whoever may not make one.
+    Raises DatabaseUnavailable, and DatabaseRefused without the right to create one.
     """
     with translated():
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True, **connecting(url))

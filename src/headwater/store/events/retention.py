@@ -89,7 +89,7 @@ async def old_reports(
 
 
 async def delete_reports(connection: Connection, found: list[sqlfile.Row], before: dt.datetime) -> int:
-    """Those of `old_reports` that nobody writes to, with all they told."""
+    """Those of `old_reports` that no transaction writes to, with all that they hold."""
     queries = sqlfile.load("events/retention")
     jobs, reports = [row[0] for row in found], [row[1] for row in found]
     locked = await queries["lock_reports"].many(connection, jobs=jobs, reports=reports, before=before)

@@ -14,7 +14,7 @@ from headwater.store.lineage.column_sets import SetEdge
 
 class Taken(NamedTuple):
     """One way in which a job wrote a dataset. edges: with sources by the names that stand for them. told: the columns of which something is told.
-    columns: all; None where nobody said which there are.
+    columns: all; None if unknown.
     """
 
     edges: tuple[SetEdge, ...]
@@ -69,7 +69,7 @@ async def written_from(
 
 
 async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
-    """The columns that these datasets were ever said to have; those of which nobody said are absent."""
+    """The columns that these datasets were ever said to have; those without a known schema are absent."""
     found: dict[uuid.UUID, set[str]] = {}
     for node, body in await sqlfile.load("lineage/column_flow")["columns"].many(connection, ids=list(ids)):
         found.setdefault(node, set()).update(field.name for field in facets.schema(bytes(body)))

@@ -33,7 +33,7 @@ class Told(NamedTuple):
 _edges = msgspec.json.Decoder(list[tuple[str, uuid.UUID, str, str, str, bool, str | None]])
 _remembered: dict[uuid.UUID, Told] = {}
 _held = 0
-_NOBODY = uuid.UUID(int=0)
+_NO_SOURCE = uuid.UUID(int=0)
 """The source of a field that nothing feeds: it stands for no edge."""
 
 
@@ -52,7 +52,7 @@ async def told(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.
             edges = tuple(
                 SetEdge(target, source, field, Transformation(kind, subtype, masking, words) if kind else None)
                 for target, source, field, kind, subtype, masking, words in rows
-                if source != _NOBODY
+                if source != _NO_SOURCE
             )
             found[id_] = Told(edges, frozenset(row[0] for row in rows if row[0]))
             _held += len(rows)

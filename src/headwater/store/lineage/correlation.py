@@ -129,7 +129,7 @@ _COLUMNS = ("parent_id", "child_id", "role", "at", "digest")
 async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> list[ToldEdge]:
     """Write edges (parent, child, role, at, digest); those that are new or stand earlier than before.
 
-    First waits for whoever looks after the closure now, and keeps the next one waiting until this transaction ends.
+    First waits for the transaction that maintains the closure now, and keeps the next one waiting until this one ends.
     """
     queries = sqlfile.load("lineage/correlation")
     await queries["lock"].many(connection)

@@ -111,7 +111,7 @@ async def datasets_page(
 async def current_versions(
     connection: Connection, datasets: Collection[uuid.UUID], as_of: dt.datetime | str = "infinity"
 ) -> dict[uuid.UUID, CurrentVersion]:
-    """Datasets that nobody was seen writing are absent."""
+    """Datasets without a recorded write are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("marquez/marquez")["current_versions"].many(connection, ids=list(datasets), as_of=as_of)

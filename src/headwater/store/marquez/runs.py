@@ -14,7 +14,7 @@ Key = tuple[uuid.UUID, uuid.UUID]
 
 
 class Read(msgspec.Struct, frozen=True):
-    """An input of a run: the version it found, and who wrote that. All None: nobody had written it."""
+    """An input of a run: the version it found, and who wrote that. All None: it had not been written."""
 
     run_id: uuid.UUID
     job_id: uuid.UUID

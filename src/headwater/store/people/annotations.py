@@ -13,7 +13,7 @@ from headwater.store.events import projections
 
 
 class Annotation(msgspec.Struct, frozen=True):
-    """What somebody said last. `target` is a node id, of a column with `#column`; `deleted`: that it does not hold."""
+    """The latest change by a person. `target` is a node id, of a column with `#column`; `deleted`: that it does not hold."""
 
     target: str
     field: str
@@ -101,7 +101,7 @@ async def settle(
 
 
 async def _resettle(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Groups of names anew, from the links there are; whoever was or is in one."""
+    """Make groups of names anew from the links; return the datasets that were or are in one."""
     rows = await sqlfile.load("people/annotations")["forget_names"].many(connection, ids=sorted(ids))
     if linked := [row[0] for row in rows if row[1]]:
         await projections.settle_names(connection, linked)

@@ -9,7 +9,7 @@ from headwater.store.database import Connection
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A change by somebody. `target` is what was changed (a node id, a key's name), `status` the HTTP status; a command has none."""
+    """A change and its author. `target` is what was changed (a node id, a key's name), `status` the HTTP status; a command has none."""
 
     actor: str
     role: str

@@ -1,4 +1,4 @@
-"""Secrets that every server over this database shares, made by whoever needs one first."""
+"""Secrets that every server over this database shares, made by the first server that needs one."""
 
 import secrets
 

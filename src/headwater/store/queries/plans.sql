@@ -12,7 +12,7 @@ select id, created_at, created_by, reason, state, changed_at, seq, declared_at, 
 select inputs::text from plans where id = %(id)s
 
 -- name: locked :maybe
--- One plan, which nobody else changes until this transaction ends.
+-- One plan, locked until this transaction ends.
 select id, created_at, created_by, reason, state, changed_at, seq, declared_at, items, request::text from plans where id = %(id)s for update
 
 -- name: page :many

@@ -1,6 +1,6 @@
 -- name: lock_groups :exec
 -- Two writers who speak of one dataset by two of its names make its document one after the other. Who changes groups of names waits for
--- everybody who speaks of any of them; who speaks of one has its row, so its group stays as it is meanwhile.
+-- all writers of any of them; a writer of one holds its row, so its group does not change meanwhile.
 with mine as (
   select c.canonical_id from unnest(%(ids)b::uuid[]) as u (id) cross join lateral (select canonical_id from dataset_canonical where dataset_id = u.id offset 0) c
 )
@@ -91,11 +91,11 @@ from unnest(%(word)b::text[]) as u (word) where not exists (select 1 from search
 on conflict do nothing
 
 -- name: lock_words :exec
--- Held to the end of the transaction by whoever adds documents.
+-- Held to the end of the transaction by a writer that adds documents.
 select pg_advisory_xact_lock_shared(1751474532, 4)
 
 -- name: lock_words_alone :exec
--- Held to the end of the transaction by whoever may take words away: it sees every document that needs one.
+-- Held to the end of the transaction by a writer that may remove words: it sees every document that needs one.
 select pg_advisory_xact_lock(1751474532, 4)
 
 -- name: delete_words :exec

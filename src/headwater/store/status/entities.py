@@ -34,7 +34,7 @@ async def applied(connection: Connection, at: dt.datetime | str = "infinity") ->
 
 
 async def alone(connection: Connection) -> None:
-    """Nobody else changes declarations until the transaction ends."""
+    """Lock the declarations until the transaction ends."""
     await sqlfile.load("status/entities")["alone"].exec(connection)
 
 

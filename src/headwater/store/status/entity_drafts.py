@@ -60,7 +60,7 @@ async def candidates(
     without: Collection[uuid.UUID],
     limit: int,
 ) -> tuple[dict[uuid.UUID, DatasetName], int]:
-    """Datasets that somebody writes, by name, and how many there are. `among`: only of these; None: of all."""
+    """Datasets with a writer, by name, and how many there are. `among`: only of these; None: of all."""
     rows = await sqlfile.load("status/entity_drafts")["candidates"].many(
         connection,
         namespace=namespace,

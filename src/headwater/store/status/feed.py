@@ -1,6 +1,6 @@
 """How far the log of events has been read for status, and what that reading asks of the log. Refuses to know what an event says.
 
-The place moves in the transaction that writes what was read up to there, so that nothing is lost and nothing is read twice.
+The place moves in the transaction that writes what was read up to there, so each event is read exactly once.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ class Heard(NamedTuple):
 
 
 async def alone(connection: Connection) -> bool:
-    """Whether this transaction may feed: nobody else does until it ends. Nobody waits."""
+    """Whether this transaction may feed: no other does until it ends. Does not wait."""
     (mine,) = await sqlfile.load("status/feed")["alone"].one(connection)
     return bool(mine)
 

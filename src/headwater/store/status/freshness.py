@@ -37,7 +37,7 @@ async def candidates(connection: Connection, namespace: str | None, limit: int) 
 async def updates(
     connection: Connection, datasets: Collection[uuid.UUID], until: dt.datetime, limit: int
 ) -> dict[uuid.UUID, Updates]:
-    """dataset → its latest updates, at most `limit` under each of its names. Datasets that nobody wrote are absent."""
+    """dataset → its latest updates, at most `limit` under each of its names. Datasets without a write are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("status/freshness")["updates"].many(

@@ -28,7 +28,7 @@ class There(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """`produced`: microseconds. `complete`: 1 where all that was read is recorded. `content`: equal where the content is; `told`: 0 where nobody
+    """`produced`: microseconds. `complete`: 1 where all that was read is recorded. `content`: equal where the content is; `told`: 0 where no one
     knows it.
     """
 
@@ -74,7 +74,7 @@ async def made(connection: Connection, seqs: Column) -> list[Window]:
 
 
 class Coded(NamedTuple):
-    """A version, the code that made it (`""` where nobody knows), and when it was produced."""
+    """A version, the code that made it (`""` if unknown), and when it was produced."""
 
     entity_id: int
     start_: int

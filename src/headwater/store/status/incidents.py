@@ -33,7 +33,7 @@ class Incident(msgspec.Struct, frozen=True):
 
 
 class Root(NamedTuple):
-    """Instances that an incident condemned, and the code that had made them; `""` where nobody knows."""
+    """Instances that an incident condemned, and the code that had made them; `""` if unknown."""
 
     incident: uuid.UUID
     entity_id: int
@@ -147,7 +147,7 @@ async def spared(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Pair]
 
 
 async def spare_no_more(connection: Connection, id_: uuid.UUID, upstream_id: int, downstream_id: int) -> None:
-    """The one affects the other after all; of that all columns may be wrong, and whoever uses it is affected."""
+    """The one affects the other after all; of that all columns may be wrong, and all that use it are affected."""
     await sqlfile.load("status/incidents")["spare_no_more"].exec(
         connection, id=id_, upstream_id=upstream_id, downstream_id=downstream_id
     )
@@ -162,7 +162,7 @@ async def about(connection: Connection, windows: Sequence[Window]) -> list[uuid.
 
 
 async def mark(connection: Connection, ref: str, some: Sequence[Marked]) -> None:
-    """Set the marks of a new incident, of which nobody has any. Under `status.alone`, after the reports."""
+    """Set the marks of a new incident, which has none yet. Under `status.alone`, after the reports."""
     if not some:
         return
     kinds = sorted({one.kind for one in some})
@@ -196,7 +196,7 @@ async def marked(connection: Connection, kinds: Sequence[str], ref: str) -> Mark
 
 
 async def unmark(connection: Connection, kinds: Sequence[str], ref: str, seqs: Mapping[int, int]) -> None:
-    """Take them away, whoever has them. `seqs`: by entity the report that does. Under `status.alone`, after the reports."""
+    """Remove them from all instances that have them. `seqs`: by entity the report that does. Under `status.alone`, after the reports."""
     pairs = np.array(list(seqs.items()), dtype=np.int64).reshape(-1, 2)
     await sqlfile.load("status/incidents")["unmark"].exec(
         connection,

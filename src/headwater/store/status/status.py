@@ -1,7 +1,7 @@
 """The log of what was said of instances, the marks that hold, and the versions that runs left behind. Refuses to know what a mark means.
 
 Instances are runs of ordinals, start_ ≤ ordinal < end_. One transaction writes at a time (`opened`), so `seq` grows in the order in which rows can be
-seen, and whoever has seen one has seen all before it.
+seen, and a reader that has seen one has seen all before it.
 """
 
 import datetime as dt
@@ -122,7 +122,7 @@ def packed(windows: Sequence[Window]) -> dict[str, object]:
 
 
 async def opened(connection: Connection) -> Beginning:
-    """Nobody else writes status until the transaction ends."""
+    """Lock the status against other writers until the transaction ends."""
     seq, recorded_at, declared, troubled = await sqlfile.load("status/status")["opened"].one(connection)
     return Beginning(seq or 0, recorded_at, declared, troubled)
 

@@ -16,7 +16,7 @@ GRAINS = tuple(_QUERIES)
 
 
 class CostRow(msgspec.Struct, frozen=True):
-    """`name`: of the dataset or job, or who or what it is. A dataset with several names is one. What is None nobody told."""
+    """`name`: of the dataset or job, or who or what it is. A dataset with several names is one. `None`: not reported."""
 
     namespace: str
     name: str

@@ -16,7 +16,7 @@ Whole = Annotated[str | None, QueryParameter(description="A whole number.")]
 Flag = Annotated[str | None, QueryParameter(description="true or false, however written.")]
 # The largest that Java's int holds.
 _LARGEST = 2**31 - 1
-# A `+` that nobody escaped arrives as a space.
+# An unescaped `+` arrives as a space.
 _LOST_PLUS = re.compile(r" (?=\d\d:?\d\d$)")
 
 

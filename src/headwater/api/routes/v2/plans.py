@@ -19,7 +19,7 @@ Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
-    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`, `numbers`: only items of these; `lease_seconds`: how long nobody
+    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`, `numbers`: only items of these; `lease_seconds`: how long no one
     else gets them unless they are renewed.
     """
 
@@ -32,7 +32,7 @@ class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Renewal(msgspec.Struct, forbid_unknown_fields=True):
-    """`run`: what runs it, for whoever takes it after this worker."""
+    """`run`: what runs it, for the next worker that takes it."""
 
     attempt: int
     run: str = ""
@@ -40,7 +40,7 @@ class Renewal(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Renewed(msgspec.Struct):
-    """`held`: false where somebody else has the item, or it is over: stop."""
+    """`held`: false if another worker has the item, or it is over: stop."""
 
     held: bool
 

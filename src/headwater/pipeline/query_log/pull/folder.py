@@ -26,7 +26,7 @@ class Folder:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Made if it is not there, and nobody else's meanwhile. StoreChanged: another process pulls this source into it just now."""
+        """Made if it is not there, and locked meanwhile. StoreChanged: another process pulls this source into it just now."""
         import fcntl
 
         self.path.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ class Folder:
                 raise StoreChanged(
                     f"another process pulls from {self._source} into {self.path}", path=str(self.path)
                 ) from None
-            # Nobody writes here: what is left of a process that died is nobody's.
+            # No other process writes here: what a dead process left may be removed.
             for left in self.path.glob(f".{self._source}-*{PART}"):
                 left.unlink()
             yield

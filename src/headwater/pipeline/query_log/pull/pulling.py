@@ -83,7 +83,7 @@ def pull(
     """Bring the folder up to date.
 
     InvalidQuestion: times that make no sense, or an environment that does not say where to. NotInstalled: the client library is missing.
-    DatabaseUnavailable, DatabaseRefused: the warehouse; see `retries`. StoreChanged: somebody else pulls into the folder.
+    DatabaseUnavailable, DatabaseRefused: the warehouse; see `retries`. StoreChanged: another process pulls into the folder.
     """
     folder = Folder(asked.to, source.NAME)
     size = source.WINDOW if asked.window is None else asked.window

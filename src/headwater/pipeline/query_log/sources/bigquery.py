@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.bigquery_audit import AUDIT_FIELDS, LOGGED, STORED, ended, opened
@@ -68,7 +68,7 @@ EXPORTS: Final = (
 )
 NAMESPACE: Final = "bigquery"
 
-# Where BigQuery keeps results that nobody asked to keep.
+# Where BigQuery keeps temporary results.
 _ANONYMOUS: Final = r"^[^.]+\._"
 
 

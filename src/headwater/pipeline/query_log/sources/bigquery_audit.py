@@ -8,7 +8,7 @@ writes it (`protoPayload`: files of a sink to Cloud Storage, of Pub/Sub, of `gcl
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources.fields import Field, dotted, names, nested, pairs, text
 

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, TimestampType
 
 from headwater.errors import InvalidQuestion, NotFound, UnreadableContent
@@ -64,7 +64,7 @@ class Wanted:
 
 class Read(NamedTuple):
     """`rows`: a row a record: the columns that are looked for by their names, `file`, `record` (the record as text) and `unread` (it is not of its
-    format). `plain`: every column is as the files have it, so that nothing is lost when one is worked out twice; then `names` are those found."""
+    format). `plain`: every column is as the files have it and may be computed twice; then `names` are those found."""
 
     rows: DataFrame
     plain: bool = False
@@ -122,7 +122,7 @@ def _format(path: str, source: str) -> str:
     parts = path.rsplit("/", 1)[-1].lower().split(".")
     while len(parts) > 1 and parts[-1] in COMPRESSED:
         parts.pop()
-    # Whoever compresses inside a Parquet file writes `x.snappy.parquet`: the last part says it all the same.
+    # A writer that compresses inside a Parquet file writes `x.snappy.parquet`: the last part says it all the same.
     known = FORMATS.get(parts[-1]) if len(parts) > 1 else None
     if known is None:
         raise InvalidQuestion(

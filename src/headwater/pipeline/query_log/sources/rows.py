@@ -1,6 +1,6 @@
 """What a reader gives: executions in the common schema, and what could not be used, with the reason.
 
-Both come from one DataFrame, `together`, so that whoever keeps both can read the input once.
+Both come from one DataFrame, `together`, so a caller that keeps both reads the input once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, StructField
 
 from headwater.errors import InvalidQuestion

@@ -37,7 +37,7 @@ _CUT = "\x01"
 def with_comments(queries: "DataFrame", statement: str = "statement") -> "DataFrame":
     """The rows with `comments`: those of their statement that some tool's module knows, null for most.
 
-    For whoever reads the texts anyway: `who` then need not, and the texts are read once.
+    For a caller that reads the texts anyway: `who` then need not, and the texts are read once.
     """
     return find_comments(queries, MARKS, statement=statement, name="comments")
 

@@ -1,6 +1,6 @@
 """Clients that say who they are only by the name under which they connect: editors, loaders, orchestrators, monitors, other BI tools.
 
-A name is a fair mark and no proof: anybody may set it. Tools with marks of their own have their own module and come first.
+A name is a fair mark and no proof: every client may set it. Tools with marks of their own have their own module and come first.
 """
 
 from headwater.pipeline.query_log.who.config import Config, Kind
@@ -9,7 +9,7 @@ from headwater.pipeline.query_log.who.evidence import Application, Evidence, Fou
 TOOL = "application"
 MARKS: tuple[str, ...] = ()
 
-# kind → tool → what its name contains, as a whole word unless the word is long enough to be nobody else's.
+# kind → tool → what its name contains, as a whole word unless the word is long enough to be unique.
 _NAMES: dict[Kind, dict[str, str]] = {
     "person": {
         "dbeaver": "dbeaver",

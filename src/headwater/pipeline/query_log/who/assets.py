@@ -2,7 +2,7 @@
 
 Looker's comment names no dashboard, only the history slug; System Activity's History (exported as CSV or JSON lines, from its explore or by
 the API) says what ran under each slug. Every other tool's query names its asset by id; a plain table of names says how people call it. Nothing
-here asks a tool: the files are made by whoever may.
+here asks a tool: the files are exports.
 """
 
 import re

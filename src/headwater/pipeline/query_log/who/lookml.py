@@ -32,7 +32,7 @@ _CONSTANT = re.compile(r"@\{(\w{1,200})\}")
 # Keys whose value is any text up to `;;`.
 _TEXTS = ("sql", "expression", "html")
 
-# Liquid and comments that nobody ends go to the end of the text: looking for an end again and again would take long.
+# Liquid and comments without an end go to the end of the text: looking for an end again and again would take long.
 _OUTPUT = re.compile(r"\{\{.*?(?:\}\}|\Z)|\{%-?\s*+parameter\b.*?(?:%\}|\Z)|@\{\w{1,200}\}", re.DOTALL)
 _TAG = re.compile(r"\{%.*?(?:%\}|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)

@@ -2,7 +2,7 @@
 
 - The comment before every statement: `/* Username: ada@shop.example, Query ID: 12, Queue: queries, Job ID: …, Query Hash: …, Scheduled:
   False */`, in any order, `query_id` in later versions (getredash/redash, query_runner/__init__.py and tasks/queries/execution.py); `adhoc`
-  is a query nobody saved.
+  is an unsaved query.
 - Clients named Redash.
 """
 

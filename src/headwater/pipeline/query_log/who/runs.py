@@ -156,7 +156,7 @@ NAME_MASKS = (Mask(("-",), UUID, MASK), Mask((), r"\d{5,}", MASK))
 
 _JAVA_GROUP = re.compile(r"\$(\d)")
 _PARTS = {name: re.compile(pattern) for name, pattern in PARTS.items()}
-# A time with its zone: one without belongs to nobody.
+# A time with its zone: one without has no meaning.
 _INSTANT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
 _RUN_TIME = rf"^[A-Za-z_]{{1,40}}?__({_INSTANT})(?:_[A-Za-z0-9]{{1,20}})?$"
 
@@ -173,7 +173,7 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 def written(tags: Mapping[str, str | None] | None) -> str:
-    """Tags as JSON; "" where there are none, and where they are longer than anybody's are."""
+    """Tags as JSON; "" where there are none, and where they are unreasonably long."""
     told = {key: value for key, value in (tags or {}).items() if value is not None}
     made = json.dumps(told, ensure_ascii=False, separators=(",", ":")) if told else ""
     return made if len(made) <= LONGEST_TEXT else ""

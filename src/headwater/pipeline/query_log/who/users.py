@@ -1,6 +1,6 @@
 """What the name of a database user says: a service account, a tool's account, a person, or nothing.
 
-Names are cut into words; a word is looked up, never a part of one (`dbt_prod` is dbt's, `sdbtx` is nobody's). A setting beats every guess
+Names are cut into words; a word is looked up, never a part of one (`dbt_prod` is dbt's, `sdbtx` is no tool's). A setting beats every guess
 here. What no rule knows stays unknown: a bare `alice` may be a person or the name of a server.
 """
 
@@ -92,8 +92,8 @@ SERVICES = {
     ),
 }
 
-# Whose mailbox or account this is, nobody can say.
-NOBODY = ACCOUNT | {
+# A mailbox or account of unknown owner.
+NO_PERSON = ACCOUNT | {
     *(
         "noreply",
         "reply",
@@ -160,7 +160,7 @@ def _kind(name: str, local: str, domain: str, words: set[str]) -> Kind | None:
         or name == "system"
     ):
         return "service"
-    if words & NOBODY:
+    if words & NO_PERSON:
         return None
     if _EMAIL.fullmatch(name) or _FULL_NAME.fullmatch(local):
         return "person"

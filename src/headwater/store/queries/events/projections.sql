@@ -236,7 +236,7 @@ from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
 where jobs.id = u.id and jobs.horizon is distinct from r.first_at
 
 -- name: settle_names :exec
--- One name for each group of linked datasets: one that is nobody's alias, the first by namespace and name.
+-- One name for each group of linked datasets: one that is no alias, the first by namespace and name.
 with recursive member (root, id) as (
   select i, i from unnest(%(ids)b::uuid[]) i
   union
@@ -304,7 +304,7 @@ where (excluded.run_id is null, excluded.dataset_id is null, excluded.at, exclud
        and (t.dataset_id, t.run_id, t.job_id) is distinct from (excluded.dataset_id, excluded.run_id, excluded.job_id))
 
 -- name: new_correlation_edges :many
--- Those of these edges of correlation that were never told, or not as early. They are written by whoever looks after the closure.
+-- Those of these edges of correlation that were never told, or not as early. The transaction that maintains the closure writes them.
 select u.* from (
   select distinct on (parent_id, child_id) parent_id, child_id, role, at, digest
   from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)

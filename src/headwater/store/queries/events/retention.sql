@@ -53,7 +53,7 @@ with ranked as (
 select job_id, report_id from ranked where first_at < %(before)s and place > %(keep)s limit %(limit)s
 
 -- name: lock_reports :many
--- Those of these reports that nobody writes to now and that began before the time still.
+-- Those of these reports that no transaction writes to now and that still began before the time.
 select job_id, report_id from reports
 where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[])) and first_at < %(before)s
 order by job_id, report_id for update skip locked
@@ -87,7 +87,7 @@ where r.place > %(keep)s and r.last_event_at < %(before)s
 limit %(limit)s
 
 -- name: delete_runs :exec
--- Those of these runs that are still silent and that nobody writes to now.
+-- Those of these runs that are still silent and that no transaction writes to now.
 delete from runs where (run_id, job_id) in (
   select r.run_id, r.job_id from runs r join unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id) on u.run_id = r.run_id and u.job_id = r.job_id
   where r.last_event_at < %(before)s order by r.run_id, r.job_id for update of r skip locked)
@@ -109,17 +109,17 @@ where r.place > 1 and not r.latest_schema and r.written_at < %(before)s
 limit %(limit)s
 
 -- name: delete_versions :exec
--- Those of these versions that nobody writes to now.
+-- Those of these versions that no transaction writes to now.
 delete from dataset_versions where id in (
   select id from dataset_versions where id = any(%(ids)b::uuid[]) and written_at < %(before)s order by id for update skip locked)
 
 -- name: column_set_orphans :many
--- Column sets that no report has and nobody drew.
+-- Column sets that no report has and no person drew.
 select id from column_sets s where not exists (select from report_columns c where c.set_id = s.id)
   and not exists (select from edge_changes c where c.set_id = s.id) limit %(limit)s
 
 -- name: delete_column_sets :exec
--- Those of these column sets that no report has and nobody drew still; nobody writes meanwhile.
+-- Those of these column sets that still no report has and no person drew; no transaction writes meanwhile.
 delete from column_sets s where s.id = any(%(ids)b::uuid[]) and not exists (select from report_columns c where c.set_id = s.id)
   and not exists (select from edge_changes c where c.set_id = s.id)
 
@@ -128,7 +128,7 @@ delete from column_sets s where s.id = any(%(ids)b::uuid[]) and not exists (sele
 select distinct id from facet_sets s where not exists (select from owner_facets o where o.set_id = s.id) limit %(limit)s
 
 -- name: delete_facet_sets :exec
--- Those of these facet sets that no owner has still; nobody writes meanwhile.
+-- Those of these facet sets that still no owner has; no transaction writes meanwhile.
 delete from facet_sets s where s.id = any(%(ids)b::uuid[]) and not exists (select from owner_facets o where o.set_id = s.id)
 
 -- name: facet_body_orphans :many
@@ -137,7 +137,7 @@ select id from facet_bodies b where not exists (select from facet_sets s where s
   and not exists (select from dataset_versions v where v.schema_id = b.id) limit %(limit)s
 
 -- name: delete_facet_bodies :exec
--- Those of these facet bodies that nothing has still; nobody writes meanwhile.
+-- Those of these facet bodies that still nothing has; no transaction writes meanwhile.
 delete from facet_bodies b where b.id = any(%(ids)b::uuid[])
   and not exists (select from facet_sets s where s.body_id = b.id) and not exists (select from dataset_versions v where v.schema_id = b.id)
 

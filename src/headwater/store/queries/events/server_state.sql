@@ -9,12 +9,12 @@ select generation, identity::text, rebuild_needed, identity_behind, log_dropped_
 select begin_writing(%(generation)s), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
 
 -- name: set_identity :one
--- New rules about names. Everybody who remembers the old ones has to look again.
+-- New rules about names: processes that cache the old ones must read again.
 update server_state set identity_behind = identity_behind or identity <> %(identity)s::jsonb, identity = %(identity)s::jsonb, generation = generation + 1
 returning generation
 
 -- name: next_generation :one
--- Everybody who remembers something has to look again.
+-- Processes that cache something must read again.
 update server_state set generation = generation + 1 returning generation
 
 -- name: rebuilt :exec

@@ -63,7 +63,7 @@ join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c
 
 -- name: lock :exec
 -- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
--- edge between two large graphs adds is large, and to be told to come again would help nobody.
+-- edge between two large graphs adds is large, and a retry would not help.
 select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
 
 -- name: upsert_edges :many

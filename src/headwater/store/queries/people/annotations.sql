@@ -28,7 +28,7 @@ where owner is null and not deleted and starts_with(target, %(prefix)s) order by
 select distinct value->>'name' from annotations where kind = 'tag' and not deleted order by 1
 
 -- name: lock_datasets :exec
--- Whoever speaks of a dataset waits for whoever else does: what follows from both is made by the second.
+-- A writer about a dataset waits for other writers about it: what follows from both is made by the second.
 select from datasets where id = any(%(ids)b::uuid[]) order by id for update
 
 -- name: lock_jobs :exec
@@ -77,10 +77,10 @@ on conflict (dataset_id, alias_id, kind) do update set first_at = excluded.first
 returning dataset_id, alias_id
 
 -- name: forget_names :many
--- Groups of names that these datasets are in are no more; everybody who was in one and is still linked to something.
+-- Remove the groups of names that these datasets are in; return all members that are still linked.
 with ended as (
   delete from dataset_canonical where canonical_id in (
     select coalesce(c.canonical_id, i) from unnest(%(ids)b::uuid[]) i left join dataset_canonical c on c.dataset_id = i)
   returning dataset_id
-), everybody as (select dataset_id as id from ended union select i from unnest(%(ids)b::uuid[]) i)
-select id, exists (select 1 from dataset_links where dataset_id = id or alias_id = id) from everybody order by 1
+), members as (select dataset_id as id from ended union select i from unnest(%(ids)b::uuid[]) i)
+select id, exists (select 1 from dataset_links where dataset_id = id or alias_id = id) from members order by 1

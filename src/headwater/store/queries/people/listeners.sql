@@ -63,7 +63,7 @@ select count(*) from (
   limit %(limit)s) x
 
 -- name: pause :exec
--- Stop or go on; whoever delivers sees the revision move.
+-- Stop or go on; the delivering process sees the revision move.
 update listeners set paused = %(paused)s, revision = revision + 1, failing_since = null, failures = 0, last_error = null where name = %(name)s
 
 -- name: remove :exec
@@ -79,7 +79,7 @@ update listeners set replay_time = %(since)s, replay_digest = '', revision = rev
 update listeners set previous_secret = secret, previous_until = %(until)s, secret = %(secret)b, revision = revision + 1 where name = %(name)s
 
 -- name: lease :many
--- Take what nobody delivers to, and keep what this process has: until so many seconds from now, written when half of them are over.
+-- Take listeners without a delivering process, and keep those of this process: until so many seconds from now, written when half of them are over.
 update listeners set lease_owner = %(owner)s, lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 where not paused and (lease_until is null or lease_until < clock_timestamp()
   or (lease_owner = %(owner)s and lease_until < clock_timestamp() + make_interval(secs => %(seconds)s / 2)))

@@ -3,7 +3,7 @@
 select number, id from entity_applies where at <= %(at)s::timestamptz order by number desc limit 1
 
 -- name: alone :exec
--- Nobody else changes declarations until this transaction ends.
+-- No other transaction changes declarations until this one ends.
 select pg_advisory_xact_lock(1751474532, 11)
 
 -- name: declared :many

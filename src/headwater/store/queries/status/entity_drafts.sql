@@ -1,5 +1,5 @@
 -- name: candidates :many
--- Datasets that somebody writes and that are not left out, all or of a namespace or of a list, by name; and how many there are.
+-- Datasets with a writer that are not left out, all or of a namespace or of a list, by name; and how many there are.
 select d.id, d.namespace, d.name, count(*) over () from datasets d
 where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace)s)
   and (%(all)s::bool or d.id = any(%(ids)b::uuid[])) and not d.id = any(%(without)b::uuid[])

@@ -1,5 +1,5 @@
 -- name: alone :one
--- Whether nobody else feeds; until the transaction ends it is us.
+-- Whether no other transaction feeds; until this one ends it does.
 select pg_try_advisory_xact_lock(1751474532, 13)
 
 -- name: place :one

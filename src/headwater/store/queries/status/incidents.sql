@@ -52,7 +52,7 @@ select * from unnest(%(incident)b::uuid[], %(upstream_id)b::int4[], %(downstream
 select incident, upstream_id, downstream_id from incident_unaffected where incident = any(%(ids)b::uuid[])
 
 -- name: spare_no_more :exec
--- The one affects the other after all, and that whoever uses it.
+-- The one affects the other after all, and that all that use it.
 with affected as (
   delete from incident_unaffected
   where incident = %(id)s and ((upstream_id = %(upstream_id)s and downstream_id = %(downstream_id)s) or upstream_id = %(downstream_id)s)
@@ -68,7 +68,7 @@ join incident_roots r on r.entity_id = w.entity_id and r.end_ > w.start_ and r.s
 join incidents i on i.id = r.incident and i.state <> 'retracted'
 
 -- name: mark :exec
--- Marks of a new incident, which nobody has any of, and that reports set them.
+-- Marks of a new incident, which has none yet, and that reports set them.
 with new as (
   select u.entity_id, u.seq, (%(kinds)b::text[])[u.kind] as kind, u.start_, u.end_
   from unnest(%(entity_id)b::int4[], %(seq)b::int8[], %(kind)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as u (entity_id, seq, kind, start_, end_)
@@ -84,7 +84,7 @@ select string_agg(int4send(entity_id), ''), string_agg(int8send(start_), ''), st
 where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
 
 -- name: unmark :exec
--- These marks are gone, whoever had them, and reports, one of each entity, took them away.
+-- Remove these marks wherever they are; reports, one of each entity, took them away.
 with gone as (
   delete from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s returning entity_id, kind, start_, end_
 )

@@ -1,5 +1,5 @@
 -- name: opened :one
--- Nobody else writes status until this transaction ends: seq grows in the order in which it becomes known. What there is then.
+-- No other transaction writes status until this one ends: seq grows in the order in which it becomes known. What there is then.
 select seq, recorded_at, declared, troubled from status_opened()
 
 -- name: last :one
@@ -30,12 +30,12 @@ cross join lateral (select * from status_marks s where s.entity_id = w.entity_id
 select entity_id, kind, ref, start_, end_ from status_marks where entity_id = any(%(ids)b::int4[])
 
 -- name: marks_by_ref :many
--- All marks of these kinds with this ref, whoever has them.
+-- All marks of these kinds with this ref, of all instances.
 select entity_id, kind, ref, start_, end_ from status_marks
 where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
 
 -- name: marks_by_kind :many
--- All marks of these kinds, whoever has them.
+-- All marks of these kinds, of all instances.
 select entity_id, kind, ref, start_, end_ from status_marks where kind = any(%(kinds)b::text[]) and kind <> 'state'
 
 -- name: having :many

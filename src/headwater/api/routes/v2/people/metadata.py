@@ -155,7 +155,7 @@ async def disown(
     owner: Segment,
     as_: As = None,
 ) -> Recorded:
-    """Say that somebody is no owner, whoever said so."""
+    """Remove an owner, whatever its source."""
     return await _record(state, request, as_, Disown(_target(kind, namespace, name), unquote(owner)))
 
 
@@ -187,7 +187,7 @@ async def untag(
     column: Column = None,
     as_: As = None,
 ) -> Recorded:
-    """Take a tag away, whoever put it there."""
+    """Remove a tag, whatever its source."""
     return await _record(state, request, as_, Untag(_target(kind, namespace, name, column), unquote(tag)))
 
 

@@ -304,7 +304,7 @@ async def retract_incident(
 async def confirm_instances(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Confirmation], said_by: As = None
 ) -> verdicts.Settled:
-    """Somebody looked: these are right as they are."""
+    """Mark instances as right after a check."""
     by = author(request, said_by)
     return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
 
