@@ -86,7 +86,7 @@ def test_a_run_that_repairs_nothing_is_no_success(place: Place) -> None:
     (place.packages / "weather/same").write_text("2024-03-06T23")
     failed = place.apply(place.plan(incident=place.incident("2024-03-06T23")))
     assert failed.exit_code == 1
-    assert "not all it was to make is right: weather 2024-03-06T23" in failed.output
+    assert "these instances are not right: weather 2024-03-06T23" in failed.output
 
 
 def test_a_package_that_makes_something_else_is_not_run(place: Place) -> None:

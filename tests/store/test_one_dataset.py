@@ -35,9 +35,9 @@ def send(database: Database, run: Any, *events: dict[str, Any]) -> None:
     run(work())
 
 
-def keep(database: Database, run: Any, *rules: Rule, dry_run: bool = False) -> writes.Kept:
+def keep(database: Database, run: Any, *rules: Rule, dry_run: bool = False) -> writes.StoredRules:
     by = by_command("identity set", "set_identity", "identity")
-    return run(writes.keep(database, tuple(rules), by=by, dry_run=dry_run))
+    return run(writes.store_rules(database, tuple(rules), by=by, dry_run=dry_run))
 
 
 def nodes(database: Database, run: Any, root: str) -> set[str]:
@@ -154,7 +154,7 @@ def test_a_process_that_remembers_old_rules_follows_the_new(database: Database, 
         intake = Intake(database)
         await intake.accept(json.dumps(run_event("COMPLETE", 1, "one", [], ["/a/x"])).encode())
         by = by_command("identity set", "set_identity", "identity")
-        await writes.keep(database, (Rule("name", "/a/", "/b/"),), by=by)
+        await writes.store_rules(database, (Rule("name", "/a/", "/b/"),), by=by)
         await intake.accept(json.dumps(run_event("COMPLETE", 2, "one", [], ["/a/y"])).encode())
 
     run(work())

@@ -280,7 +280,7 @@ def test_rules_are_those_of_then(database: Database, other: Callable[[], Databas
     async def keep(to: str, **more: Any) -> None:
         kept = rules(to)
         by = by_command("identity set", "set_identity", "identity", rules=msgspec.to_builtins(kept), **more)
-        await identity_writes.keep(database, kept, by=by)
+        await identity_writes.store_rules(database, kept, by=by)
 
     async def scene(made: list[Database]) -> None:
         await rows_gone(database)

@@ -78,7 +78,7 @@ def set_rules(
         from headwater.intake.people.audit import by_command
 
         by = by_command("identity set", "set_identity", "identity", rules=msgspec.to_builtins(rules))
-        return msgspec.json.encode(await writes.keep(database, rules, by=by, dry_run=dry_run))
+        return msgspec.json.encode(await writes.store_rules(database, rules, by=by, dry_run=dry_run))
 
     answer = on_database("identity set", work)
     if json:

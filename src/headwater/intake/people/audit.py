@@ -1,4 +1,4 @@
-"""Write down who changed what. Called by the server for every change that is not an event, and by commands that change things."""
+"""Append to the audit log: by the server for every change that is not an event, and by commands that change the database."""
 
 import getpass
 import os
@@ -11,19 +11,19 @@ __all__ = ["Change", "append", "by_command", "operator"]
 
 
 async def append(database: Database, change: Change) -> None:
-    """Add one change in a transaction of its own."""
+    """Append one change in its own transaction."""
     async with database.connection() as connection:
         await audit_store.append(connection, change)
 
 
 def by_command(command: str, action: str, target: str | None, **detail: object) -> Change:
-    """What a command on this machine changes, for the transaction that changes it: `by_command("keys create", "create_key", "ci")`."""
+    """The audit row of a command on this machine, to be written with its change: `by_command("keys create", "create_key", "ci")`."""
     return Change(operator(), "admin", "CLI", f"headwater {command}", action, target, None, detail)
 
 
 def operator() -> str:
-    """Who sits at this machine, as `cli:ada`."""
+    """The user of this machine, such as `cli:ada`."""
     try:
         return f"cli:{getpass.getuser()}"
-    except (KeyError, OSError):  # a container's user often has a number and no name
+    except (KeyError, OSError):  # a container's user often has an id and no name
         return f"cli:uid {os.getuid()}"

@@ -1,7 +1,7 @@
-"""Keep new rules about dataset names.
+"""Store new identity rules.
 
-They hold for what arrives from now on; what was recorded before follows when the log is replayed (`headwater rebuild`), never by itself: a
-rebuild takes as long as the log is long, and whoever changes rules may want to change them again first.
+They apply to events that arrive from now on. `headwater rebuild` applies them to the log; this never happens automatically, because a rebuild
+of a long log takes long, and you may want to change the rules again first.
 """
 
 import msgspec
@@ -14,13 +14,13 @@ from headwater.store.lineage import names
 from headwater.store.people import audit
 
 _PAGE = 2000
-NEXT = "what arrives from now on follows these rules; `headwater rebuild` applies them to what was recorded before"
+NEXT = "events that arrive from now on follow these rules; run `headwater rebuild` to apply them to earlier events"
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """The rules as they are kept. Of `names` known datasets a rebuild gives `moving` another name.
+class StoredRules(msgspec.Struct, frozen=True):
+    """The rules as they are stored. A rebuild renames `moving` of the `names` datasets.
 
-    `at_least`: more may move: what the rules before had joined is one name here, and these rules may part it.
+    `at_least`: it may rename more, because datasets that the old rules merged count once and the new rules may separate them.
     """
 
     rules: tuple[Rule, ...]
@@ -31,25 +31,25 @@ class Kept(msgspec.Struct, frozen=True):
     next: str
 
 
-async def keep(database: Database, rules: tuple[Rule, ...], *, by: Change, dry_run: bool = False) -> Kept:
-    """Keep the rules instead of those there were; `by` is written in the same transaction. With `dry_run` nothing is changed.
+async def store_rules(database: Database, rules: tuple[Rule, ...], *, by: Change, dry_run: bool = False) -> StoredRules:
+    """Replace the stored rules; the audit row `by` is written in the same transaction. With `dry_run`, nothing is changed.
 
-    Raises InvalidQuestion naming a rule that makes no sense.
+    Raises InvalidQuestion that names the invalid rule.
     """
-    kept = checked(rules)
+    new = checked(rules)
     async with database.snapshot() as connection:
         before = (await server_state.read(connection)).rules
-        total, moving = await _moving(connection, Identity(kept))
-    parting = any(rule not in kept for rule in before) or any(r.kind == "keep" and r not in before for r in kept)
+        total, moving = await _moving(connection, Identity(new))
+    parting = any(rule not in new for rule in before) or any(r.kind == "keep" and r not in before for r in new)
     if not dry_run:
         async with database.transaction() as connection:
-            await server_state.set_rules(connection, kept)
+            await server_state.set_rules(connection, new)
             await audit.append(connection, by)
-    return Kept(kept, total, moving, parting, dry_run, "nothing was changed" if dry_run else NEXT)
+    return StoredRules(new, total, moving, parting, dry_run, "nothing was changed" if dry_run else NEXT)
 
 
 async def _moving(connection: Connection, identity: Identity) -> tuple[int, int]:
-    """How many dataset names there are, and how many of them would be others."""
+    """The number of dataset names, and how many of them the rules would change."""
     total = moving = 0
     async for page in names.pages(connection, _PAGE):
         total += len(page)

@@ -1,7 +1,7 @@
-"""Make and revoke API keys. A key is shown once, to whoever made it; what stays is a digest.
+"""Create and revoke API keys. A key is shown once, when it is created; only its digest is stored.
 
-A key is `hw_{id}_{secret}`: the id finds the row, and the digest of the whole is compared in constant time. The secret has 256 random bits,
-so a plain SHA-256 is as good as a slow hash, and costs nothing on each request.
+A key is `hw_{id}_{secret}`: the id finds the row, and the digest of the whole key is compared in constant time. The secret has 256 random bits, so a
+plain SHA-256 is as safe as a slow hash and costs little on each request.
 """
 
 import datetime as dt
@@ -25,7 +25,7 @@ _LONGEST = dt.timedelta(days=36_500)
 
 
 class NewKey(msgspec.Struct, frozen=True):
-    """A key that was just made; `key` is the only copy."""
+    """A key that was just created; `key` is the only copy."""
 
     id: str
     name: str
@@ -35,9 +35,9 @@ class NewKey(msgspec.Struct, frozen=True):
 
 
 def id_of(key: str) -> str | None:
-    """The id inside a key, or None when it cannot be one of ours."""
-    found = _KEY.fullmatch(key)
-    return found[1] if found else None
+    """The id inside a key, or None if it is not a Headwater key."""
+    match = _KEY.fullmatch(key)
+    return match[1] if match else None
 
 
 def digest_of(key: str) -> bytes:
@@ -45,16 +45,16 @@ def digest_of(key: str) -> bytes:
 
 
 def same(digest: bytes, key: str) -> bool:
-    """Whether the digest is this key's, in a time that does not depend on where they differ."""
+    """Whether the digest is this key's. Takes constant time."""
     return hmac.compare_digest(digest, digest_of(key))
 
 
 def age(text: str) -> dt.timedelta:
-    """`12h`, `90d`, `4w`, `1y`. Raises InvalidQuestion."""
-    found = _AGE.fullmatch(text.strip())
-    if not found or not int(found[1]):
+    """Parse a span of time such as `12h`, `90d`, `4w` or `1y`. Raises InvalidQuestion."""
+    match = _AGE.fullmatch(text.strip())
+    if not match or not int(match[1]):
         raise InvalidQuestion(f"{text!r} is not a span of time; write 12h, 90d, 4w or 1y", given=text)
-    span = dt.timedelta(hours=int(found[1]) * _HOURS[found[2]])
+    span = dt.timedelta(hours=int(match[1]) * _HOURS[match[2]])
     if span > _LONGEST:
         raise InvalidQuestion(
             f"{text!r} is over a hundred years; leave it out for a key that does not expire", given=text
@@ -65,20 +65,20 @@ def age(text: str) -> dt.timedelta:
 async def create(
     database: Database, name: str, role: str, *, expires: dt.timedelta | None, by: audit_store.Change
 ) -> NewKey:
-    """Make a key. `by` says who does; its row is written in the same transaction.
+    """Create a key. The audit row `by` is written in the same transaction.
 
-    Raises InvalidQuestion on an unknown role, an impossible name, or a name that a key in use has.
+    Raises InvalidQuestion for an unknown role, an invalid name, or the name of a key in use.
     """
     if role not in ROLES:
-        raise InvalidQuestion(f"{role!r} is not a role; the roles are {', '.join(ROLES)}", role=role)
+        raise InvalidQuestion(f"{role!r} is not a role; use one of {', '.join(ROLES)}", role=role)
     if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise InvalidQuestion("a key's name is 1 to 100 printable characters", name=name[:100])
+        raise InvalidQuestion("a key's name must have 1 to 100 printable characters", name=name[:100])
     id = secrets.token_hex(6)
     key = f"hw_{id}_{secrets.token_urlsafe(32)}"
     expires_at = dt.datetime.now(dt.UTC) + expires if expires else None
     async with database.transaction() as connection:
-        kept = await key_store.insert(connection, id, name, role, digest_of(key), by.actor, expires_at)
-        if kept is None:
+        stored = await key_store.insert(connection, id, name, role, digest_of(key), by.actor, expires_at)
+        if stored is None:
             raise InvalidQuestion(
                 f"a key is already called {name!r}; revoke it first, or choose another name", name=name
             )
@@ -87,16 +87,18 @@ async def create(
 
 
 async def revoke(database: Database, key: str, *, by: audit_store.Change) -> key_store.Key:
-    """Revoke a key by its id or name. Servers let it in for at most five seconds more. Raises NotFound."""
+    """Revoke a key by its id or name. Servers accept it for at most five more seconds. Raises NotFound."""
     async with database.transaction() as connection:
         revoked = await key_store.revoke(connection, key)
         if revoked is None:
-            raise NotFound(f"no key in use has the name or id {key!r}; `headwater keys list` shows them", key=key)
+            raise NotFound(
+                f"no key in use has the name or id {key!r}; list the keys with `headwater keys list`", key=key
+            )
         await audit_store.append(connection, by)
     return revoked
 
 
 async def used(database: Database, id: str) -> None:
-    """Remember that a key was used, at most once a minute."""
+    """Record that a key was used, at most once a minute."""
     async with database.connection() as connection:
         await key_store.touch(connection, id)

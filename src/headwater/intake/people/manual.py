@@ -1,7 +1,7 @@
-"""What people say: append it to the second log and project it, in one transaction.
+"""Record manual changes: append them to the log of changes and project them, in one transaction.
 
-Events say what happened, people say what it means; both are logs, and every table follows from them. What changes nothing is not
-appended, so that a deployment may say the same every day.
+Events report what happened, people add what it means. Both are logs, and every table is a projection of them. A change without effect is not
+appended, so a deployment may send the same changes every day.
 """
 
 import datetime as dt
@@ -30,9 +30,9 @@ _PAGE = 1000
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What became of a change. `changed` is false, and `id` null, where everything was so already.
+    """The outcome of a change. If it had no effect, `changed` is false and `id` is null.
 
-    `before` and `after` are what held and what holds: by kind and key, null where nothing does.
+    `before` and `after`: the values by kind and key; null for none.
     """
 
     id: uuid.UUID | None
@@ -46,7 +46,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class _Body(msgspec.Struct):
-    """How the log keeps a change."""
+    """A change as the log stores it."""
 
     change: Change
     before: dict[str, Any]
@@ -55,13 +55,13 @@ class _Body(msgspec.Struct):
 
 _body = msgspec.json.Decoder(_Body)
 
-Told = Change | Callable[[Connection, Identity], Awaitable[Change]]
+ProposedChange = Change | Callable[[Connection, Identity], Awaitable[Change]]
 
 
-async def record(database: Database, told: Told, author: str, *, strict_tags: bool = False) -> Recorded:
-    """Append and project one change. `told` may be a function that makes it from what is known.
+async def record(database: Database, proposed: ProposedChange, author: str, *, strict_tags: bool = False) -> Recorded:
+    """Append and project one change. `proposed` may be a function that builds it inside the transaction.
 
-    Raises NotFound for what is not known here and InvalidChange for what makes no sense. `strict_tags`: only defined tags may be used.
+    Raises NotFound for an unknown target and InvalidChange for an invalid change. `strict_tags`: accept defined tags only.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -70,7 +70,7 @@ async def record(database: Database, told: Told, author: str, *, strict_tags: bo
                 await projections.alone(connection)
                 await server_state.begin_writing(connection, state.generation)
                 identity = Identity(state.rules)
-                change = await told(connection, identity) if callable(told) else told
+                change = await proposed(connection, identity) if callable(proposed) else proposed
                 change = await manual_targets.resolved(connection, change, identity, strict_tags=strict_tags)
                 return await _write(connection, change, author, identity)
         except StaleGeneration:
@@ -85,63 +85,63 @@ async def _write(connection: Connection, change: Change, author: str, identity: 
     facts = manual.facts(change, identity)
     held = await annotation_store.of_targets(connection, {fact.target.text for fact in facts})
     known = {(a.target, a.kind, a.key): a for some in held.values() for a in some}
-    before, after = _shown(facts, known), _after(facts)
+    before, after = _before(facts, known), _after(facts)
     if all(_holds(fact, known.get(fact.identity)) for fact in facts):
         return Recorded(None, None, author, _action(change), change.target.text, False, before, after)
     id_ = uuid.UUID(event.run_id())
     at = (await change_store.append(connection, [_entry(id_, author, change, before, after)]))[id_]
     settled = await _project(connection, [(change, at, id_, author)], identity)
     if settled.namespaces:
-        # Writers remember namespaces they have spoken of; they have to look again to see that one is hidden.
+        # Event writers cache namespaces. A new generation makes them reload, and so notice that one is hidden.
         await server_state.next_generation(connection)
     return Recorded(id_, at, author, _action(change), change.target.text, True, before, after)
 
 
-async def unhide(connection: Connection, spoken: Sequence[tuple[Target, str]], identity: Identity) -> None:
-    """Things that were hidden and that events speak of: (thing, producer). Part of the events' transaction."""
-    ids = [target.id for target, _ in spoken if target.kind == "dataset" and target.id is not None]
+async def unhide(connection: Connection, mentioned: Sequence[tuple[Target, str]], identity: Identity) -> None:
+    """Unhide targets that events mention again: (target, producer). Part of the events' transaction."""
+    ids = [target.id for target, _ in mentioned if target.kind == "dataset" and target.id is not None]
     groups = await manual_targets.hidden_groups(connection, ids) if ids else {}
-    told = [
+    changes = [
         (uuid.UUID(event.run_id()), author, Unhide(target, tuple(groups.get(target.id, ())) if target.id else ()))
-        for target, author in spoken
+        for target, author in mentioned
     ]
-    entries = [_entry(id_, author, change, {"hidden": {}}, {"hidden": None}) for id_, author, change in told]
+    entries = [_entry(id_, author, change, {"hidden": {}}, {"hidden": None}) for id_, author, change in changes]
     times = await change_store.append(connection, entries)
-    await _project(connection, [(change, times[id_], id_, author) for id_, author, change in told], identity)
+    await _project(connection, [(change, times[id_], id_, author) for id_, author, change in changes], identity)
 
 
 async def _project(
-    connection: Connection, told: Sequence[tuple[Change, dt.datetime, uuid.UUID, str]], identity: Identity
+    connection: Connection, changes: Sequence[tuple[Change, dt.datetime, uuid.UUID, str]], identity: Identity
 ) -> annotation_store.Settled:
-    """Changes to tables, and whatever follows from them for names, edges and hiding."""
+    """Project changes, and update the names, edges and hidden nodes that follow from them."""
     owners, namespaces = set[uuid.UUID](), set[str]()
-    for change, *_ in told:
+    for change, *_ in changes:
         ids, spaces = manual_rows.touched(change, identity)
         owners |= ids
         namespaces |= spaces
     await annotation_store.lock(connection, owners)
-    written = await _rows(connection, [manual_rows.rows(*one, identity) for one in told])
+    written = await _write_rows(connection, [manual_rows.rows(*change, identity) for change in changes])
     settled = await annotation_store.settle(connection, owners, namespaces)
-    regrouped = any(isinstance(change, Link | Unlink) for change, *_ in told)
+    regrouped = any(isinstance(change, Link | Unlink) for change, *_ in changes)
     await search.refresh(connection, owners | settled.nodes | written.changed, regrouped=regrouped)
     return settled
 
 
-async def _rows(connection: Connection, some: Sequence[manual_rows.Rows]) -> projections.Written:
-    made: manual_rows.Rows = {}
-    for one in some:
-        for query, given in one.items():
-            made.setdefault(query, []).extend(given)
+async def _write_rows(connection: Connection, changes: Sequence[manual_rows.Rows]) -> projections.Written:
+    merged: manual_rows.Rows = {}
+    for change_rows in changes:
+        for query, rows in change_rows.items():
+            merged.setdefault(query, []).extend(rows)
     async with connection.pipeline() as pipeline:
-        # No run reports here, so no horizon moves.
-        return await projections.write(connection, pipeline, made, live_runs=1)
+        # No run reports here, so `live_runs` has no effect.
+        return await projections.write(connection, pipeline, merged, live_runs=1)
 
 
 async def replay(connection: Connection, identity: Identity) -> int:
-    """Project the whole second log over what events made; the number of changes. Part of a rebuild."""
+    """Project the whole log of changes over the projected events. Returns the number of changes. Part of a rebuild."""
     done = 0
     async for page in change_store.pages(connection, _PAGE):
-        await _rows(
+        await _write_rows(
             connection,
             [manual_rows.rows(_body.decode(body).change, at, id_, author, identity) for id_, at, author, body in page],
         )
@@ -165,7 +165,7 @@ def _action(change: Change) -> str:
 
 
 def _holds(fact: Fact, held: Annotation | None) -> bool:
-    """Whether it is so already. That something is not there is news only where it was never said."""
+    """Whether the fact holds already. Removing an owner or tag is recorded even if no person set it: events may report it."""
     if held is None:
         return fact.deleted and fact.kind not in {"owner", "tag"}
     if fact.deleted or held.deleted:
@@ -177,8 +177,8 @@ def _name(fact: Fact) -> str:
     return f"{fact.kind}:{fact.key}" if fact.key else fact.kind
 
 
-def _shown(facts: list[Fact], known: dict[tuple[str, str, str], Annotation]) -> dict[str, Any]:
-    """What held of the first fact of each name: things hidden along are many, and in the change."""
+def _before(facts: list[Fact], known: dict[tuple[str, str, str], Annotation]) -> dict[str, Any]:
+    """The stored value of the first fact of each name; targets hidden along with it are listed in the change."""
     found: dict[str, Any] = {}
     for fact in facts:
         held = known.get(fact.identity)

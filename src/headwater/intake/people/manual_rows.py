@@ -1,4 +1,4 @@
-"""One change to the rows it stands for: what `project` is for events, for what people say. Pure."""
+"""Project one manual change to database rows, as `intake.events.project` does for events. Pure."""
 
 import datetime as dt
 import uuid
@@ -17,16 +17,16 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 
 def rows(change: Change, at: dt.datetime, id_: uuid.UUID, author: str, identity: Identity) -> Rows:
-    """Rows by the query that takes them (`store/queries/events/projections.sql`).
+    """The rows of a change, by query (`store/queries/events/projections.sql`).
 
-    Datasets and jobs that edges and aliases name are known from then on, whether or not an event ever spoke of them.
+    Edges and aliases also add the datasets and jobs that they name, even if no event ever mentions them.
     """
     made: Rows = defaultdict(list)
     for fact in manual.facts(change, identity):
         made["upsert_annotations"].append(_annotation(fact, at, id_, author))
     if isinstance(change, Link):
         for target in (change.target, change.alias):
-            _known(made, target.placed(identity), at, id_)
+            _add_node(made, target.placed(identity), at, id_)
     elif isinstance(change, NameNamespace):
         made["upsert_namespaces"].append((change.name, at))
     elif isinstance(change, DrawEdge | RemoveEdge):
@@ -42,7 +42,7 @@ def _annotation(fact: Fact, at: dt.datetime, id_: uuid.UUID, author: str) -> tup
     )  # fmt: skip
 
 
-def _known(made: Rows, target: Target, at: dt.datetime, id_: uuid.UUID) -> None:
+def _add_node(made: Rows, target: Target, at: dt.datetime, id_: uuid.UUID) -> None:
     if target.kind == "dataset":
         made["upsert_datasets"].append((target.id, target.namespace, target.name, at))
     else:
@@ -58,8 +58,8 @@ def _edges(made: Rows, change: DrawEdge | RemoveEdge, at: dt.datetime, id_: uuid
         set_id = None
         if drawn:
             for end in (dataset, job):
-                _known(made, end, at, id_)
-            # Neither a run nor an event saw it: neither time is set, and "declared" yields to whoever observes it.
+                _add_node(made, end, at, id_)
+            # Neither a run nor a declaration reported the edge, so neither time is set; `declared` turns false when a run reports it.
             made["upsert_edges"].append((dataset.id, job.id, direction, at, True, None))
             if columns is not None and direction == last:
                 made["insert_column_sets"].append((columns.id, columns.edges))
@@ -75,7 +75,7 @@ def _columns(change: DrawEdge, identity: Identity) -> ColumnSet:
 
 
 def touched(change: Change, identity: Identity) -> tuple[set[uuid.UUID], set[str]]:
-    """Ids of datasets and jobs, and names of namespaces, whose annotations the change may have moved."""
+    """The ids of datasets and jobs, and the names of namespaces, whose annotations the change may affect."""
     targets = {fact.target for fact in manual.facts(change, identity)}
     ids = {target.id for target in targets if target.id is not None}
     return ids, {target.name for target in targets if target.kind == "namespace"}

@@ -1,4 +1,4 @@
-"""What a person means: the dataset, job or column a change names, as it is known here. Raises NotFound where nothing is."""
+"""Resolve the targets of manual changes to stored datasets, jobs and columns. Raises NotFound for an unknown target."""
 
 import difflib
 import uuid
@@ -41,9 +41,9 @@ from headwater.store.people.annotations import Annotation
 async def resolved(  # noqa: PLR0911 - one case for each kind
     connection: Connection, change: Change, identity: Identity, *, strict_tags: bool
 ) -> Change:
-    """The change with the names that stand for what it names, checked against what is known.
+    """The change with canonical names, checked against the stored nodes.
 
-    Names of an alias stay as they are told. An edge's ends and an alias may be new; what is described, owned, tagged or hidden may not.
+    The names of a link stay as given. The ends of an edge and an alias may be new; the target of any other change must exist.
     """
     match change:
         case Describe(target) | Own(target) | Disown(target) | Untag(target):
@@ -58,7 +58,9 @@ async def resolved(  # noqa: PLR0911 - one case for each kind
         case Link(target, alias) | Unlink(target, alias):
             ends = (target.placed(identity), alias.placed(identity))
             if ends[0] == ends[1]:
-                raise InvalidChange(f"{target.text!r} and {alias.text!r} are one name already", target=target.text)
+                raise InvalidChange(
+                    f"{target.text!r} and {alias.text!r} are the same name; name two", target=target.text
+                )
             if isinstance(change, Unlink):
                 return Unlink(*await _direction(connection, *ends))
             return Link(*ends)
@@ -71,7 +73,7 @@ async def resolved(  # noqa: PLR0911 - one case for each kind
 
 
 async def existing(connection: Connection, target: Target, identity: Identity) -> Target:
-    """The target by the name that stands for it. Raises NotFound, for a column with the nearest names."""
+    """The target by its canonical name. Raises NotFound; for a column, with similar names."""
     if target.kind == "namespace":
         if not await nodes.namespaces_known(connection, [target.name]):
             raise NotFound(f"namespace {target.name!r} is not known", target=target.text)
@@ -88,7 +90,7 @@ async def existing(connection: Connection, target: Target, identity: Identity) -
 
 
 async def _settled(connection: Connection, target: Target) -> Target:
-    """The dataset's name that stands for all its names."""
+    """The dataset by its canonical name."""
     if target.kind != "dataset" or target.id is None:
         return target
     other = await names.canonical(connection, [target.id])
@@ -99,7 +101,7 @@ async def _settled(connection: Connection, target: Target) -> Target:
 
 
 async def _column(connection: Connection, target: Target) -> Target:
-    """The column as the schema spells it. A dataset without a schema may have any column."""
+    """The column with the schema's spelling. A dataset without a schema accepts any column."""
     assert target.id is not None
     assert target.field is not None
     facets = (await facet_store.of_owners(connection, [target.id], ["schema"])).get(target.id, {})
@@ -117,18 +119,19 @@ async def _column(connection: Connection, target: Target) -> Target:
 
 
 async def _tag(connection: Connection, change: Tag, *, strict: bool) -> Tag:
-    """The tag as its schema spells it, with a value that fits."""
+    """The tag with its schema's spelling, and a value that fits."""
     found = await defined(connection, change.name)
     if found is None and strict:
         raise InvalidChange(
-            f"the tag {change.name!r} is not defined, and here only defined tags may be used", tag=change.name
+            f"the tag {change.name!r} is not defined, and this server accepts defined tags only; define it first",
+            tag=change.name,
         )
     name, schema = found or (change.name, None)
     return Tag(change.target, name, tags.fitted(name, schema, change.value, _place(change.target)))
 
 
 async def defined(connection: Connection, tag: str) -> tuple[str, tags.TagSchema] | None:
-    """A tag's spelling and schema, or None where nobody defined it."""
+    """A tag's spelling and schema, or None if it is not defined."""
     target = Target("tag", tag).text
     for one in (await annotation_store.of_targets(connection, [target])).get(target, ()):
         if one.kind == "schema" and not one.deleted:
@@ -145,7 +148,7 @@ def _place(target: Target) -> tags.Place:
 
 
 async def _along(connection: Connection, target: Target, *, hidden: bool) -> tuple[Target, ...]:
-    """What is hidden with it (or shown again): everything of a namespace; a dataset's other names."""
+    """What is hidden, or unhidden, along with the target: all datasets and jobs of a namespace; a dataset's other names."""
     if target.kind == "namespace":
         rows = await nodes.of_namespace(connection, target.name, hidden=hidden)
         return tuple(_target(row) for row in rows)
@@ -160,20 +163,21 @@ def _target(row: NodeRow) -> Target:
 
 
 async def _direction(connection: Connection, one: Target, two: Target) -> tuple[Target, Target]:
-    """The way round in which a person linked these names. Raises NotFound where nobody did."""
-    told = await annotation_store.of_targets(connection, [one.text, two.text])
+    """The direction in which a person linked these names: (target, alias). Raises NotFound if they are not linked."""
+    annotations = await annotation_store.of_targets(connection, [one.text, two.text])
     for target, alias in ((one, two), (two, one)):
-        if any(a.kind == "alias" and a.key == alias.node and not a.deleted for a in told.get(target.text, ())):
+        if any(a.kind == "alias" and a.key == alias.node and not a.deleted for a in annotations.get(target.text, ())):
             return target, alias
-    raise NotFound(f"no link between {one.node!r} and {two.node!r} was drawn", node=one.node)
+    raise NotFound(f"there is no manual link between {one.node!r} and {two.node!r}", node=one.node)
 
 
 async def of_node_id(connection: Connection, node_id: str, identity: Identity) -> Target:
-    """What a node id means: whichever reading of its colons is known; for something new, the longest namespace."""
+    """The target of a node id: the reading of its colons that exists; if none does, the one with the longest namespace."""
     readings = node_id_readings(node_id)
     if not readings:
         raise InvalidChange(
-            f"{node_id!r} is not the node id of a dataset or job, as in dataset:NAMESPACE:NAME", node=node_id
+            f"{node_id!r} is not the node id of a dataset or job; write dataset:NAMESPACE:NAME or job:NAMESPACE:NAME",
+            node=node_id,
         )
     ids = {_id(reading, identity): reading for reading in readings}
     rows = await nodes.by_ids(connection, ids.keys())
@@ -186,12 +190,12 @@ def _id(name: DatasetName | JobName, identity: Identity) -> uuid.UUID:
 
 
 async def hidden_groups(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Target]]:
-    """id → the dataset's other names: what is spoken of again by one name is shown again by all."""
+    """id → the dataset's other names: an event that mentions one name unhides all of them."""
     canonical = await names.canonical(connection, ids)
     heads = {canonical.get(id_, id_) for id_ in ids}
     members = await names.members(connection, heads)
-    everybody = heads | {id_ for some in members.values() for id_ in some}
-    rows = await nodes.by_ids(connection, everybody)
+    everything = heads | {id_ for ids_ in members.values() for id_ in ids_}
+    rows = await nodes.by_ids(connection, everything)
     found: dict[uuid.UUID, list[Target]] = {}
     for id_ in ids:
         head = canonical.get(id_, id_)

@@ -1,4 +1,4 @@
-"""Make a plan of what to make again, and keep it. Nothing is run here, and nothing is looked at but what is wrong, there, and declared."""
+"""Compute and store a backfill plan. It uses only marks, existing instances and declarations, and runs nothing."""
 
 import datetime as dt
 import uuid
@@ -30,18 +30,18 @@ from headwater.store.status import incidents as incident_store
 from headwater.store.status import restorable as restorable_store
 from headwater.store.status import status as status_store
 
-_SHOWN = 200
+_MOST_LISTED = 200
 _FAR = 2**40
 
 
-class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What to make right: everything that is wrong because of an `incident`; or these instances and what used them (`wrong`), or only these (`only`),
-    whether they are wrong, missing or just to be made again; or, where neither is said, everything that is wrong.
+class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The instances to make right: those that are wrong because of an `incident`; or the named instances (`wrong`) and all that used them, or with
+    `only` these alone, whether they are wrong or not; or, without both, everything that is wrong.
 
-    newest_first: the latest runs first. limits: how many items at once, by producer; total: altogether. dry_run: it is not kept.
-    between: at what time of day items may begin (`22:00-06:00`), in the time zone `tz`; at any where it is empty.
-    restore: go back to stored versions where these are known to be right (`restorable.py`); of instances that are named, nothing goes back.
-    trust_stored: also to those that the code of what is wrong had made, or code that nobody knows: the asker says that they are right.
+    newest_first: run the latest periods first. limits: the most concurrent items by producer; total: of all producers. dry_run: do not store it.
+    between: the time of day at which items may begin (`22:00-06:00`), in the time zone `tz`; empty: at any time.
+    restore: go back to stored versions that are known to be right (`restorable.py`); named instances are never restored.
+    trust_stored: restore also versions that the code of the wrong version made, or unknown code: the caller vouches for them.
     """
 
     incident: uuid.UUID | None = None
@@ -59,12 +59,12 @@ class WantedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     @property
     def window(self) -> Window | None:
-        """InvalidPlan, InvalidCalendar."""
+        """The window of `between`. Raises InvalidPlan and InvalidCalendar."""
         return Window.of(self.between, self.tz)
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """Instances that go back to the version of one report. `run`: which made it; `storage`: where it is kept."""
+    """Instances that go back to the version of one report. `run`: the run that made it; `storage`: where it is stored."""
 
     entity: str
     instances: list[str]
@@ -74,8 +74,8 @@ class Restored(msgspec.Struct, frozen=True):
     storage: dict[str, Any]
 
 
-class ShownGroup(msgspec.Struct, frozen=True):
-    """Items of one kind from number `first` on. `action`: restore, rerun or manual; `runs`: of the producer, one text for each stretch."""
+class PlanGroup(msgspec.Struct, frozen=True):
+    """Items of one kind from number `first` on. `action`: restore, rerun or manual. `runs`: the producer's periods, one text for each stretch."""
 
     first: int
     items: int
@@ -87,7 +87,7 @@ class ShownGroup(msgspec.Struct, frozen=True):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Seconds until the end and of all runs together, at the median and the 95th percentile. `unknown`: producers that nothing is known of."""
+    """Seconds until the end, and of all runs together, at the median and the 95th percentile. `unknown`: producers without recorded runs."""
 
     finish_p50: float
     finish_p95: float
@@ -99,9 +99,8 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """`id` is null of a dry run. `makes`: what will be right. Not made right: `unrepairable` by reason, `left` (older snapshots), `degraded` (they
-    need one of these). `groups`: the first 200 of `more_groups` + 200. `restores`: what goes back to which version, the first 200 of
-    `more_restores` + 200.
+    """`id`: null for a dry run. `makes`: the instances that will be right. Not made right: `unrepairable` by reason, `left` (older snapshots) and
+    `degraded` (they need one of those). `groups` and `restores`: the first 200; `more_groups` and `more_restores` count the rest.
     """
 
     id: uuid.UUID | None
@@ -109,7 +108,7 @@ class Planned(msgspec.Struct, frozen=True):
     items: int
     makes: list[Wrong]
     counts: dict[str, int]
-    groups: list[ShownGroup]
+    groups: list[PlanGroup]
     more_groups: int
     restores: list[Restored]
     more_restores: int
@@ -119,27 +118,29 @@ class Planned(msgspec.Struct, frozen=True):
     cost: Cost
 
 
-async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
-    """NotFound for an incident, an entity that is none; InvalidPlan where nothing is wrong, or there is no order in which it could be made right."""
-    if wanted.incident and wanted.wrong:
-        raise InvalidPlan("say an incident or instances, not both")
-    if any(limit < 1 for limit in [*wanted.limits.values(), wanted.total or 1]):
-        raise InvalidPlan("a limit is 1 or more")
-    limits = Limits(wanted.limits, {}, wanted.total, wanted.window)
+async def plan(database: Database, request: PlanRequest, author: str) -> Planned:
+    """Compute a plan, and store it unless it is a dry run. Raises NotFound for an unknown incident or entity; InvalidPlan if nothing is wrong, or
+    no order of runs can make it right.
+    """
+    if request.incident and request.wrong:
+        raise InvalidPlan("give an incident or instances, not both")
+    if any(limit < 1 for limit in [*request.limits.values(), request.total or 1]):
+        raise InvalidPlan("a limit must be 1 or more; correct it")
+    limits = Limits(request.limits, {}, request.total, request.window)
     async with database.snapshot() as connection:
         held = await declared(connection)
         now = dt.datetime.now(dt.UTC)
         seq, _ = await status_store.last(connection)
-        inputs = await _inputs(connection, held, wanted)
+        inputs = await _inputs(connection, held, request)
         usage = await _usage(connection, held, inputs)
         inputs = inputs._replace(seconds={producer: each.p50 for producer, each in usage.items()})
         found = planned(held, inputs)
-        if wanted.restore and not wanted.wrong:
-            inputs, found = await _restoring(connection, held, inputs, found, trust=wanted.trust_stored)
+        if request.restore and not request.wrong:
+            inputs, found = await _restoring(connection, held, inputs, found, trust=request.trust_stored)
         restores = await restored(connection, held, inputs, found.makes)
     cost = estimate(found, usage, limits, begin=seconds(now))
-    if wanted.dry_run:
-        return _shown(held, None, seq, found, cost, restores)
+    if request.dry_run:
+        return _describe_plan(held, None, seq, found, cost, restores)
     id_ = uuid.UUID(run_id())
     async with database.transaction() as connection:
         await store.add(
@@ -147,21 +148,21 @@ async def plan(database: Database, wanted: WantedPlan, author: str) -> Planned:
             id_,
             now,
             author,
-            wanted.reason,
+            request.reason,
             seq=seq,
             declared_at=now,
             items=found.count,
-            request=msgspec.json.encode(wanted).decode(),
+            request=msgspec.json.encode(request).decode(),
             inputs=inputs.text(),
         )
     KEPT.put(id_, found, inputs)
-    return _shown(held, id_, seq, found, cost, restores)
+    return _describe_plan(held, id_, seq, found, cost, restores)
 
 
 async def _restoring(
     connection: Connection, held: Held, inputs: Inputs, found: Plan, *, trust: bool
 ) -> tuple[Inputs, Plan]:
-    """The same, with what goes back to a stored version. What the plan leaves as it is stays so, and so nothing counts on it."""
+    """The plan with the instances that can go back to a stored version. Instances that the plan leaves wrong are not restored."""
     stays = [found.left, *inputs.unrepairable.values()]
     wrong = {name: some - NONE.union(*(each.get(name, NONE) for each in stays)) for name, some in inputs.wrong.items()}
     targets = await restorable(connection, held, wrong, trust=trust)
@@ -172,7 +173,7 @@ async def _restoring(
 
 
 async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Mapping[str, Ordinals]) -> list[Restored]:
-    """Which of these go back, and to what, upstream first."""
+    """The instances of these that go back to a stored version, upstream first."""
     order = [name for component in held.graph.order for name in component if name in makes]
     back = list(inputs.goes_back({name: makes[name] for name in order}))
     versions = {made.seq: made for made in await restorable_store.made(connection, sorted({seq for _, _, seq in back}))}
@@ -190,63 +191,63 @@ async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Ma
 
 
 async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str, Usage]:
-    """What runs of each producer took, as far as they were seen to start and to end; of several entities the slowest."""
+    """The durations of each producer's runs, from their recorded starts and ends; for a producer of several entities, the slowest."""
     makers = {name: one.produced_by[0].job for name, one in held.declared.items() if one.produced_by}
     names = [name for name in inputs.wrong if name in makers]
     took = await status_store.durations(connection, [held.number(name) for name in names])
     usage: dict[str, Usage] = {}
     for name in names:
         if (lasted := took.get(held.number(name))) is not None:
-            known = usage.get(makers[name], Usage(0, 0))
-            usage[makers[name]] = Usage(max(known.p50, lasted[0]), max(known.p95, lasted[1]))
+            slowest = usage.get(makers[name], Usage(0, 0))
+            usage[makers[name]] = Usage(max(slowest.p50, lasted[0]), max(slowest.p95, lasted[1]))
     return usage
 
 
-async def kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
-    """A plan again, by what was declared when it was made."""
+async def load_plan(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+    """Compute a stored plan again, from its inputs and the declarations of its time. Raises InvalidPlan if the planner has changed since."""
     held = await declared(connection, row.declared_at)
-    known = KEPT.get(row.id)
-    if known is None:
+    cached = KEPT.get(row.id)
+    if cached is None:
         inputs = Inputs.of(await store.inputs(connection, row.id))
-        known = KEPT.put(row.id, planned(held, inputs), inputs)
-    if known[0].count != row.items:
+        cached = KEPT.put(row.id, planned(held, inputs), inputs)
+    if cached[0].count != row.items:
         raise InvalidPlan(
-            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            f"this version of Headwater computes {cached[0].count} items for the plan, which was stored with {row.items}; make a new plan",
             plan=str(row.id),
         )
-    return held, *known
+    return held, *cached
 
 
-async def _inputs(connection: Connection, held: Held, wanted: WantedPlan) -> Inputs:
-    if wanted.wrong:
-        wrong, roots, marks = await _named(connection, held, wanted)
+async def _inputs(connection: Connection, held: Held, request: PlanRequest) -> Inputs:
+    if request.wrong:
+        wrong, roots, marks = await _named(connection, held, request)
     else:
-        wrong, roots = await _marked(connection, held, wanted.incident)
+        wrong, roots = await _marked(connection, held, request.incident)
         marks = await _marks(connection, held, wrong)
     if not wrong:
-        raise InvalidPlan("nothing is wrong, so that nothing is to be made again; name instances to make them anyway")
+        raise InvalidPlan("Nothing to backfill: no instance is wrong. Name instances to rebuild them anyway.")
     never: dict[str, dict[str, Ordinals]] = {}
     for name, some in wrong.items():
         had = marks.get(name, Marks())
         for reason, those in (("wont_fix", had.of("wont_fix")), ("frozen", held.one(name).frozen)):
             if those & some:
                 never.setdefault(reason, {})[name] = those & some
-    await _gone(connection, held, wrong, never)
+    await _exclude_unmakeable(connection, held, wrong, never)
     exist = {name: had.exist for name, had in marks.items() if name in wrong}
-    return Inputs(wrong, roots, exist, never, wanted.newest_first, fresh=bool(wanted.wrong))
+    return Inputs(wrong, roots, exist, never, request.newest_first, fresh=bool(request.wrong))
 
 
 async def _marked(
     connection: Connection, held: Held, incident: uuid.UUID | None
 ) -> tuple[dict[str, Ordinals], dict[str, Ordinals]]:
-    """What is wrong because of an incident, or of any; and what of it is so by itself."""
+    """The instances that are wrong because of an incident (or of any), and those of them that the incident names itself."""
     kinds = ("tainted", "inherited")
     if incident is None:
         rows = await status_store.marks_by_kind(connection, kinds)
     else:
         if incident not in await incident_store.named(connection, [incident]):
             raise NotFound(
-                f"there is no incident {incident}; `headwater incident list` shows those there are",
+                f"there is no incident {incident}; list the incidents with `headwater incident list`",
                 incident=str(incident),
             )
         rows = await status_store.marks_by_ref(connection, kinds, str(incident))
@@ -257,14 +258,14 @@ async def _marked(
 
 
 async def _named(
-    connection: Connection, held: Held, wanted: WantedPlan
+    connection: Connection, held: Held, request: PlanRequest
 ) -> tuple[dict[str, Ordinals], dict[str, Ordinals], dict[str, Marks]]:
-    """What was named, and what exists and used it."""
+    """The named instances and the existing ones that used them; the named instances alone; and the marks."""
     roots: dict[str, Ordinals] = {}
-    for one in wanted.wrong:
+    for one in request.wrong:
         some = ranges.read(held.instances(one.entity), one.instances)
         roots[one.entity] = roots.get(one.entity, NONE) | some
-    if wanted.only:
+    if request.only:
         return roots, roots, await _marks(connection, held, roots)
     reach = tainted(held.graph, roots).hits
     marks = await _marks(connection, held, {name: hit.instances for name, hit in reach.items()})
@@ -275,7 +276,7 @@ async def _named(
 
 
 async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
-    """What is known of these instances, and of what lies between them; of snapshots all, for the latest is looked for, and the one before."""
+    """The marks of these instances and of those between them. For snapshots, all marks: a plan needs the latest snapshot and the one before it."""
     windows = []
     for name, those in some.items():
         whole = isinstance(held.graph.entities[name].kind, Snapshot)
@@ -285,10 +286,10 @@ async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals
     return {held.names[number]: had for number, had in by_entity(rows).items()}
 
 
-async def _gone(
+async def _exclude_unmakeable(
     connection: Connection, held: Held, wrong: Mapping[str, Ordinals], never: dict[str, dict[str, Ordinals]]
 ) -> None:
-    """What needs something that was deleted, and is not made again itself, cannot be made."""
+    """Add to `never` the instances that need a deleted instance which the plan does not make again."""
     having = await status_store.having(connection, ("deleted",))
     needs = [
         (link, link.edge, need)
@@ -308,7 +309,7 @@ async def _gone(
                 reasons[link.downstream] = reasons.get(link.downstream, NONE) | some
 
 
-def _shown(
+def _describe_plan(
     held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate, restores: list[Restored]
 ) -> Planned:
     groups = found.groups()
@@ -319,7 +320,7 @@ def _shown(
         listed(held, found.makes),
         found.counts,
         [
-            ShownGroup(
+            PlanGroup(
                 group.first,
                 group.items,
                 group.action,
@@ -328,11 +329,11 @@ def _shown(
                 ranges.periods(found.item(group.first).calendar, group.runs),
                 group.level,
             )
-            for group in groups[:_SHOWN]
+            for group in groups[:_MOST_LISTED]
         ],
-        max(len(groups) - _SHOWN, 0),
-        restores[:_SHOWN],
-        max(len(restores) - _SHOWN, 0),
+        max(len(groups) - _MOST_LISTED, 0),
+        restores[:_MOST_LISTED],
+        max(len(restores) - _MOST_LISTED, 0),
         {reason: listed(held, sets) for reason, sets in found.unrepairable.items()},
         listed(held, found.left),
         listed(held, found.degraded),

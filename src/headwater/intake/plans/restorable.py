@@ -1,16 +1,16 @@
-"""Which wrong instances need not be made again because an earlier version of them is stored that is right, and which version that is.
+"""Find wrong instances that can go back to an earlier, right version instead of being made again, and that version.
 
-A version qualifies where all of this is known; where any of it is not, the instance is made again:
+A version qualifies if all of this is known to hold; otherwise the instance is made again:
 
-- it is the current one no more, says where it is kept (`storage` with `delta_version` and `table`), and was not deleted since;
-- nothing was held against it when it was replaced, other than incidents that were retracted since;
-- no incident is about its instance, or the code that made it is known and is another than made the wrong one: the same code would make the same
-  mistake. Who asks may vouch for it (`trust`). What has the content of a version that was condemned never qualifies;
-- what it read is recorded, or it needs nothing. That is all that the instance needs of what is there, and each of it is right now, or goes back
-  too, and has the content that was read;
+- it is no longer current, names its storage (`storage` with `delta_version` and `table`), and was not deleted since;
+- when it was replaced, it had no mark against it, except by incidents that were retracted since;
+- no incident names its instance, or its code is known and differs from the code of the wrong version: the same code would make the same mistake.
+  The caller may vouch for it (`trust`). A version with the content of a condemned version never qualifies;
+- its reads are recorded, or it needs nothing. They cover all existing instances that it needs; each of these is right now or goes back too, and has
+  the content that was read;
 - it has the states that its instance has now.
 
-Nothing is restored here, and nothing is looked at but what was reported: whether the table still keeps the version is found out by who restores it.
+Nothing is restored here, and only reports are consulted: the worker that restores finds out whether the table still has the version.
 """
 
 import json
@@ -31,7 +31,7 @@ from headwater.store.status import status as status_store
 from headwater.store.status.status import Change, Version
 
 _LOOKED_AT = 50_000
-"""Instances whose versions are looked through, and versions that are stored; of more, all are made again."""
+"""The most instances, and the most stored versions, that are examined. With more, all instances are made again."""
 
 _STRETCHES = 50
 _OF_INCIDENTS = {"tainted", "inherited"}
@@ -41,8 +41,8 @@ At = tuple[str, int]
 
 
 class Target(NamedTuple):
-    """What an instance goes back to. `reads`: of what the version had read, that which counts for this instance. `vouched`: nothing tells that it is
-    right but who asked.
+    """The version to which an instance goes back. `reads`: those of the version's reads that count for this instance. `vouched`: only the caller
+    vouches for the version.
     """
 
     version: Version
@@ -56,33 +56,34 @@ Targets = Mapping[str, Mapping[int, Target]]
 async def restorable(
     connection: Connection, held: Held, wrong: Mapping[str, Ordinals], *, trust: bool = False, together: bool = True
 ) -> Targets:
-    """By entity and ordinal, those of `wrong` that can go back; right once all of them have. Not `together`: each by itself, as things are now.
+    """The targets of the `wrong` instances that can go back, by entity and ordinal. With `together`, they are right once all of them have gone back;
+    without it, each is judged by itself on the current status.
 
-    `trust`: the asker says that versions are right of which only the code speaks against them.
+    `trust`: the caller vouches for versions against which only their code speaks.
     """
-    found = await store.stored(
+    stored = await store.stored(
         connection, _windows({held.number(name): some for name, some in wrong.items()}), _LOOKED_AT + 1
     )
-    if len(found) > _LOOKED_AT:
+    if len(stored) > _LOOKED_AT:
         return {}
     some: dict[str, Ordinals] = {}
-    for version in found:
+    for version in stored:
         name = held.names[version.entity_id]
-        if _can(held, name):
+        if _needs_are_listable(held, name):
             some[name] = some.get(name, NONE) | (Ordinals.between(version.start_, version.end_) & wrong[name])
     if not some or sum(each.count for each in some.values()) > _LOOKED_AT:
         return {}
-    known = await _Known.load(connection, held, some, found)
-    if known is None:
+    recorded = await _RecordedVersions.load(connection, held, some, stored)
+    if recorded is None:
         return {}
     chosen: dict[str, dict[int, Target]] = {}
     order = [name for component in held.graph.order for name in component if name in some]
     left = [(name, k) for name in order for k in some[name].members().tolist()]
     while True:
-        # Once more only where entities need each other in turns: what they read may have come later in the order.
+        # More than one round only if entities need each other in a cycle: an instance that was read may come later in the order.
         late = []
         for name, k in left:
-            target = known.target(name, k, chosen if together else {}, trust=trust)
+            target = recorded.target(name, k, chosen if together else {}, trust=trust)
             if target is None:
                 late.append((name, k))
             else:
@@ -93,7 +94,7 @@ async def restorable(
 
 
 def runs(targets: Targets) -> dict[str, list[tuple[int, int, int]]]:
-    """By entity (start, end, seq of the version), as a plan keeps it."""
+    """The targets as a plan stores them: (start, end, seq of the version) by entity."""
     found: dict[str, list[tuple[int, int, int]]] = {}
     for name, by_ordinal in targets.items():
         mine = found.setdefault(name, [])
@@ -107,7 +108,7 @@ def runs(targets: Targets) -> dict[str, list[tuple[int, int, int]]]:
 
 
 def content(version: Version) -> str:
-    """What two versions of the same content have in common: the fingerprint, otherwise which version it is or was restored from."""
+    """A key that is equal for versions of equal content: the fingerprint, otherwise the version's `origin`."""
     if version.fingerprint is not None:
         return version.fingerprint
     return f"seq {origin(version)}"
@@ -119,8 +120,10 @@ def origin(version: Version) -> int:
     return came if isinstance(came, int) else version.seq
 
 
-def _can(held: Held, name: str) -> bool:
-    """Whether what its instances need can be listed: not of what adds up, is carried on from whatever was there, or has no periods to need by."""
+def _needs_are_listable(held: Held, name: str) -> bool:
+    """Whether the needs of its instances can be listed: not if the entity is cumulative, carries content on, or needs an entity without matching
+    periods.
+    """
     entity = held.graph.entities[name]
     return not isinstance(entity.kind, Cumulative) and all(
         link.edge is not None or (not link.carried and held.graph.entities[link.upstream].instances is None)
@@ -128,8 +131,8 @@ def _can(held: Held, name: str) -> bool:
     )
 
 
-class _Known:
-    """What is recorded of some instances and of what they read and need."""
+class _RecordedVersions:
+    """The recorded versions, reads, marks and verdicts of some instances, and of the instances that they read and need."""
 
     def __init__(
         self,
@@ -140,7 +143,7 @@ class _Known:
     ) -> None:
         self._held = held
         self._marks = marks
-        # By instance its versions, in the order in which they were produced.
+        # The versions of each instance, in the order in which they were produced.
         self._past: dict[At, list[Version]] = {}
         for version in versions:
             name = held.names[version.entity_id]
@@ -160,7 +163,7 @@ class _Known:
     async def load(
         cls, connection: Connection, held: Held, some: Mapping[str, Ordinals], found: Sequence[Version]
     ) -> "_Known | None":
-        """None where that is too much to look through."""
+        """Load the records; None if there are too many."""
         own = {held.number(name): each for name, each in some.items()}
         reads = await status_store.reads(connection, sorted({version.seq for version in found}))
         links = [link for name in some for link in held.graph.upstream(name)]
@@ -177,17 +180,17 @@ class _Known:
             return None
         versions = await status_store.versions(connection, _windows(wanted), 2**62)
         marks = by_entity(await status_store.marks(connection, _windows(wanted)))
-        known = cls(held, _cut(versions, wanted), reads, marks)
-        known.stored = {(version.entity_id, version.seq) for version in found}
-        for made in await store.made(connection, sorted({version.seq for version in found})):
-            known.states[made.seq] = set(json.loads(made.body).get("states") or [COMPLETED])
-            stretch = Ordinals.between(made.start_, made.end_)
-            known.made[made.seq] = known.made.get(made.seq, NONE) | stretch
-        await known._judged(connection, own)
-        return known
+        records = cls(held, _cut(versions, wanted), reads, marks)
+        records.stored = {(version.entity_id, version.seq) for version in found}
+        for report in await store.made(connection, sorted({version.seq for version in found})):
+            records.states[report.seq] = set(json.loads(report.body).get("states") or [COMPLETED])
+            stretch = Ordinals.between(report.start_, report.end_)
+            records.made[report.seq] = records.made.get(report.seq, NONE) | stretch
+        await records._load_verdicts(connection, own)
+        return records
 
-    async def _judged(self, connection: Connection, own: Mapping[int, Ordinals]) -> None:
-        """What was held against versions of these, and which incidents are about them."""
+    async def _load_verdicts(self, connection: Connection, own: Mapping[int, Ordinals]) -> None:
+        """Load the verdicts against versions of these instances, and the incidents that name them."""
         refs: set[str] = set()
         for change in await store.verdicts(connection, _windows(own)):
             name = self._held.names[change.entity_id]
@@ -203,7 +206,7 @@ class _Known:
                     self._codes.setdefault((self._held.names[root.entity_id], k), set()).add(root.code)
 
     def target(self, name: str, k: int, chosen: Targets, *, trust: bool) -> Target | None:
-        """The newest version that qualifies, where `chosen` go back."""
+        """The newest version that qualifies, given that `chosen` go back."""
         past = self._past.get((name, k), [])
         marks = self._of(name)
         states = {mark.ref for mark, some in marks.items() if mark.kind == "state" and k in some}
@@ -211,14 +214,14 @@ class _Known:
             return None
         condemned = {version.fingerprint for version in past if "tainted" in self._held_against(name, k, version, past)}
         for version in reversed(past[:-1]):
-            told = version.complete or not self._held.graph.upstream(name)
-            if (version.entity_id, version.seq) not in self.stored or not told:
+            has_reads = version.complete or not self._held.graph.upstream(name)
+            if (version.entity_id, version.seq) not in self.stored or not has_reads:
                 continue
             if self.states.get(version.seq) != states or self._held_against(name, k, version, past):
                 continue
             if version.fingerprint is not None and version.fingerprint in condemned:
                 continue
-            # Of code that is not known nobody can say that it is another.
+            # Unknown code may be the same code.
             doubtful = any(
                 not code or not version.code or code == version.code for code in self._codes.get((name, k), ())
             )
@@ -230,10 +233,10 @@ class _Known:
         return None
 
     def _held_against(self, name: str, k: int, version: Version, past: Sequence[Version]) -> set[str]:
-        """The kinds of marks that it had when it was replaced, or has; and `deleted` where it was then or later."""
+        """The kinds of marks that the version has, or had when it was replaced; and `deleted` if it was deleted then or later."""
         after = [each.seq for each in past if each.seq > version.seq and _newer(each, version)]
         if any(each.seq < version.seq and _newer(each, version) for each in past):
-            return {"late"}  # it never was the current one, so that marks say nothing of it
+            return {"late"}  # it was never current, so no mark is about it
         end = min(after, default=2**62)
         had: set[tuple[str, str]] = set()
         gone = False
@@ -248,7 +251,7 @@ class _Known:
         return found | {"deleted"} if gone else found
 
     def _equal(self, name: str, k: int, version: Version, chosen: Targets) -> dict[str, Ordinals] | None:
-        """What it read, where that is what the instance would be made from now."""
+        """What the version read, if the instance would read the same content now; otherwise None."""
         one = Ordinals.between(k, k + 1)
         made = self.made[version.seq]
         read: dict[str, Ordinals] = {}
@@ -256,11 +259,11 @@ class _Known:
         for row in self._reads.get(version.seq, ()):
             upstream = self._held.names.get(row.upstream_id)
             if upstream is None:
-                return None  # an entity that is cut otherwise by now
+                return None  # the entity has a different calendar by now
             read[upstream] = read.get(upstream, NONE) | Ordinals.between(row.start_, row.end_)
             as_of = row.read_seq
         if read.get(name, NONE) & made:
-            return None  # one run, each from the one before: not told apart
+            return None  # one run made several instances, each from the one before: their reads cannot be told apart
         needs: dict[str, Ordinals] = {}
         others: dict[str, Ordinals] = {}
         for link in self._held.graph.upstream(name):
@@ -283,7 +286,7 @@ class _Known:
         return found
 
     def _same(self, upstream: str, u: int, as_of: int, chosen: Targets) -> bool:
-        """Whether an instance that was read has that content once `chosen` have gone back, and is right."""
+        """Whether an instance that was read is right and has the same content, once `chosen` have gone back."""
         past = self._past.get((upstream, u), [])
         before = [version for version in past if version.seq <= as_of]
         if not before:
@@ -299,7 +302,7 @@ class _Known:
 
 
 def _windows(wanted: Mapping[int, Ordinals]) -> list[status_store.Window]:
-    """One for each stretch; of an entity with many stretches one for all, for each is a search of its own."""
+    """A window for each stretch; for an entity with many stretches a single one, because each window costs a search."""
     hulls = {
         number: some if some.runs <= _STRETCHES else Ordinals.between(some.first, some.end)
         for number, some in wanted.items()
@@ -313,7 +316,7 @@ def _newer(one: Version, other: Version) -> bool:
 
 
 def _cut(versions: Iterable[Version], within: Mapping[int, Ordinals]) -> Iterator[Version]:
-    """Of versions of many instances only what is looked at."""
+    """Cut the versions to the instances that are examined."""
     for version in versions:
         for start, end in Ordinals.between(version.start_, version.end_) & within[version.entity_id]:
             yield version._replace(start_=start, end_=end)

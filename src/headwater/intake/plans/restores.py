@@ -1,7 +1,7 @@
-"""Items of a plan that go back to stored versions, as whoever restores them has to know them: what to restore, and what to report then.
+"""Prepare a plan's restores for the worker: what to restore, and what to report afterwards.
 
-A plan says which version, and is kept; by the time that an item is taken things may be otherwise. So all that the choice was made by is looked at
-once more, as it is now. What does not hold any more is not restored.
+A stored plan names the version to restore, but the status may have changed by the time a worker takes the item. So every condition of the choice is
+checked again. If one no longer holds, the item is not restored.
 """
 
 import datetime as dt
@@ -23,13 +23,13 @@ from headwater.store.status import restorable as store
 from headwater.store.status import status as status_store
 
 _AT_ONCE = 100
-"""Items that are looked at in one go."""
+"""How many items are checked at once."""
 
 
 class Restoring(msgspec.Struct, frozen=True):
-    """Instances that go back to the version of one report (`version`, its seq), and what is to be reported of the new one: `code`, `fingerprint`,
-    `states`, `rows`, `bytes`, `right`, and `reads` as of `seq`. `storage`: where it is kept; `current`: where what is there now is; null where nobody
-    said. `restored_from`: what `storage` of the new one is to say.
+    """Instances that go back to the version of one report (`version`, its seq), and the fields to report for the new version: `code`, `fingerprint`,
+    `states`, `rows`, `bytes`, `right`, and `reads` as of `seq`. `storage`: where the version is stored. `current`: where the current version is
+    stored; null if that was not reported. `restored_from`: to be copied into the new version's `storage`.
     """
 
     entity: str
@@ -52,8 +52,8 @@ class Restoring(msgspec.Struct, frozen=True):
 async def ready(
     connection: Connection, held: Held, inputs: Inputs, items: Sequence[Item], seq: int, *, trust: bool
 ) -> dict[int, list[Restoring] | None]:
-    """Of these items that restore, by number, what each does; None where it cannot be done as things are now. They are looked at in portions until
-    one of them can be done, and of the others the answer is empty.
+    """What each restore item does, by number; None if it can no longer be done. Items are checked in portions until one can be done; unchecked
+    items have an empty list.
     """
     every = [item for item in items if item.action == "restore"]
     found: dict[int, list[Restoring] | None] = {item.number: [] for item in every}
@@ -110,7 +110,7 @@ def _restoring(
         version.code,
         version.fingerprint,
         list(msgspec.json.decode(made[0].body).get("states", [])),
-        version.row_count if alone else None,  # of several together nobody said it of one
+        version.row_count if alone else None,  # counts of several instances were reported for all together
         version.byte_count if alone else None,
         target.vouched,
     )

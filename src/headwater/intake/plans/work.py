@@ -1,8 +1,8 @@
-"""Work a plan off: hand out the items that may be done now, and write down what became of them. What an item runs is the worker's to know.
+"""Hand out the items of a plan that can be done now, and record their outcomes. The worker decides what an item runs.
 
-Any number of workers may take items of any number of plans. Every step is one transaction under the lock of status, so an item is handed out once,
-two plans never make one instance at the same time, and what somebody else has made right meanwhile is skipped. A worker that is gone leaves a lease
-that ends; who takes the item then is told the attempt, and the run that the other had begun.
+Any number of workers may take items of any number of plans. Each step is one transaction under the status lock. So an item is handed out once, two
+plans never make the same instance at the same time, and instances that are right by then are skipped. The lease of a lost worker expires; the next
+worker of the item gets the attempt number and the run that the lost worker had started.
 """
 
 import datetime as dt
@@ -22,7 +22,7 @@ from headwater.entities.status.marks import Mark
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPlan, NotFound
-from headwater.intake.plans.plans import WantedPlan, kept
+from headwater.intake.plans.plans import PlanRequest, load_plan
 from headwater.intake.plans.restores import Restoring, ready
 from headwater.intake.status.held_marks import united, windows
 from headwater.intake.status.incidents import Wrong, listed
@@ -32,16 +32,16 @@ from headwater.store.database import Connection, Database
 from headwater.store.status import status as status_store
 
 _LOOKED_AT = 2000
-"""Items that are looked at in one go: those whose turn is first are ready first."""
+"""How many items are examined at once; items whose turn is first are ready first."""
 
-_OTHERWISE = "what its version was made from is not what there is now, or the version is not known to be right any more; make a new plan"
+_NOT_RESTORABLE = "cannot restore: the version read other instances than exist now, or it is no longer known to be right; make a new plan"
 
-_request = msgspec.json.Decoder(WantedPlan)
+_request = msgspec.json.Decoder(PlanRequest)
 
 
 class TakenItem(msgspec.Struct, frozen=True):
-    """An item to do. `runs`: periods of the producer, with `start` and `end` of the first to the last; `before`: the run of an attempt that was
-    given up, which may still be going on. `restore`: of an item that restores, what goes back to what.
+    """An item to do. `runs`: periods of the producer; `start` and `end` span them. `before`: the run of an abandoned attempt, which may still be
+    running. `restore`: what a restore item goes back to.
     """
 
     plan: uuid.UUID
@@ -59,9 +59,9 @@ class TakenItem(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`state`: of the plan. `wait`: there will be more by itself, when what is running is done, here or in another plan, or the plan goes on; not
-    where only others can do what may be done now, nor, of items by number, where nothing of the plan is running. `skipped`: how many turned out to
-    be right already. `opens`: when the window of a plan that runs does; null where it is open.
+    """`state`: of the plan. `wait`: more items will become available, when running items of this or another plan end, or the plan resumes. It is
+    false if only other workers can do the available items, and for items by number if no item of the plan is running. `skipped`: how many items were
+    right already. `opens`: when the running plan's window opens; null if it is open.
     """
 
     state: str
@@ -72,14 +72,14 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class EndedItem(msgspec.Struct, frozen=True):
-    """`item`: done, failed (`note` says why), skipped, or running on. `plan`: its state now."""
+    """`item`: done, failed (`note` says why), skipped, or still running. `plan`: the plan's state."""
 
     item: str
     note: str
     plan: str
 
 
-class _Plan(NamedTuple):
+class _LoadedPlan(NamedTuple):
     row: store.KeptPlan
     held: Held
     plan: Plan
@@ -92,18 +92,18 @@ class _Plan(NamedTuple):
 
 
 async def steer(database: Database, id_: uuid.UUID, what: str) -> str:
-    """`apply` (or `resume`), `pause`, `cancel`, `retry` (what failed may be taken again); the state then. InvalidPlan where that makes no sense."""
+    """`apply` (or `resume`), `pause`, `cancel` or `retry` (failed items) a plan. Returns its new state. Raises InvalidPlan if its state forbids it."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         at = await _load(connection, id_)
         state = at.row.state
         if state in {"cancelled", "done"} or (what == "pause" and state != "running"):
-            raise InvalidPlan(f"the plan is {state}, so that there is nothing to {what}", plan=str(id_), state=state)
+            raise InvalidPlan(f"cannot {what} the plan: it is {state}", plan=str(id_), state=state)
         if what == "retry":
             await store.again(connection, id_)
         become: store.State = {"pause": "paused", "cancel": "cancelled"}.get(what, "running")  # type: ignore[assignment]
         if what == "cancel":
-            await _forget(ledger, at, "cancelled")
+            await _release_all(ledger, at, "cancelled")
             await ledger.flush()
         await store.become(connection, id_, become)
         return become
@@ -120,7 +120,7 @@ async def take(
     actions: Sequence[str] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> Work:
-    """Up to so many items that may be done now, all they need being done; of these producers, actions and numbers only, where that is said."""
+    """Take up to `limit` items whose needs are done; only of these producers, actions and numbers, if given."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         at = await _load(connection, id_)
@@ -138,7 +138,7 @@ async def take(
         for some in _open(at, now, numbers):
             if taken or skipped or stuck or held_back:
                 break
-            fresh = await _looked_up(connection, ledger, at, some)
+            fresh = await _load_marks(connection, ledger, at, some)
             back |= await ready(
                 connection,
                 at.held,
@@ -152,13 +152,13 @@ async def take(
                     continue
                 if _right(at, ledger, item, fresh):
                     skipped.append(_ended(at, item, "skipped", worker, "it was right already"))
-                    _unmark(ledger, at, item)  # of a worker that was gone before it could say that it is done
+                    _unmark(ledger, at, item)  # left by a worker that was lost before it could report the end
                     over |= Ordinals.between(item.number, item.number + 1)
                     continue
                 producer = item.producer or ""
                 full = _full(request, busy, producer, len(running) + len(taken))
                 elsewhere = _elsewhere(at, ledger, item)
-                # What is restored is made by no producer.
+                # A restore has no producer.
                 among = producers is None or item.action == "restore" or _among(producer, producers)
                 asked = (
                     among
@@ -177,8 +177,8 @@ async def take(
                     until = now + dt.timedelta(seconds=lease_seconds)
                     taken.append(await _begin(connection, ledger, at, item, worker, until, restore))
         if stuck and (any(back.values()) or any(item.action == "restore" for item in going)):
-            held_back, stuck = True, []  # what they were made from may be about to go back
-        failed = [_ended(at, item, "failed", worker, _OTHERWISE) for item in stuck]
+            held_back, stuck = True, []  # instances that they read may be about to go back
+        failed = [_ended(at, item, "failed", worker, _NOT_RESTORABLE) for item in stuck]
         await store.end(connection, id_, [*skipped, *failed])
         state: str = at.row.state
         if (
@@ -194,8 +194,8 @@ async def take(
         return Work(state, taken, len(skipped), state == "running" and not taken and not only_others, opens)
 
 
-def _full(request: WantedPlan, busy: Mapping[str, int], producer: str, going: int) -> bool:
-    """Whether as many go on as may, of a producer or of all."""
+def _full(request: PlanRequest, busy: Mapping[str, int], producer: str, going: int) -> bool:
+    """Whether the limit of the producer, or the total limit, is reached."""
     total = request.total is not None and going >= request.total
     return total or busy[producer] >= request.limits.get(producer, 2**31)
 
@@ -203,7 +203,7 @@ def _full(request: WantedPlan, busy: Mapping[str, int], producer: str, going: in
 async def renew(
     database: Database, id_: uuid.UUID, number: int, attempt: int, *, run: str = "", lease_seconds: float = 3600.0
 ) -> bool:
-    """The worker is still at it, with this run. False where somebody else has the item, or it is over: stop."""
+    """Renew a lease. Returns False if another worker has the item or the item has ended; the worker must stop then."""
     async with database.transaction() as connection:
         until = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=lease_seconds)
         return await store.renew(connection, id_, number, attempt, until, run)
@@ -220,10 +220,10 @@ async def end(
     note: str = "",
     settled: bool = True,
 ) -> EndedItem:
-    """The worker is done with an item. It is `done` only where its instances are right now; otherwise it failed, and so it says; or, where it is not
-    `settled` and what it made may still be reported, it is `running` on.
+    """End an item. It is `done` only if its instances are right now; otherwise it is `failed`. Without `settled`, reports may still arrive, and an item
+    that is not right yet stays `running`.
 
-    InvalidPlan where another attempt has the item, or nobody has; the same said twice is no mistake.
+    Raises InvalidPlan if this attempt does not hold the item. Ending an item twice is allowed.
     """
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
@@ -231,7 +231,7 @@ async def end(
         one = at.items.get(number)
         if one is None or one.attempt != attempt:
             raise InvalidPlan(
-                f"item {number} is not being worked on in attempt {attempt}",
+                f"item {number} is not held by attempt {attempt}; take it again",
                 plan=str(id_),
                 number=number,
                 attempt=attempt,
@@ -239,13 +239,13 @@ async def end(
         if one.state != "running":
             return EndedItem(one.state, one.note, at.row.state)
         item = at.plan.item(number)
-        fresh = await _looked_up(connection, ledger, at, [item])
+        fresh = await _load_marks(connection, ledger, at, [item])
         right = _right(at, ledger, item, fresh)
         if not right and not failed and not settled:
             return EndedItem("running", "", at.row.state)
         state = "done" if right and not failed else "failed"
         if not right and not failed:
-            note = f"its run ended, and not all it was to make is right: {_lacking(at, ledger, item, fresh)}"
+            note = f"its run ended, but these instances are not right: {_lacking(at, ledger, item, fresh)}"
         ended = store.Ended(number, state, attempt, one.worker, run, note)
         await store.end(connection, id_, [ended])
         _unmark(ledger, at, item)
@@ -257,12 +257,12 @@ async def end(
         return EndedItem(state, note, plan_state)
 
 
-async def _load(connection: Connection, id_: uuid.UUID) -> _Plan:
+async def _load(connection: Connection, id_: uuid.UUID) -> _LoadedPlan:
     row = await store.locked(connection, id_)
     if row is None:
-        raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
-    held, found, inputs = await kept(connection, row)
-    return _Plan(row, held, found, inputs, {one.number: one for one in await store.items(connection, id_)})
+        raise NotFound(f"there is no plan {id_}; list the plans with `headwater backfill list`", plan=str(id_))
+    held, found, inputs = await load_plan(connection, row)
+    return _LoadedPlan(row, held, found, inputs, {one.number: one for one in await store.items(connection, id_)})
 
 
 def _among(producer: str, wanted: Sequence[str]) -> bool:
@@ -273,9 +273,9 @@ def _going(one: store.KeptItem, now: dt.datetime) -> bool:
     return one.state == "running" and one.lease_until is not None and one.lease_until > now
 
 
-def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> Iterator[list[Item]]:
-    """The first in turn that nobody works on and nothing has become of; of those wanted, and of what these need, which may be right by now. Then,
-    where there are more, the first of each turn that wait for nobody else's: the others may all wait for what failed.
+def _open(at: _LoadedPlan, now: dt.datetime, wanted: Sequence[int] | None) -> Iterator[list[Item]]:
+    """Open items in the order of their turns: neither ended nor leased; limited to the wanted items and their needs, which may be right by now. If
+    there are more, a second portion follows with items that wait for no other item, because all of the first may wait for a failed one.
     """
     shut = Ordinals.of([number for number, one in at.items.items() if one.state != "running" or _going(one, now)])
     left = Ordinals.between(0, at.plan.count) - shut
@@ -288,17 +288,19 @@ def _open(at: _Plan, now: dt.datetime, wanted: Sequence[int] | None) -> Iterator
         yield [at.plan.item(number) for number in priority.first(at.plan.turns, some, _LOOKED_AT, _LOOKED_AT)]
 
 
-async def _looked_up(
-    connection: Connection, ledger: Ledger, at: _Plan, items: Sequence[Item]
+async def _load_marks(
+    connection: Connection, ledger: Ledger, at: _LoadedPlan, items: Sequence[Item]
 ) -> dict[int, Ordinals] | None:
-    """The ledger gets the marks of what these make; where only what is new counts, what of that was made since the plan was."""
+    """Load the marks of these items' instances into the ledger. If the plan counts new versions only, returns the instances produced since it."""
     wanted = united((at.held.number(name), makes) for one in items for name, makes in one.makes.items())
     await ledger.marks.more(connection, windows(wanted))
-    return await _made_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
+    return await _produced_since(connection, at, wanted, ledger.seq) if at.inputs.fresh else None
 
 
-async def _made_since(connection: Connection, at: _Plan, wanted: dict[int, Ordinals], seq: int) -> dict[int, Ordinals]:
-    """What of these was made since the plan was."""
+async def _produced_since(
+    connection: Connection, at: _LoadedPlan, wanted: dict[int, Ordinals], seq: int
+) -> dict[int, Ordinals]:
+    """The instances of these that were produced since the plan was made."""
     return united(
         (version.entity_id, Ordinals.between(version.start_, version.end_))
         for version in await status_store.versions(connection, windows(wanted), seq)
@@ -306,25 +308,25 @@ async def _made_since(connection: Connection, at: _Plan, wanted: dict[int, Ordin
     )
 
 
-def _good(at: _Plan, ledger: Ledger, name: str, fresh: dict[int, Ordinals] | None) -> Ordinals:
+def _good(at: _LoadedPlan, ledger: Ledger, name: str, fresh: dict[int, Ordinals] | None) -> Ordinals:
     number = at.held.number(name)
     marks = ledger.marks.of(number)
     found = marks.exist - marks.refused
     return found if fresh is None else found & fresh.get(number, NONE)
 
 
-def _right(at: _Plan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> bool:
+def _right(at: _LoadedPlan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> bool:
     return all(some <= _good(at, ledger, name, fresh) for name, some in item.makes.items())
 
 
-def _lacking(at: _Plan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> str:
+def _lacking(at: _LoadedPlan, ledger: Ledger, item: Item, fresh: dict[int, Ordinals] | None) -> str:
     lacking = {name: some - _good(at, ledger, name, fresh) for name, some in item.makes.items()}
     return "; ".join(
         f"{name} {', '.join(ranges.written(at.held.instances(name), some))}" for name, some in lacking.items() if some
     )
 
 
-def _elsewhere(at: _Plan, ledger: Ledger, item: Item) -> bool:
+def _elsewhere(at: _LoadedPlan, ledger: Ledger, item: Item) -> bool:
     """Whether another plan makes any of it right now."""
     mine = str(at.row.id)
     for name, some in item.makes.items():
@@ -334,12 +336,12 @@ def _elsewhere(at: _Plan, ledger: Ledger, item: Item) -> bool:
     return False
 
 
-def _ended(at: _Plan, item: Item, state: Literal["skipped", "failed"], worker: str, note: str) -> store.Ended:
-    """What became of an item that nobody was given."""
+def _ended(at: _LoadedPlan, item: Item, state: Literal["skipped", "failed"], worker: str, note: str) -> store.Ended:
+    """The outcome of an item that was never handed out."""
     return store.Ended(item.number, state, _attempt(at, item), worker, "", note)
 
 
-def _attempt(at: _Plan, item: Item) -> int:
+def _attempt(at: _LoadedPlan, item: Item) -> int:
     known = at.items.get(item.number)
     return known.attempt if known is not None else 0
 
@@ -347,7 +349,7 @@ def _attempt(at: _Plan, item: Item) -> int:
 async def _begin(
     connection: Connection,
     ledger: Ledger,
-    at: _Plan,
+    at: _LoadedPlan,
     item: Item,
     worker: str,
     until: dt.datetime,
@@ -380,7 +382,7 @@ async def _begin(
     )
 
 
-def _unmark(ledger: Ledger, at: _Plan, item: Item) -> None:
+def _unmark(ledger: Ledger, at: _LoadedPlan, item: Item) -> None:
     mark = Mark("repairing", str(at.row.id))
     for name, some in item.makes.items():
         number = at.held.number(name)
@@ -390,8 +392,8 @@ def _unmark(ledger: Ledger, at: _Plan, item: Item) -> None:
             ledger.change({number: marks})
 
 
-async def _forget(ledger: Ledger, at: _Plan, reason: str) -> None:
-    """Nothing is being repaired by this plan any more."""
+async def _release_all(ledger: Ledger, at: _LoadedPlan, reason: str) -> None:
+    """Remove all `repairing` marks of the plan."""
     mark = Mark("repairing", str(at.row.id))
     await ledger.marks.more_by_ref(ledger.connection, ("repairing",), mark.ref)
     for number in ledger.marks.ids():
@@ -401,10 +403,10 @@ async def _forget(ledger: Ledger, at: _Plan, reason: str) -> None:
             ledger.change({number: had.without({mark: had[mark]})})
 
 
-async def _finish(connection: Connection, at: _Plan, failed: bool, over: int) -> str:
-    """Nothing can be handed out and nothing is going on: it is done, or stands because of what failed."""
+async def _finish(connection: Connection, at: _LoadedPlan, failed: bool, over: int) -> str:
+    """End a plan that has no open and no running item: it is done, or failed if an item failed."""
     state: store.State = "done" if over >= at.plan.count else "failed"
     if state == "failed" and not failed and not any(one.state == "failed" for one in at.items.values()):
-        return at.row.state  # more than is looked at in one go was skipped
+        return at.row.state  # only the first portion of items was examined, and all of it was skipped
     await store.become(connection, at.row.id, state)
     return state

@@ -34,7 +34,7 @@ async def _send(state: State, *events: dict[str, Any]) -> None:
         await intake.accept(marquez_writes.encoded(made))
 
 
-async def _say(request: Asked, state: State, *changes: manual.Told) -> None:
+async def _say(request: Asked, state: State, *changes: manual.ProposedChange) -> None:
     for change in changes:
         strict = state.settings.metadata.strict_tags
         await manual.record(state.database, change, author(request), strict_tags=strict)

@@ -61,7 +61,7 @@ class Steered(msgspec.Struct):
 
 @post("/plans", status_code=200)
 async def make_plan(
-    request: Request[Any, Any, Any], state: State, data: JSONBody[planning.WantedPlan], said_by: As = None
+    request: Request[Any, Any, Any], state: State, data: JSONBody[planning.PlanRequest], said_by: As = None
 ) -> planning.Planned:
     """What to make again, in which order, and what cannot be repaired."""
     return await planning.plan(state.database, data, author(request, said_by))

@@ -145,12 +145,12 @@ async def set_identity_rules(
     state: State,
     data: JSONBody[WantedRules],
     dry_run: Annotated[bool, QueryParameter(description="Say what would move; change nothing.")] = False,
-) -> identity_writes.Kept:
+) -> identity_writes.StoredRules:
     """Replace the rules about dataset names. The past follows with the next rebuild."""
     detail: dict[str, object] = {"rules": msgspec.to_builtins(data.rules), **({"dry_run": True} if dry_run else {})}
     request.state.audit = {"action": "set_identity", "target": "identity", "detail": detail}
     by = _change(request, "set_identity", "identity", 200, detail)
-    kept = await identity_writes.keep(state.database, data.rules, by=by, dry_run=dry_run)
+    kept = await identity_writes.store_rules(state.database, data.rules, by=by, dry_run=dry_run)
     if not dry_run:
         request.state.audit = {"written": True}
     return kept

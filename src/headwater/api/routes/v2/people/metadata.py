@@ -82,7 +82,9 @@ class EdgeBody(msgspec.Struct):
     columns: list[ColumnPair] = []
 
 
-async def _record(state: State, request: Request[Any, Any, Any], as_: str | None, change: manual.Told) -> Recorded:
+async def _record(
+    state: State, request: Request[Any, Any, Any], as_: str | None, change: manual.ProposedChange
+) -> Recorded:
     return await manual.record(
         state.database, change, author(request, as_), strict_tags=state.settings.metadata.strict_tags
     )
