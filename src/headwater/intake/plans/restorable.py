@@ -162,7 +162,7 @@ class _RecordedVersions:
     @classmethod
     async def load(
         cls, connection: Connection, held: Held, some: Mapping[str, Ordinals], found: Sequence[Version]
-    ) -> "_Known | None":
+    ) -> "_RecordedVersions | None":
         """Load the records; None if there are too many."""
         own = {held.number(name): each for name, each in some.items()}
         reads = await status_store.reads(connection, sorted({version.seq for version in found}))

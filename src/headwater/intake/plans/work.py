@@ -92,7 +92,7 @@ class _LoadedPlan(NamedTuple):
 
 
 async def steer(database: Database, id_: uuid.UUID, what: str) -> str:
-    """`apply` (or `resume`), `pause`, `cancel` or `retry` (failed items) a plan. Returns its new state. Raises InvalidPlan if its state forbids it."""
+    """`apply` (or `resume`), `pause`, `cancel` or `retry` (failed items) a plan. Returns its new state. Raises InvalidPlan if it cannot."""
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         at = await _load(connection, id_)
@@ -220,8 +220,8 @@ async def end(
     note: str = "",
     settled: bool = True,
 ) -> EndedItem:
-    """End an item. It is `done` only if its instances are right now; otherwise it is `failed`. Without `settled`, reports may still arrive, and an item
-    that is not right yet stays `running`.
+    """End an item. It is `done` only if its instances are right now; otherwise it is `failed`. Without `settled`, reports may still arrive, and an
+    item that is not right yet stays `running`.
 
     Raises InvalidPlan if this attempt does not hold the item. Ending an item twice is allowed.
     """
