@@ -301,7 +301,7 @@ def say(event: LogEvent, cause: BaseException | None = None) -> None:
     logging.getLogger("headwater").log(event.level, "%s", event, exc_info=cause)
 
 
-def heard(level: int) -> bool:
+def is_logged(level: int) -> bool:
     """Whether an event of this level is written anywhere."""
     return logging.getLogger("headwater").isEnabledFor(level)
 

@@ -16,7 +16,7 @@ from tests.api.backfilled import Place, week, yaml
 
 from headwater.capture.airflow.rest import Airflow
 from headwater.errors import ServerUnavailable
-from headwater.runner.backfill import Told, Worker
+from headwater.runner.backfill import ItemEvent, Worker
 from headwater.runner.executors.airflow import AirflowTasks
 from headwater.runner.plan_item import Turn, carry_out
 from headwater.runner.plans import PlanOnServer
@@ -143,7 +143,7 @@ def place_(server_url: str, tmp_path: Path) -> Place:
     return week(server_url, tmp_path, YAML)
 
 
-def worker(place: Place, airflow: str, plan: str, told: Callable[[Told], None] = lambda _: None) -> Worker:
+def worker(place: Place, airflow: str, plan: str, told: Callable[[ItemEvent], None] = lambda _: None) -> Worker:
     tasks = AirflowTasks("prod", Airflow(airflow), every=0.0)
     return Worker(PlanOnServer(place.url, plan), [tasks], name="here", lease=0.2, told=told)
 
@@ -240,7 +240,7 @@ def test_calls_that_go_unanswered_are_made_again(
 
     for owner, name in ((PlanOnServer, "renew"), (PlanOnServer, "end"), (Airflow, "trigger"), (Airflow, "runs")):
         breaks(owner, name)
-    told: list[Told] = []
+    told: list[ItemEvent] = []
     assert worker(place_, url, place_.plan(incident=place_.incident("2024-03-06T23")), told.append).work() == "done"
     assert airflow.made == ONCE
     assert place_.wrong() == []

@@ -15,7 +15,7 @@ import pytest
 from tests.api.backfilled import Place, by_hand, week, yaml
 
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.runner.backfill import Told
+from headwater.runner.backfill import ItemEvent
 
 YAML = yaml("package:{}")
 TWO_DAYS = "2024-03-06T23..2024-03-07T00"
@@ -104,9 +104,9 @@ def test_outside_of_its_window_a_plan_waits(place: Place) -> None:
     (listed,) = place.ask("GET", "/api/v2/plans")["plans"]
     assert f"only {between} UTC: opens at" in place.headwater("backfill", "show", listed["id"]).output
     place.ask("POST", f"/api/v2/plans/{listed['id']}/apply", {})
-    heard: list[Told] = []
+    heard: list[ItemEvent] = []
 
-    def tell(one: Told) -> None:
+    def tell(one: ItemEvent) -> None:
         heard.append(one)
         worker.stop()
 
@@ -164,7 +164,7 @@ def test_a_run_outlives_its_worker_and_is_waited_for(place: Place) -> None:
         until(lambda: place.shown(plan)["items"][0]["attempt"] == 2)
         hold.unlink()
         assert process.wait(timeout=120) == -signal.SIGKILL
-    told: list[Told] = []
+    told: list[ItemEvent] = []
     assert place.worker(plan, told=told.append).work() == "done"
     assert [each.count for each in told if each.what == "skipped"] == [1]
     assert place.runs() == {"2024-03-06T23": 1, "2024-03-06": 1, "2024-W10": 1}

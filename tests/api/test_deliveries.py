@@ -68,11 +68,11 @@ async def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
         await asyncio.sleep(0.01)
 
 
-async def shown(database: Database, name: str = "one") -> answers.ShownListener:
+async def shown(database: Database, name: str = "one") -> answers.ListenerView:
     return (await answers.listener(database, name)).listener
 
 
-async def drained(database: Database, name: str = "one", seconds: float = 10.0) -> answers.ShownListener:
+async def drained(database: Database, name: str = "one", seconds: float = 10.0) -> answers.ListenerView:
     deadline = time.monotonic() + seconds
     while (told := await shown(database, name)).backlog or told.replaying_from:
         assert time.monotonic() < deadline, str(told)

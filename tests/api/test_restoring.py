@@ -9,7 +9,7 @@ import pytest
 from tests.api.backfilled import TESTS, Place
 
 from headwater.errors import InvalidQuestion
-from headwater.runner.backfill import Told, Worker
+from headwater.runner.backfill import ItemEvent, Worker
 from headwater.runner.executors.delta import DeltaTables
 from headwater.runner.plans import PlanOnServer
 
@@ -51,7 +51,7 @@ class Lake(Place):
 
     def work(self, how: str = "well", **wanted: Any) -> tuple[str, str]:
         """How the plan ended, and what was said of its item."""
-        told: list[Told] = []
+        told: list[ItemEvent] = []
         submit = [sys.executable, str(TESTS / "spark_submit.py"), how]
         executor = DeltaTables(submit, self.logs, environ={"HEADWATER_URL": self.url})
         plan = self.plan(incident=self.incident_, **wanted)

@@ -33,5 +33,5 @@ def test_columns_in_order_of_all_tables_of_a_namespace(server_url: str, monkeypa
     with urllib.request.urlopen(request, timeout=10) as reply:
         assert json.load(reply)["summary"]["failed"] == 0
     known = {"s.a": ["z", "a"], "s.c": ["x"], "s.d": ["k", "x"]}
-    assert sync._schemas_known(server_url, W) == known
-    assert sync._schemas_known(server_url, "nowhere://x") == {}
+    assert sync._server_schemas(server_url, W) == known
+    assert sync._server_schemas(server_url, "nowhere://x") == {}

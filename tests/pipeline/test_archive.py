@@ -145,7 +145,7 @@ class Liar(Server):
 def test_too_much_at_once_goes_in_halves_and_refusals_are_named() -> None:
     tally: dict[str, Any] = {"events": 0, "accepted": 0, "duplicates": 0, "refused": 0, "examples": []}
     now = dt.datetime.now(dt.UTC)
-    archive._deliver(Liar("http://x"), [archive._Kept(str(at).encode(), now, now) for at in range(8)], tally)
+    archive._deliver(Liar("http://x"), [archive._ArchivedRow(str(at).encode(), now, now) for at in range(8)], tally)
     assert {key: tally[key] for key in ("events", "accepted", "refused")} == {"events": 8, "accepted": 4, "refused": 4}
     assert tally["examples"][0] == f"{event_digest(b'0').hex()}: no"
 

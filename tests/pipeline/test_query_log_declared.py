@@ -15,7 +15,16 @@ from headwater.pipeline.folder import inputs
 from headwater.pipeline.query_log import schema as S
 from headwater.pipeline.query_log import sync as syncing
 from headwater.pipeline.query_log.batch import Asked, unconsumed
-from headwater.pipeline.query_log.declared import ASSET_NAMES, EXPORTED, Dbt, Exports, Kept, Stored, exported, kept
+from headwater.pipeline.query_log.declared import (
+    ASSET_NAMES,
+    EXPORTED,
+    Dbt,
+    Exports,
+    RetainedTable,
+    Stored,
+    exported,
+    retained_datasets,
+)
 from headwater.pipeline.query_log.stages import BEHIND, UNPUBLISHED, WHO_VERSION, Settings, final_stages, redoing
 from headwater.pipeline.query_log.sync import Synced, sync
 from headwater.pipeline.query_log.who import Config
@@ -134,7 +143,7 @@ def test_a_change_makes_again_what_depends_on_it(spark: Any, log: Path, store: P
         run(opened, redoing(part, settings), lambda _: None)
         return opened.state[BEHIND], opened.state[UNPUBLISHED]
 
-    assert behind("kept", Settings(kept=(Kept("s.b"),))) == (["pruning"], [])
+    assert behind("kept", Settings(kept=(RetainedTable("s.b"),))) == (["pruning"], [])
     assert behind("storage", Settings(storage=(Stored("bigquery", "acme.s.b", 1),))) == (["cost", "pruning"], [])
 
     # A column list is what `select *` needs; the other statements are not read again.
@@ -170,17 +179,17 @@ def test_names_that_are_kept(spark: Any) -> None:
     kind = "place string, reads array<struct<namespace:string,name:string>>, writes array<struct<namespace:string,name:string>>"
     known = spark.createDataFrame(rows, kind)
 
-    def found(*told: Kept) -> set[tuple[str, str]]:
-        table = kept(known, told)
+    def found(*told: RetainedTable) -> set[tuple[str, str]]:
+        table = retained_datasets(known, told)
         assert table is not None
         return {tuple(row) for row in table.collect()}
 
-    assert kept(known, ()) is None
-    assert found(Kept("acme.audit.*")) == {one[0], one[1]}
-    assert found(Kept("acme.audit.*", "bigquery")) == {one[0]}
-    assert found(Kept("*.X", "bigquery"), Kept("*.log", "other")) == {one[1], one[2]}
-    assert found(Kept("acme.audit")) == set()
-    assert found(Kept("acme?audit?log", "other")) == {one[1]}
+    assert retained_datasets(known, ()) is None
+    assert found(RetainedTable("acme.audit.*")) == {one[0], one[1]}
+    assert found(RetainedTable("acme.audit.*", "bigquery")) == {one[0]}
+    assert found(RetainedTable("*.X", "bigquery"), RetainedTable("*.log", "other")) == {one[1], one[2]}
+    assert found(RetainedTable("acme.audit")) == set()
+    assert found(RetainedTable("acme?audit?log", "other")) == {one[1]}
 
 
 def test_names_that_lookml_gives(spark: Any, tmp_path: Path) -> None:

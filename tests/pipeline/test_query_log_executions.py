@@ -9,7 +9,7 @@ from tests.fixtures.pipeline import DAY_ONE, content, query, rows_of
 
 from headwater.pipeline.query_log import executions as work
 from headwater.pipeline.query_log import schema as S
-from headwater.pipeline.query_log.daily import daily, told
+from headwater.pipeline.query_log.daily import daily, source_tables
 from headwater.pipeline.query_log.executions import folded, incoming, merged
 
 pytestmark = pytest.mark.spark
@@ -100,7 +100,7 @@ def test_one_batch_and_many_shuffled_ones_with_duplicates_end_equal(spark, seed)
     assert content(once) == content(many)
     assert once.count() == len({(row["query_id"], row["started_at"].date()) for row in rows})
     assert content(daily(once)) == content(daily(many.repartition(3, "query_id")))
-    assert content(told(once)) == content(told(many))
+    assert content(source_tables(once)) == content(source_tables(many))
 
 
 def test_a_row_that_knows_less_takes_nothing_away(spark):

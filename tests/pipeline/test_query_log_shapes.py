@@ -344,7 +344,7 @@ def test_what_a_source_told_counts_where_reading_gave_less(spark: "SparkSession"
         }
         for row in tables.statements
     ]  # fmt: skip
-    found = statements.with_told(tables.table("statements"), rows_of(spark, told, TOLD.schema)).collect()
+    found = statements.with_source_tables(tables.table("statements"), rows_of(spark, told, TOLD.schema)).collect()
     assert len(found) == len(tables.statements)
     for row in found:
         if row["level"] != "full":

@@ -43,6 +43,6 @@ class Observed:
             self._metrics.running(-1)
             self._metrics.request(scope["method"], scope.get("path_template") or "unrouted", status, seconds)
             self._metrics.pool(self._pool())
-            if telemetry.heard(logging.DEBUG):
+            if telemetry.is_logged(logging.DEBUG):
                 actor = getattr(scope.get("state", {}).get("actor"), "name", "anonymous")
                 telemetry.say(telemetry.RequestAnswered(scope["method"], path, status, round(seconds, 4), size, actor))

@@ -11,7 +11,7 @@ import msgspec
 
 from headwater.client import event
 from headwater.client.context import Parent
-from headwater.client.entries import Entry, told
+from headwater.client.entries import Entry, describe_entries
 
 _JOB_TYPE = event.job_type("BATCH", "HEADWATER", "STEP")
 
@@ -50,8 +50,8 @@ class Account(msgspec.Struct, eq=False):
             kind,
             run_id=run_id,
             job=job,
-            inputs=told(inputs, "inputs"),
-            outputs=told(outputs, "outputs"),
+            inputs=describe_entries(inputs, "inputs"),
+            outputs=describe_entries(outputs, "outputs"),
             run_facets=run_facets,
             job_facets=job_facets,
             event_time=datetime.fromtimestamp(at, UTC),

@@ -30,7 +30,7 @@ _CAP = 256 << 20
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
 
-class _Told(msgspec.Struct):
+class _Address(msgspec.Struct):
     """One configured address with its options."""
 
     address: str
@@ -72,7 +72,7 @@ def destination(
         return plain
     if kind != "http":
         return _but(plain, transport=kind)
-    told, source = _told(env, url, api_key)
+    told, source = _configured_addresses(env, url, api_key)
     found: list[Destination] = []
     for one in told:
         parsed = parse(one.address, spool=folder, backend=one.backend, endpoint=one.endpoint)
@@ -104,7 +104,7 @@ def destination(
     return _but(found[0], others=tuple(found[1:]))
 
 
-def _told(env: Mapping[str, str], url: str | None, api_key: str | None) -> tuple[list[_Told], str]:
+def _configured_addresses(env: Mapping[str, str], url: str | None, api_key: str | None) -> tuple[list[_Address], str]:
     ours = api_key or env.get("HEADWATER_API_KEY")
     if url and split(url):
         return _keyed(url, ours), "argument"
@@ -112,22 +112,24 @@ def _told(env: Mapping[str, str], url: str | None, api_key: str | None) -> tuple
         return _keyed(env["HEADWATER_URL"], ours), "HEADWATER_URL"
     if "OPENLINEAGE_URL" in env:
         key = api_key or env.get("OPENLINEAGE_API_KEY")
-        return [_Told(env["OPENLINEAGE_URL"], key, endpoint=env.get("OPENLINEAGE_ENDPOINT", ENDPOINT))], (
+        return [_Address(env["OPENLINEAGE_URL"], key, endpoint=env.get("OPENLINEAGE_ENDPOINT", ENDPOINT))], (
             "OPENLINEAGE_URL"
         )
     path = _home(env) / ".dk" / "config.yaml"
     entries = dk.lineage(path)
     if entries:
-        told = [_Told(each["endpoint"], each.get("api_key"), _backend(each.get("backend"), path)) for each in entries]
+        told = [
+            _Address(each["endpoint"], each.get("api_key"), _backend(each.get("backend"), path)) for each in entries
+        ]
         if api_key:
             told[0].api_key = api_key
         return told, str(path)
-    return [_Told(DEFAULT_URL, ours)], "default"
+    return [_Address(DEFAULT_URL, ours)], "default"
 
 
-def _keyed(addresses: str, key: str | None) -> list[_Told]:
+def _keyed(addresses: str, key: str | None) -> list[_Address]:
     """The key goes to the first server that takes one."""
-    told = [_Told(address) for address in split(addresses)]
+    told = [_Address(address) for address in split(addresses)]
     for one in told:
         parsed = parse(one.address, spool=Path())
         if parsed is not None and parsed.transport == "http":

@@ -45,7 +45,7 @@ class Http:
             if status in {404, 405, 501}:
                 self._batches = False
             elif status in _NOT_THE_EVENT or status >= 500 or status < 400:
-                raise Unreachable(_said(status, reply), later)
+                raise Unreachable(_error_text(status, reply), later)
         # A batch that is too large (413), or that has one event the server refuses, is asked event by event.
         return self._singly(records)
 
@@ -60,7 +60,7 @@ class Http:
             try:
                 status, reply, later = self._post("", record, gzip=False)
                 if status in _NOT_THE_EVENT or status >= 500 or 300 <= status < 400:
-                    raise Unreachable(_said(status, reply), later)
+                    raise Unreachable(_error_text(status, reply), later)
             except Unreachable as error:
                 if index == 0:
                     raise
@@ -68,7 +68,7 @@ class Http:
                 outcome.reason, outcome.retry_after = str(error), error.retry_after
                 break
             if status >= 400:
-                outcome.refused.append((index, _said(status, reply)))
+                outcome.refused.append((index, _error_text(status, reply)))
         return outcome
 
     def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
@@ -177,7 +177,7 @@ def _later(text: str | None) -> float | None:
     return min(max(seconds, 0.0), 3600.0) if math.isfinite(seconds) else None
 
 
-def _said(status: int, reply: bytes) -> str:
+def _error_text(status: int, reply: bytes) -> str:
     text = reply[:500].decode("utf-8", "replace").strip()
     return f"HTTP {status}: {text}" if text else f"HTTP {status}"
 

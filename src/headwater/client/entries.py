@@ -158,5 +158,5 @@ def _is_file(status: os.stat_result) -> bool:
     return status.st_mode & 0o170000 == 0o100000
 
 
-def told(entries: Iterable[Entry], side: Side) -> list[dict[str, Any]]:
+def describe_entries(entries: Iterable[Entry], side: Side) -> list[dict[str, Any]]:
     return [entry.told(side) for entry in entries]

@@ -82,7 +82,7 @@ def is_id(given: str) -> bool:
     return _UUID.fullmatch(given) is not None
 
 
-def found_at(place: object) -> Item:
+def item_at(place: object) -> Item:
     """The item at a path, URL or (namespace, name); raises TypeError or ValueError when it is none of these.
 
     A relative path is taken from the working directory of now. Of an `http`, `ftp` or `sftp` address neither user, password, query nor

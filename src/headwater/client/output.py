@@ -49,7 +49,7 @@ def emitter() -> Output:
     if _Process.output is None:
         with _Process.lock:
             if _Process.output is None:
-                _Process.output = _made()
+                _Process.output = _default_emitter()
     return _Process.output
 
 
@@ -60,7 +60,7 @@ def use(given: Emitter | None) -> Output | None:
     return before
 
 
-def _made() -> Output:
+def _default_emitter() -> Output:
     try:
         return emitter_from_environment()
     except Exception as error:  # noqa: BLE001 - the host must not notice

@@ -22,7 +22,7 @@ from headwater.client.context import Parent
 from headwater.client.ending import is_stop, line, message
 from headwater.client.entries import Entries, Entry
 from headwater.client.given import dataset_facets, facet, namespace, plain, text, word
-from headwater.client.item import Item, found_at, is_id
+from headwater.client.item import Item, is_id, item_at
 from headwater.client.output import emitter
 from headwater.model.names import DatasetName
 
@@ -172,7 +172,7 @@ class Step:
         """
         item = Item("", "", event.run_id())
         try:
-            found = Item(*place.dataset, location=place.location) if isinstance(place, Item) else found_at(place)
+            found = Item(*place.dataset, location=place.location) if isinstance(place, Item) else item_at(place)
             with self._lock:
                 entry = self._outputs.find(found)
                 if entry is not None:
@@ -284,7 +284,7 @@ class Step:
             with self._lock:
                 self._account.parents.append({"item": name.lower()})
             return []
-        found = found_at(source)
+        found = item_at(source)
         if item is not None:
             if not is_id(str(item)):
                 raise ValueError(f"an item's id is a UUID, not {item!r}")

@@ -143,8 +143,8 @@ def step(name: Any = "", /, **told: Any) -> Any:
     `step.once` finds imported is imported again. `parent`: the run it belongs to, if not the step around or the one that started the process.
     """
     if callable(name):
-        return Steps(_given("", told))(name)
-    return Steps(_given(name, told))
+        return Steps(_step_arguments("", told))(name)
+    return Steps(_step_arguments(name, told))
 
 
 def start_step(
@@ -165,7 +165,7 @@ def start_step(
     A step that is still open when the program ends is aborted.
     """
     return _begun(
-        _given(
+        _step_arguments(
             name,
             {
                 "version": version,
@@ -213,7 +213,7 @@ def _idle() -> Step:
     return Step(_IDLE_GIVEN, idle=True)
 
 
-def _given(name: Any, told: Mapping[str, Any]) -> Given:
+def _step_arguments(name: Any, told: Mapping[str, Any]) -> Given:
     given = dict(told)
     inputs = given.pop("inputs", ())
     one = isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable) or _is_dataset(inputs)

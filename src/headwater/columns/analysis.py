@@ -81,7 +81,7 @@ def analyse(
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
-            found.append(_said(len(found), piece, text, rule))
+            found.append(_unparsed_statement(len(found), piece, text, rule))
     if refusals:
         _put_refusals(found, refusals, text)
     return found
@@ -148,7 +148,7 @@ def _pieces(text: str, rule: Rules, parser: Any) -> list[Piece]:
     return found
 
 
-def _said(index: int, piece: Piece, text: str, rule: Rules) -> Statement:
+def _unparsed_statement(index: int, piece: Piece, text: str, rule: Rules) -> Statement:
     """A piece that is not parsed: a routine, a call, what cannot be read."""
     kind = {"procedure": piece.kind, "call": "CALL", "dynamic": "EXECUTE"}.get(piece.role, "UNKNOWN")
     reason, level = piece.reason, Level.NOTHING if piece.reason else Level.FULL

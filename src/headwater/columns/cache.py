@@ -37,7 +37,7 @@ _State = tuple[
 ]
 
 
-class _Known:
+class _CachedShape:
     """What is known of a shape: a statement of it, and where that was found; nowhere if it must be resolved each time."""
 
     __slots__ = ("statement", "where")
@@ -62,7 +62,7 @@ class Cache:
     def clear(self) -> None:
         self._texts: OrderedDict[tuple[bytes, str], tuple[_Where, list[Statement]]] = OrderedDict()
         self._plans: OrderedDict[bytes, Plan] = OrderedDict()
-        self._shapes: OrderedDict[bytes, _Known] = OrderedDict()
+        self._shapes: OrderedDict[bytes, _CachedShape] = OrderedDict()
 
     def analyse(
         self, text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
@@ -127,7 +127,7 @@ class Cache:
         if len(found) == 1 and _plain(found[0], place):
             replayed = _session(before)
             if pure or (resolve(found[0], catalog, replayed) == found[0] and _state(replayed) == _state(session)):
-                _put(self._shapes, shape, _Known(found[0], where if pure else None), self.size)
+                _put(self._shapes, shape, _CachedShape(found[0], where if pure else None), self.size)
         return found, pure
 
     def _key(self, pieces: Cut, parser: str, body: str) -> bytes | None:

@@ -29,14 +29,14 @@ KINDS = (
 )
 
 
-class Said(msgspec.Struct, frozen=True, order=True):
+class LastReport(msgspec.Struct, frozen=True, order=True):
     """When it was said last, and by which run (None: by no run)."""
 
     at: dt.datetime
     run: uuid.UUID | None = None
 
 
-Told = Mapping[str, Mapping[uuid.UUID, Said]]
+Told = Mapping[str, Mapping[uuid.UUID, LastReport]]
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -48,9 +48,9 @@ class Evidence(msgspec.Struct, frozen=True):
     job: uuid.UUID
     reads: Told
     writes: Told
-    feeds: Mapping[str, Mapping[uuid.UUID, Mapping[uuid.UUID, Said]]]
-    reads_below: Mapping[uuid.UUID, Said] = {}
-    writes_below: Mapping[uuid.UUID, Said] = {}
+    feeds: Mapping[str, Mapping[uuid.UUID, Mapping[uuid.UUID, LastReport]]]
+    reads_below: Mapping[uuid.UUID, LastReport] = {}
+    writes_below: Mapping[uuid.UUID, LastReport] = {}
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Claim(msgspec.Struct, frozen=True):
 
     who: str
     says: str
-    said: Said
+    said: LastReport
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -82,8 +82,8 @@ def conflicts(told: Evidence) -> list[Conflict]:
 
 
 def _edges(told: Evidence) -> Iterator[tuple[uuid.UUID, uuid.UUID, tuple[Claim, ...]]]:
-    fed_by: dict[str, dict[uuid.UUID, Said]] = {}
-    fed: dict[str, dict[uuid.UUID, Said]] = {}
+    fed_by: dict[str, dict[uuid.UUID, LastReport]] = {}
+    fed: dict[str, dict[uuid.UUID, LastReport]] = {}
     for who, targets in told.feeds.items():
         for target, sources in targets.items():
             for source, said in sources.items():
@@ -104,7 +104,7 @@ def _edges(told: Evidence) -> Iterator[tuple[uuid.UUID, uuid.UUID, tuple[Claim, 
 
 
 def _about_edge(
-    told: Evidence, dataset: uuid.UUID, mine: Told, evidence: Told, below: Mapping[uuid.UUID, Said]
+    told: Evidence, dataset: uuid.UUID, mine: Told, evidence: Told, below: Mapping[uuid.UUID, LastReport]
 ) -> Iterator[Claim]:
     own = mine.get(OBSERVED, {}).get(dataset)
     seen = own or below.get(dataset)
@@ -125,7 +125,7 @@ def _about_edge(
             yield Claim(who, CLAIMS, evidence[who][dataset])
 
 
-def _spoke(told: Evidence, who: str) -> Said | None:
+def _spoke(told: Evidence, who: str) -> LastReport | None:
     """When this one last said anything about what the job reads or writes."""
     said = [s for side in (told.reads, told.writes) for s in side.get(who, {}).values()]
     if who == OBSERVED:
@@ -134,8 +134,8 @@ def _spoke(told: Evidence, who: str) -> Said | None:
 
 
 def _flows(told: Evidence) -> Iterator[tuple[uuid.UUID, uuid.UUID, tuple[Claim, ...]]]:
-    reads: dict[uuid.UUID, Said] = {}
-    writes: dict[uuid.UUID, Said] = {}
+    reads: dict[uuid.UUID, LastReport] = {}
+    writes: dict[uuid.UUID, LastReport] = {}
     for side, found in ((told.reads, reads), (told.writes, writes)):
         for some in side.values():
             for dataset, said in some.items():
@@ -151,8 +151,8 @@ def _about_flow(
     told: Evidence,
     source: uuid.UUID,
     target: uuid.UUID,
-    reads: Mapping[uuid.UUID, Said],
-    writes: Mapping[uuid.UUID, Said],
+    reads: Mapping[uuid.UUID, LastReport],
+    writes: Mapping[uuid.UUID, LastReport],
 ) -> Iterator[Claim]:
     if source in reads and target in writes:
         yield Claim(INPUTS_OUTPUTS, CLAIMS, min(reads[source], writes[target], key=lambda s: s.at))
@@ -166,7 +166,7 @@ def _about_flow(
             yield Claim(who, otherwise, last)
 
 
-def _latest(into: dict[uuid.UUID, Said], key: uuid.UUID, said: Said) -> None:
+def _latest(into: dict[uuid.UUID, LastReport], key: uuid.UUID, said: LastReport) -> None:
     if key not in into or into[key].at < said.at:
         into[key] = said
 

@@ -77,7 +77,7 @@ class Server(msgspec.Struct, frozen=True):
     def page(self, **asked: object) -> "_Page":
         return msgspec.json.decode(self._patiently("GET", None, asked), type=_Page)
 
-    def take(self, events: list["_Kept"]) -> "_Taken":
+    def take(self, events: list["_ArchivedRow"]) -> "_Taken":
         body = msgspec.json.encode({"events": events})
         return msgspec.json.decode(self._patiently("POST", body, {}), type=_Taken)
 
@@ -110,7 +110,7 @@ class _Page(msgspec.Struct):
     next: str | None
 
 
-class _Kept(msgspec.Struct):
+class _ArchivedRow(msgspec.Struct):
     body: bytes
     received_at: dt.datetime
     event_time: dt.datetime
@@ -342,13 +342,13 @@ def import_(
 def _sent(server: Server, batches: Iterator[Any]) -> dict[str, Any]:
     """What became of the events of one task."""
     tally: dict[str, Any] = {"events": 0, "accepted": 0, "duplicates": 0, "refused": 0, "examples": []}
-    waiting: list[_Kept] = []
+    waiting: list[_ArchivedRow] = []
     size = 0
     for batch in batches:
         for row in batch.to_pylist():
             if event_digest(row["body"]) != row["digest"]:
                 raise ValueError(f"event {row['digest'].hex()} is not as it was: the archive is damaged")
-            waiting.append(_Kept(row["body"], row["received_at"], row["event_time"]))
+            waiting.append(_ArchivedRow(row["body"], row["received_at"], row["event_time"]))
             size += len(row["body"])
             if len(waiting) >= _POSTED_EVENTS or size >= _POSTED_BYTES:
                 _deliver(server, waiting, tally)
@@ -358,7 +358,7 @@ def _sent(server: Server, batches: Iterator[Any]) -> dict[str, Any]:
     return tally
 
 
-def _deliver(server: Server, events: list[_Kept], tally: dict[str, Any]) -> None:
+def _deliver(server: Server, events: list[_ArchivedRow], tally: dict[str, Any]) -> None:
     try:
         told = server.take(events)
     except TooLarge as error:

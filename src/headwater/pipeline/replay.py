@@ -96,7 +96,7 @@ def replay(
         told: dict[str, Any] = {}
 
         def work(desk: Desk) -> None:
-            told.update(_made(desk, events, projects, merges, live_runs))
+            told.update(_write_tables(desk, events, projects, merges, live_runs))
 
         stage = Stage(JOB, (), outputs, work)
         inputs = [f"{kept.path}/{EVENTS.name}"]
@@ -128,7 +128,9 @@ def _chosen(names: Collection[str]) -> tuple[Merge, ...]:
     return tuple(merge for merge in MERGES if not names or merge.table in names)
 
 
-def _made(desk: Desk, events: DataFrame, projects: Projects, merges: Sequence[Merge], live_runs: int) -> dict[str, Any]:
+def _write_tables(
+    desk: Desk, events: DataFrame, projects: Projects, merges: Sequence[Merge], live_runs: int
+) -> dict[str, Any]:
     """Write the tables; how many events there were and how many rows there are."""
     wanted = {merge.query: tuple(merge.told) for merge in merges}
     if any(merge.table == "jobs" for merge in merges):

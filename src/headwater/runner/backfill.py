@@ -35,7 +35,7 @@ class What(enum.StrEnum):
     unanswered = "unanswered"
 
 
-class Told(msgspec.Struct, frozen=True):
+class ItemEvent(msgspec.Struct, frozen=True):
     """`count` of `skipped` items; `note`: why, where something is to be said."""
 
     what: What
@@ -82,7 +82,7 @@ class Worker:
         parallel: int = 1,
         lease: float = 60.0,
         patience: float = 600.0,
-        told: Callable[[Told], None] = lambda _: None,
+        told: Callable[[ItemEvent], None] = lambda _: None,
     ) -> None:
         self._plan, self._name, self._parallel = plan, name, parallel
         self._numbers = None if numbers is None else list(numbers)
@@ -120,7 +120,7 @@ class Worker:
                     raise
                 if self._silent_since is None:
                     self._silent_since = time.monotonic()
-                    self._told(Told(What.unanswered, note=error.message))
+                    self._told(ItemEvent(What.unanswered, note=error.message))
                 time.sleep(_AFTER_SILENCE)
             if not self._ours and (ended is not None or self._asked_to_stop):
                 return ended or "stopped"
@@ -142,7 +142,7 @@ class Worker:
             numbers=self._numbers,
         )
         if work.skipped:
-            self._told(Told(What.skipped, count=work.skipped))
+            self._told(ItemEvent(What.skipped, count=work.skipped))
         if work.items:
             self._pause, self._waiting = _FIRST_PAUSE, None
             self._ours += [_One(item, self._of(item)) for item in work.items]
@@ -163,14 +163,14 @@ class Worker:
         note = "the plan is paused" if work.state == "paused" else opens_at(work.opens) if work.opens else ""
         if not self._ours and note != self._waiting:
             self._waiting = note
-            self._told(Told(What.waits, note=note))
+            self._told(ItemEvent(What.waits, note=note))
 
     def _step(self, one: _One) -> None:
         """As far as it comes without waiting. What raises is done again."""
         if one.going is None and one.refused is None:
             if self._asked_to_stop:
                 self._plan.give_back(one.item)
-                self._over(one, Told(What.again, one.item))
+                self._over(one, ItemEvent(What.again, one.item))
                 return
             if not self._begin(one):
                 return
@@ -189,12 +189,12 @@ class Worker:
         earlier = one.executor.earlier(item) if item.before else None
         one.run = item.before if earlier is not None else one.run or one.executor.named(item)
         if not self._plan.renew(item, one.run, self._lease):
-            self._over(one, Told(What.lost, item, one.run))
+            self._over(one, ItemEvent(What.lost, item, one.run))
             return False
         one.renew_at = time.monotonic() + self._lease / 3
         if earlier is not None:
             one.going, one.watched = earlier, True
-            self._told(Told(What.watches, item, one.run))
+            self._told(ItemEvent(What.watches, item, one.run))
             return True
         try:
             one.going = one.executor.start(item, one.run)
@@ -203,18 +203,18 @@ class Worker:
                 raise
             one.refused = Outcome(True, str(error), one.run)
         else:
-            self._told(Told(What.runs, item, one.run))
+            self._told(ItemEvent(What.runs, item, one.run))
         return True
 
     def _end(self, one: _One, outcome: Outcome) -> bool:
         """False where what it made may still be reported."""
         item = one.item
         if one.lost:
-            self._over(one, Told(What.lost, item, one.run))
+            self._over(one, ItemEvent(What.lost, item, one.run))
             return True
         if one.watched or (one.stopped and outcome.failed):
             self._plan.give_back(item)
-            self._over(one, Told(What.again, item, one.run))
+            self._over(one, ItemEvent(What.again, item, one.run))
             return True
         now = time.monotonic()
         one.ended_at = one.ended_at or now
@@ -226,13 +226,13 @@ class Worker:
             one.ask_at = now + 1.0
             return False
         if ended is None:
-            self._over(one, Told(What.lost, item, one.run))
+            self._over(one, ItemEvent(What.lost, item, one.run))
         else:
             what = What.failed if ended.item == "failed" else What.done
-            self._over(one, Told(what, item, outcome.run, ended.note))
+            self._over(one, ItemEvent(what, item, outcome.run, ended.note))
         return True
 
-    def _over(self, one: _One, told: Told) -> None:
+    def _over(self, one: _One, told: ItemEvent) -> None:
         self._ours.remove(one)
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
         self._told(told)

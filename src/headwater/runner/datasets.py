@@ -12,7 +12,7 @@ import yaml
 from headwater.model import names as naming
 from headwater.model.names import DatasetName
 from headwater.runner.document import Document, Entry, is_null
-from headwater.runner.entities import Made, read_instance
+from headwater.runner.entities import PackageEntities, read_instance
 from headwater.runner.interpolation import Names, UnknownName
 from headwater.runner.manifest import Declared
 
@@ -25,7 +25,12 @@ _URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+:")
 
 
 def read_datasets(
-    document: Document, names: Names, folder: Path, entry: Entry | None, section: str, made: Made | None = None
+    document: Document,
+    names: Names,
+    folder: Path,
+    entry: Entry | None,
+    section: str,
+    made: PackageEntities | None = None,
 ) -> tuple[Declared, ...]:
     """The datasets of one section; each becomes known to `names` as `section.name`. `made`: of outputs, which entities they may hold."""
     if entry is None or is_null(entry.value):

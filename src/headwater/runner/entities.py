@@ -16,21 +16,21 @@ WORDS = ("entity", "entities", "max_periods")
 INSTANCE = "{instance}"
 
 
-class Made(msgspec.Struct, frozen=True):
+class PackageEntities(msgspec.Struct, frozen=True):
     """`entities`: in the order in which they are written. `max_periods`: of each; one where nothing is said."""
 
     entities: tuple[str, ...] = ()
     max_periods: int = 1
 
 
-def made_by(file: str | os.PathLike[str]) -> Made:
+def package_entities(file: str | os.PathLike[str]) -> PackageEntities:
     """What the package with this dk.yaml makes. InvalidManifest where it cannot be read, or names no entity."""
     document = Document(Path(file))
     root = document.read()
-    found = Made()
+    found = PackageEntities()
     if isinstance(root, yaml.MappingNode):
         top = document.mapping(root, "")
-        found = read_made(document, top)
+        found = read_entities(document, top)
         if not found.entities and not document.problems:
             document.note(
                 root, "entity", "is required with --period: which entity the package makes, as in `entity: reads`"
@@ -45,7 +45,7 @@ def made_by(file: str | os.PathLike[str]) -> Made:
     return found
 
 
-def read_made(document: Document, top: dict[str, Entry]) -> Made:
+def read_entities(document: Document, top: dict[str, Entry]) -> PackageEntities:
     """The three words of a dk.yaml; what is wrong with them is noted."""
     names: list[str] = []
     if "entity" in top and "entities" in top:
@@ -65,11 +65,11 @@ def read_made(document: Document, top: dict[str, Entry]) -> Made:
                 document.note(node, field, f"{name!r} stands twice")
             else:
                 names.append(name)
-    return Made(tuple(names), _max_periods(document, top, bool(names)))
+    return PackageEntities(tuple(names), _max_periods(document, top, bool(names)))
 
 
 def read_instance(
-    document: Document, entries: dict[str, Entry], field: str, made: Made
+    document: Document, entries: dict[str, Entry], field: str, made: PackageEntities
 ) -> tuple[str | None, str | None]:
     """Of one output: which entity it holds, and in which folder of it one instance lies (`day={instance}`)."""
     entity = document.text(entries, "entity", field)

@@ -7,7 +7,7 @@ import msgspec
 
 from headwater.model.names import DatasetName
 from headwater.runner.document import Problem
-from headwater.runner.entities import Made
+from headwater.runner.entities import PackageEntities
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
     period: Period | None = None
     heartbeat: float | None = None
-    made: Made = Made()
+    made: PackageEntities = PackageEntities()
     inputs: tuple[Declared, ...] = ()
     outputs: tuple[Declared, ...] = ()
     warnings: tuple[Problem, ...] = ()

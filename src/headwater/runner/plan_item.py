@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.runner.backfill import Told, What, Worker, opens_at
+from headwater.runner.backfill import ItemEvent, What, Worker, opens_at
 from headwater.runner.executors import Executor
 from headwater.runner.plans import PlannedItem, PlanOnServer, Progress
 
@@ -37,7 +37,7 @@ def carry_out(
     *,
     name: str,
     again: bool = False,
-    told: Callable[[Told], None] = lambda _: None,
+    told: Callable[[ItemEvent], None] = lambda _: None,
 ) -> Turn:
     """Run one item to its end, if it may run now. A plan that was not begun, or that stands, begins with it; one that is paused stays paused.
 
@@ -51,7 +51,7 @@ def carry_out(
     elif progress.state in {"planned", "failed"}:
         plan.apply()
 
-    def heard(one: Told) -> None:
+    def heard(one: ItemEvent) -> None:
         told(one)
         if one.what is What.waits:
             worker.stop()

@@ -11,7 +11,7 @@ import msgspec
 
 from headwater.client.ask import ask
 from headwater.errors import InvalidQuestion, NotReady
-from headwater.runner.entities import Made
+from headwater.runner.entities import PackageEntities
 from headwater.runner.making import Instance, Making, Stretch
 
 _LONGEST_WAIT = 60.0
@@ -64,7 +64,13 @@ class _Answer(msgspec.Struct):
 
 
 def prepared(
-    server: Server, made: Made, period: str, *, state: str | None = None, force: bool = False, wait: float = 0.0
+    server: Server,
+    made: PackageEntities,
+    period: str,
+    *,
+    state: str | None = None,
+    force: bool = False,
+    wait: float = 0.0,
 ) -> Making:
     """What a run for this period is to make: the best state that all instances of an entity may have, or `state`.
 
@@ -90,7 +96,7 @@ def prepared(
             )
 
 
-def _asked(server: Server, made: Made, period: str, state: str | None, wait: float) -> _Answer:
+def _asked(server: Server, made: PackageEntities, period: str, state: str | None, wait: float) -> _Answer:
     body = {
         "ask": [{"entity": name, "instances": [period], "state": state} for name in made.entities],
         "wait": wait,
@@ -107,7 +113,7 @@ def _asked(server: Server, made: Made, period: str, state: str | None, wait: flo
     return msgspec.json.decode(reply, type=_Answer)
 
 
-def _fits(answer: _Answer, made: Made, period: str) -> None:
+def _fits(answer: _Answer, made: PackageEntities, period: str) -> None:
     """Of several entities the one with the fewest instances says how many periods there are: a day is 24 of an hourly one."""
     count = min(sum(each.entity == name for each in answer.instances) for name in made.entities)
     if count > made.max_periods:
@@ -122,7 +128,7 @@ def _fits(answer: _Answer, made: Made, period: str) -> None:
 class _Run:
     """The server's answer, seen as one run that makes all of it."""
 
-    def __init__(self, answer: _Answer, made: Made) -> None:
+    def __init__(self, answer: _Answer, made: PackageEntities) -> None:
         self._answer = answer
         self._of = {name: [each for each in answer.instances if each.entity == name] for name in made.entities}
 

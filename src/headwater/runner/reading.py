@@ -15,7 +15,7 @@ from headwater.errors import InvalidManifest
 from headwater.runner import lint
 from headwater.runner.datasets import read_datasets
 from headwater.runner.document import Document, Entry, is_null, suggestion
-from headwater.runner.entities import WORDS, read_made
+from headwater.runner.entities import WORDS, read_entities
 from headwater.runner.interpolation import Names, UnknownName
 from headwater.runner.manifest import Manifest, Owner, Period, Program
 from headwater.runner.period import EVERY, read_bounds
@@ -65,7 +65,7 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
         key: resolve(document, names, raw, declared[key].value, f"parameters.{key}") for key, raw in parameters.items()
     }
     reader = _Reader(document, folder, names)
-    made = read_made(document, top)
+    made = read_entities(document, top)
     inputs = read_datasets(document, names, folder, top.get("inputs"), "inputs")
     outputs = read_datasets(document, names, folder, top.get("outputs"), "outputs", made)
     metadata = document.mapping(top["metadata"].value, "metadata", _METADATA) if "metadata" in top else {}

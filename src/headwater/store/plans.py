@@ -14,7 +14,7 @@ from headwater.store.database import Connection
 State = Literal["planned", "running", "paused", "done", "failed", "cancelled"]
 
 
-class KeptPlan(msgspec.Struct, frozen=True):
+class StoredPlan(msgspec.Struct, frozen=True):
     """`seq` and `declared_at`: what it was made from. `items`: how many. `request` is JSON text."""
 
     id: uuid.UUID
@@ -29,7 +29,7 @@ class KeptPlan(msgspec.Struct, frozen=True):
     request: str
 
 
-class KeptItem(msgspec.Struct, frozen=True):
+class StoredItem(msgspec.Struct, frozen=True):
     """What became of an item: running until `lease_until`, done, skipped or failed."""
 
     number: int
@@ -82,15 +82,15 @@ async def add(
     )
 
 
-async def named(connection: Connection, id_: uuid.UUID) -> KeptPlan | None:
+async def named(connection: Connection, id_: uuid.UUID) -> StoredPlan | None:
     row = await sqlfile.load("plans")["named"].maybe(connection, id=id_)
-    return None if row is None else KeptPlan(*row)
+    return None if row is None else StoredPlan(*row)
 
 
-async def locked(connection: Connection, id_: uuid.UUID) -> KeptPlan | None:
+async def locked(connection: Connection, id_: uuid.UUID) -> StoredPlan | None:
     """As `named`; locked until the transaction ends."""
     row = await sqlfile.load("plans")["locked"].maybe(connection, id=id_)
-    return None if row is None else KeptPlan(*row)
+    return None if row is None else StoredPlan(*row)
 
 
 async def inputs(connection: Connection, id_: uuid.UUID) -> str:
@@ -99,19 +99,19 @@ async def inputs(connection: Connection, id_: uuid.UUID) -> str:
     return str(text)
 
 
-async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[KeptPlan], int]:
+async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[StoredPlan], int]:
     """The latest first, and how many there are."""
     rows = await sqlfile.load("plans")["page"].many(connection, state=state, limit=limit, offset=offset)
-    return [KeptPlan(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
+    return [StoredPlan(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
 
 async def become(connection: Connection, id_: uuid.UUID, state: State) -> None:
     await sqlfile.load("plans")["state"].exec(connection, id=id_, state=state)
 
 
-async def items(connection: Connection, id_: uuid.UUID) -> list[KeptItem]:
+async def items(connection: Connection, id_: uuid.UUID) -> list[StoredItem]:
     """Those that something became of, by number."""
-    return [KeptItem(*row) for row in await sqlfile.load("plans")["items"].many(connection, plan=id_)]
+    return [StoredItem(*row) for row in await sqlfile.load("plans")["items"].many(connection, plan=id_)]
 
 
 async def take(

@@ -189,7 +189,7 @@ def any_of(lexemes: Iterable[str]) -> str:
     return " | ".join(quoted(lexeme) for lexeme in lexemes)
 
 
-class Known(msgspec.Struct, frozen=True):
+class WordMatch(msgspec.Struct, frozen=True):
     """What the documents know of a word. `begins`: it, or words that begin with it, are known."""
 
     known: bool
@@ -197,17 +197,17 @@ class Known(msgspec.Struct, frozen=True):
     near: list[str]
 
 
-async def known_words(connection: Connection, asked: Sequence[str]) -> dict[str, Known]:
+async def match_words(connection: Connection, asked: Sequence[str]) -> dict[str, WordMatch]:
     """Of each word whether it is known, and else known words that look like it (in no order)."""
     mendable = [words.worth_knowing(word) for word in asked]
-    rows = await sqlfile.load("search")["known_words"].many(
+    rows = await sqlfile.load("search")["match_words"].many(
         connection,
         word=list(asked),
         after=[word[:-1] + chr(min(ord(word[-1]) + 1, 0x10FFFF)) for word in asked],
         near=[" ".join(words.shortened(word)) if can else "" for word, can in zip(asked, mendable, strict=True)],
         alike=[can and len(word) > 5 for word, can in zip(asked, mendable, strict=True)],
     )
-    return {row[0]: Known(row[1], row[2], sorted({*(row[3] or ()), *(row[4] or ())})) for row in rows}
+    return {row[0]: WordMatch(row[1], row[2], sorted({*(row[3] or ()), *(row[4] or ())})) for row in rows}
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -251,7 +251,7 @@ async def counts(connection: Connection, query: str, most: int) -> dict[str, dic
     return found
 
 
-async def said_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[AnnotationFact]]:
+async def texts_of_people(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[AnnotationFact]]:
     """What people said of these nodes: descriptions, tags, owners."""
-    rows = await sqlfile.load("search")["said_of"].many(connection, ids=list(ids)) if ids else []
+    rows = await sqlfile.load("search")["texts_of_people"].many(connection, ids=list(ids)) if ids else []
     return {row[0]: _facts(row[1]) for row in rows}

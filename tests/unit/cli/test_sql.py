@@ -198,7 +198,7 @@ def test_mermaid_and_dot_group_columns_by_table(run: Run) -> None:
 
 def test_pictures_cannot_be_broken_out_of() -> None:
     text = 'SELECT "x""];click c0 ""javascript:alert(1)""\n<script>" FROM "t]""\n"'
-    graph = column_graph.Graph([statements.Found("f", text, one) for one in analyse(text)])
+    graph = column_graph.Graph([statements.ParsedStatement("f", text, one) for one in analyse(text)])
     chart = column_graph.mermaid(graph)
     assert "<script>" not in chart
     assert all(line.startswith(("flowchart", "  ")) for line in chart.splitlines())
@@ -207,7 +207,7 @@ def test_pictures_cannot_be_broken_out_of() -> None:
 
 def test_a_table_that_feeds_itself_is_one_group() -> None:
     text = "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
-    graph = column_graph.Graph([statements.Found("f", text, one) for one in analyse(text)])
+    graph = column_graph.Graph([statements.ParsedStatement("f", text, one) for one in analyse(text)])
     assert set(graph.tables) == {"t", "s"}
     assert {"v", "id", column_graph.ROWS} == set(graph.tables["t"])
 

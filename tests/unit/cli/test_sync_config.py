@@ -8,7 +8,7 @@ import pytest
 
 from headwater.cli.spark import sync_config
 from headwater.errors import InvalidQuestion
-from headwater.pipeline.query_log.declared import Dbt, Exports, Kept, Stored
+from headwater.pipeline.query_log.declared import Dbt, Exports, RetainedTable, Stored
 from headwater.pipeline.query_log.who import Config
 
 EVERYTHING = """
@@ -35,7 +35,7 @@ lookml: [looker, "*.lkml"]
 """
 
 
-def told(folder: Path, text: str, dialect: str = "postgres") -> sync_config.Told:
+def told(folder: Path, text: str, dialect: str = "postgres") -> sync_config.SyncConfig:
     path = folder / "log.yaml"
     path.write_text(text, encoding="utf-8")
     return sync_config.read(path, dialect, lambda namespace: {"public.t": [f"of_{namespace}"]})
@@ -57,7 +57,7 @@ def test_everything_that_can_be_told(folder: Path) -> None:
     assert found.who == Config(users={"svc_*": "service", "ada": "person"}, dbt_namespace="shop", dbt_names="relation")
     assert found.schemas == {"w": {"shop.orders": ["id", "amount"], "shop.days": ["day"]}, "v": {"public.t": ["of_v"]}}
     assert found.storage == (Stored("w", "db.shop.orders", 30), Stored("v", "t", 5))
-    assert found.kept == (Kept("audit.*", "w"), Kept("*.gold"))
+    assert found.kept == (RetainedTable("audit.*", "w"), RetainedTable("*.gold"))
     here = str(folder)
     assert found.exports == Exports(
         (
@@ -75,11 +75,11 @@ def test_tables_that_lookml_keeps(folder: Path) -> None:
         "explore: orders {} view: orders { sql_table_name: shop.orders ;; }", encoding="utf-8"
     )
     found = told(folder, "kept: [{namespace: w, lookml: '*.model.lkml'}, {name: x}]").kept
-    assert found == (Kept("shop.orders", "w"), Kept("*.shop.orders", "w"), Kept("x"))
+    assert found == (RetainedTable("shop.orders", "w"), RetainedTable("*.shop.orders", "w"), RetainedTable("x"))
 
 
 def test_nothing_told_is_nothing(folder: Path) -> None:
-    assert told(folder, "") == sync_config.Told(Config(), None, (), (), Exports())
+    assert told(folder, "") == sync_config.SyncConfig(Config(), None, (), (), Exports())
 
 
 @pytest.mark.parametrize(

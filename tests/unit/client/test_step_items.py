@@ -14,7 +14,7 @@ import pytest
 import xxhash
 
 import headwater
-from headwater.client.item import found_at
+from headwater.client.item import item_at
 from headwater.model.names import DatasetName
 from stepping import Told, item_of, said
 
@@ -48,7 +48,7 @@ def version(entry: dict[str, Any]) -> str | None:
     ],
 )
 def test_a_place_is_a_dataset(place: Any, expected: tuple[str, str]) -> None:
-    assert found_at(place).dataset == expected
+    assert item_at(place).dataset == expected
 
 
 def test_a_relative_path_is_where_it_was_when_it_was_said(

@@ -71,7 +71,7 @@ RUN = judges.run(UUID, Run(("n", "j"), "FAILED", NOW, NOW, None, {("n", "a")}, {
 CHILDREN = judges.children(UUID, {"c"}, "FAILED")
 SCHEMA = judges.schema([("x", "int")], version_run=UUID, changed=True)
 RUNS = judges.runs({UUID}, 2)
-FOUND = judges.found({A})
+FOUND = judges.judge_search({A})
 TOTAL = judges.total("jobs", {J})
 
 

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from headwater.entities.needs.columns import ALL, Carried, Columns, Made, Way, both, meet, named, unknown
+from headwater.entities.needs.columns import ALL, Carried, Columns, JobColumns, Way, both, meet, named, unknown
 from headwater.entities.needs.graph import Dependency, Entity, Graph
 from headwater.entities.needs.kinds import TimeSeries
 from headwater.entities.time.instances import Instances
@@ -73,9 +73,9 @@ class Drawn:
             dataset: [self._made(dataset) for _ in range(draw.choice((0, 1, 1, 2)))] for dataset in self.datasets
         }
 
-    def _made(self, read: uuid.UUID) -> Made:
+    def _made(self, read: uuid.UUID) -> JobColumns:
         draw = self.draw
-        return Made(draw.choice(self.datasets), [self._way(read) for _ in range(draw.choice((0, 1, 1, 1, 2)))])
+        return JobColumns(draw.choice(self.datasets), [self._way(read) for _ in range(draw.choice((0, 1, 1, 1, 2)))])
 
     def _way(self, read: uuid.UUID) -> Way:
         draw = self.draw
@@ -185,6 +185,6 @@ def test_what_these_lead_to_and_no_further() -> None:
     )
     found = Carried(graph, {"a": [U], "b": [V]}, {"a": some("x")}, onward=False)
     assert found.unknown() == {U}
-    found.learn({U: [Made(V, [Way({U: {"y": some("z")}}, some("z"), some("z"))])]})
+    found.learn({U: [JobColumns(V, [Way({U: {"y": some("z")}}, some("z"), some("z"))])]})
     assert not found.unknown()
     assert (found.columns, found.unaffected()) == ({"a": some("x")}, {("a", "b")})

@@ -16,8 +16,8 @@ from headwater.entities.status.transitions import (
     Produced,
     Released,
     Report,
-    Said,
     Started,
+    StatesChanged,
     Trusted,
     Unplanned,
     Withheld,
@@ -37,11 +37,11 @@ WRITTEN: dict[str, Report] = {
     "failed r": Failed("r"),
     "deleted retention": Deleted("retention"),
     "deleted external": Deleted("external"),
-    "said completed": Said(("completed",)),
-    "said partial": Said(("partial",)),
-    "said checked": Said(("checked",)),
-    "said not completed": Said((), ("completed",)),
-    "said estimated, not completed": Said(("estimated",), ("completed",)),
+    "said completed": StatesChanged(("completed",)),
+    "said partial": StatesChanged(("partial",)),
+    "said checked": StatesChanged(("checked",)),
+    "said not completed": StatesChanged((), ("completed",)),
+    "said estimated, not completed": StatesChanged(("estimated",), ("completed",)),
     "doubted c": Doubted("c"),
     "trusted c": Trusted("c"),
     "withheld w": Withheld("w"),
@@ -101,11 +101,11 @@ def test_the_table_has_every_report_in_every_situation() -> None:
     [
         (Produced("r", ("complete",)), "no state 'complete'; did you mean 'completed'"),
         (Produced("r", ("xyz",)), "no state 'xyz'; there are 'estimated', 'partial'"),
-        (Said(("chekced",)), "did you mean 'checked'"),
-        (Said((), ("partal",)), "did you mean 'partial'"),
+        (StatesChanged(("chekced",)), "did you mean 'checked'"),
+        (StatesChanged((), ("partal",)), "did you mean 'partial'"),
         (Produced("r", ()), "at least one state"),
-        (Said(("completed",), ("completed",)), "added and removed at once"),
-        (Said((), ("completed", "partial", "estimated")), r"no state would be left of \{5\}"),
+        (StatesChanged(("completed",), ("completed",)), "added and removed at once"),
+        (StatesChanged((), ("completed", "partial", "estimated")), r"no state would be left of \{5\}"),
         (Deleted("retained"), "no cause 'retained'; there are 'retention', 'external'"),  # type: ignore[arg-type]
         (Doubted("c"), r"doubted: \{6..9\} are not there"),
         (LeftWrong("i"), r"leftwrong: \{6..9\} are not there"),
@@ -127,7 +127,7 @@ def test_left_wrong_is_only_what_is_wrong_because_of_the_incident() -> None:
 
 def test_a_state_may_be_declared_to_stand_beside_completed() -> None:
     marks = after(Marks(), Produced("r", ("estimated", "partial")), ONE, STATES)
-    done = after(marks, Said(("completed",)), ONE, STATES, compatible=("partial",))
+    done = after(marks, StatesChanged(("completed",)), ONE, STATES, compatible=("partial",))
     assert done.at(5) == {Mark("state", "completed"), Mark("state", "partial")}
     assert after(done, Produced("r"), OTHER, STATES).at(5) == done.at(5), "of others nobody spoke"
 
@@ -171,7 +171,7 @@ def oracle(had: set[str], report: Report) -> set[str] | None:
             wrong = {word.split()[1] for word in had if word.split()[0] in ("tainted", "inherited")}
             kept = {word for word in had if word.split()[0] in ("running", "repairing", "repaired")}
             return kept | {f"deleted {cause}"} | {f"repaired {incident}" for incident in wrong}
-        case Said(add, remove):
+        case StatesChanged(add, remove):
             now = (had - {f"state {s}" for s in remove}) | {f"state {s}" for s in add}
             if "state completed" in now:
                 now -= {"state estimated", "state partial"}
@@ -196,11 +196,11 @@ def oracle(had: set[str], report: Report) -> set[str] | None:
 def report(chance: random.Random) -> Report:
     ref = chance.choice("abc")
     some = tuple(s for s in STATES if chance.random() < 0.4)
-    kind = chance.choice([*RULES, Produced, Produced, Said])
+    kind = chance.choice([*RULES, Produced, Produced, StatesChanged])
     if kind is Produced:
         return Produced(chance.choice([ref, None]), some or ("completed",))
-    if kind is Said:
-        return Said(some, tuple(s for s in STATES if s not in some and chance.random() < 0.3))
+    if kind is StatesChanged:
+        return StatesChanged(some, tuple(s for s in STATES if s not in some and chance.random() < 0.3))
     return Deleted(chance.choice(["retention", "external"])) if kind is Deleted else kind(ref)  # type: ignore[call-arg]
 
 
@@ -220,7 +220,7 @@ def check(seed: int, steps: int) -> int:
             for k in some.members().tolist():
                 words[k].add(f"{mark.kind} {mark.ref}")
         said, some = report(chance), drawn(chance)
-        if isinstance(said, Doubted | Withheld | Said) and chance.random() < 0.8:
+        if isinstance(said, Doubted | Withheld | StatesChanged) and chance.random() < 0.8:
             some &= marks.exist
         if isinstance(said, LeftWrong) and chance.random() < 0.8:
             some &= marks.get(Mark("tainted", said.incident), NONE)

@@ -8,7 +8,7 @@ from drawn_plans import asked
 from headwater.entities.needs.graph import Dependency, Entity, Graph
 from headwater.entities.needs.kinds import TimeSeries
 from headwater.entities.plans.plan import Plan, Producer, plan
-from headwater.entities.plans.priority import Tier, one_by_one, tier
+from headwater.entities.plans.priority import Tier, is_chained, tier
 from headwater.entities.plans.priority import first as priority_first
 from headwater.entities.plans.schedule import Limits, Usage, estimate
 from headwater.entities.time.dates import Dates
@@ -161,7 +161,7 @@ def best_of(found: Plan) -> dict[int, Tier]:
     """Of each item the best tier of itself and of what follows; in a stage that goes one by one each follows all before it."""
     items = list(found.items())
     best = {item.number: min(tier(found.tiers[name]) for name in item.makes) for item in items}
-    in_turn = [stage for stage in found.stages if len(stage.blocks) > 1 or one_by_one(found.graph, stage.blocks[0])]
+    in_turn = [stage for stage in found.stages if len(stage.blocks) > 1 or is_chained(found.graph, stage.blocks[0])]
     for item in reversed(items):
         before = item.needs.members().tolist()
         before += [

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.graph.conflicts import CLAIMS, KINDS, Evidence, Said, conflicts
+from headwater.graph.conflicts import CLAIMS, KINDS, Evidence, LastReport, conflicts
 
 JOB, A, B, C = (uuid.UUID(int=i) for i in range(1, 5))
-NOW = Said(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+NOW = LastReport(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
 
 
 def told(
@@ -19,7 +19,7 @@ def told(
     feeds: dict[str, dict[uuid.UUID, Any]] | None = None,
     **below: Any,
 ) -> Evidence:
-    def said(datasets: Any) -> dict[uuid.UUID, Said]:
+    def said(datasets: Any) -> dict[uuid.UUID, LastReport]:
         return dict.fromkeys(datasets, NOW)
 
     return Evidence(
@@ -75,7 +75,7 @@ def test_explicit_lineage_denies() -> None:
 
 
 def test_who_said_what_when() -> None:
-    later = Said(NOW.at + dt.timedelta(days=1), uuid.UUID(int=7))
+    later = LastReport(NOW.at + dt.timedelta(days=1), uuid.UUID(int=7))
     (found,) = conflicts(
         Evidence(JOB, {"JOB_EVENT": {A: NOW}, "OBSERVED": {}}, {"OBSERVED": {B: later}, "JOB_EVENT": {B: NOW}}, {})
     )

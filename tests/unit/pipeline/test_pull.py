@@ -11,7 +11,7 @@ import pytest
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidQuestion, StoreChanged
 from headwater.pipeline.query_log.pull import Source, folder, source
 from headwater.pipeline.query_log.pull.folder import Folder
-from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, Told, pull
+from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, PulledWindow, pull
 from headwater.pipeline.query_log.pull.retries import DELAYS
 from headwater.pipeline.query_log.pull.windows import Window
 
@@ -95,7 +95,7 @@ class Pull:
     def __init__(self, warehouse: Warehouse, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.warehouse, self.to, self.now = warehouse, to, NOW
         self.slept: list[float] = []
-        self.told: list[Told] = []
+        self.told: list[PulledWindow] = []
         self.source: Source = source("snowflake")
         monkeypatch.setattr(self.source, "connect", warehouse.connect)
 

@@ -9,7 +9,7 @@ import pytest
 from headwater.errors import InvalidManifest, InvalidQuestion
 from headwater.runner import load
 from headwater.runner.content import of_instance
-from headwater.runner.entities import Made, made_by
+from headwater.runner.entities import PackageEntities, package_entities
 from headwater.runner.making import Instance, Making, Stretch, merged
 from headwater.runner.reading import FILE
 
@@ -28,7 +28,7 @@ def fields(folder: Path, environ: dict[str, str] | None = None) -> list[str]:
 
 def test_one_entity_and_several(package: Any) -> None:
     manifest = load(package(HEAD + "entity: words_count\nmax_periods: 31\n" + OUT), {}, {})
-    assert manifest.made == Made(("words_count",), 31)
+    assert manifest.made == PackageEntities(("words_count",), 31)
     assert (manifest.outputs[0].entity, manifest.outputs[0].instance) == ("words_count", "day={instance}")
     assert manifest.warnings == ()
     two = (
@@ -36,9 +36,9 @@ def test_one_entity_and_several(package: Any) -> None:
         + "entities: [a, b]\noutputs: [{name: o, type: csv, location: o, instance: 'x/{instance}.csv', entity: b}]\n"
     )
     manifest = load(package(two), {}, {})
-    assert manifest.made == Made(("a", "b"), 1)
+    assert manifest.made == PackageEntities(("a", "b"), 1)
     assert manifest.outputs[0].entity == "b"
-    assert load(package(HEAD), {}, {}).made == Made()
+    assert load(package(HEAD), {}, {}).made == PackageEntities()
 
 
 def test_an_entity_without_a_place_is_a_warning(package: Any) -> None:
@@ -83,12 +83,12 @@ def test_what_is_made_is_read_before_the_rest_makes_sense(package: Any) -> None:
     text = HEAD + "entity: a\nparameters: {day: '${HEADWATER_PERIOD}'}\n" + OUT
     folder = package(text)
     assert fields(folder) == ["parameters.day"]
-    assert made_by(folder / FILE) == Made(("a",), 1)
+    assert package_entities(folder / FILE) == PackageEntities(("a",), 1)
     assert load(folder, {}, {"HEADWATER_PERIOD": "2013-02-10"}).parameters == {"day": "2013-02-10"}
     with pytest.raises(InvalidManifest, match="entity: is required with --period"):
-        made_by(package(HEAD) / FILE)
+        package_entities(package(HEAD) / FILE)
     with pytest.raises(InvalidManifest, match="stands twice"):
-        made_by(package("entities: [a, a]\n") / FILE)
+        package_entities(package("entities: [a, a]\n") / FILE)
 
 
 def instance(key: str, start: str, end: str, *stretches: Stretch) -> Instance:

@@ -31,7 +31,7 @@ _MOST_BODIES = 2000
 _Datasets = dict[tuple[uuid.UUID, str], frozenset[str]]
 
 
-class Told(msgspec.Struct, frozen=True):
+class RunReport(msgspec.Struct, frozen=True):
     """What one run said of its job. None: it did not say."""
 
     run: uuid.UUID | None
@@ -91,12 +91,12 @@ async def job_versions(database: Database, namespace: str, name: str, limit: int
         rows, total = await run_store.page(connection, job=row.id, state=None, parent=None, limit=limit, offset=0)
         declared = [] if rows else await version_store.declarations(connection, row.id, limit)
         reports = [one.run_id for one in rows] + [report for report, _ in declared]
-        datasets = await version_store.told_by_runs(connection, row.id, reports)
+        datasets = await version_store.report_datasets(connection, row.id, reports)
         names = await node_store.by_ids(connection, {id_ for ids in datasets.values() for id_ in ids})
         facets = await run_log.load(connection, rows)
         past = await facet_store.history(connection, row.id, None, _MOST_BODIES) if declared else []
     shown = {key: frozenset(names[id_].node_id for id_ in ids if id_ in names) for key, ids in datasets.items()}
-    told = [_told(one, facets[one.run_id, one.job_id], shown) for one in reversed(rows)]
+    told = [_report_of(one, facets[one.run_id, one.job_id], shown) for one in reversed(rows)]
     told += [_declared(report, at, past, shown) for report, at in declared]
     return JobVersions(row.node_id, total, len(rows), fold(told))
 
@@ -108,7 +108,7 @@ def _text(facets: dict[str, bytes]) -> str | None:
     return query if isinstance(query, str) else source if isinstance(source, str) else None
 
 
-def _declared(report: uuid.UUID, at: dt.datetime, past: list[facet_store.Past], datasets: _Datasets) -> Told:
+def _declared(report: uuid.UUID, at: dt.datetime, past: list[facet_store.Past], datasets: _Datasets) -> RunReport:
     """What a JobEvent said, with the facets the job had then."""
     then: dict[str, facet_store.Past] = {}
     for one in past:
@@ -116,11 +116,11 @@ def _declared(report: uuid.UUID, at: dt.datetime, past: list[facet_store.Past], 
             then[one.name] = one
     facets = {name: one.body for name, one in then.items() if not one.deleted}
     inputs, outputs = (datasets.get((report, side), frozenset()) for side in ("in", "out"))
-    return Told(None, at, True, code_of({}, facets), _text(facets), inputs, outputs)
+    return RunReport(None, at, True, code_of({}, facets), _text(facets), inputs, outputs)
 
 
-def _told(row: RunRow, facets: run_log.RunFacets, datasets: _Datasets) -> Told:
-    return Told(
+def _report_of(row: RunRow, facets: run_log.RunFacets, datasets: _Datasets) -> RunReport:
+    return RunReport(
         row.run_id,
         row.began,
         row.state == RunState.COMPLETED,
@@ -136,8 +136,8 @@ class _Growing(msgspec.Struct):
     sql: str | None
     inputs: frozenset[str]
     outputs: frozenset[str]
-    first: Told
-    last: Told
+    first: RunReport
+    last: RunReport
     runs: int
     whole: bool
     before: "_Growing | None"
@@ -147,7 +147,7 @@ class _Growing(msgspec.Struct):
         return (_code_key(self.code), self.sql, self.inputs, self.outputs)
 
 
-def fold(told: Iterable[Told]) -> list[JobVersion]:
+def fold(told: Iterable[RunReport]) -> list[JobVersion]:
     """Versions from what runs told, oldest first; the versions latest begun first."""
     found: list[_Growing] = []
     now: _Growing | None = None

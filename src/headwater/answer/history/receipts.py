@@ -45,7 +45,7 @@ class Receipt(msgspec.Struct, kw_only=True):
     warnings: list[Oddity]
 
 
-class Spoken(msgspec.Struct):
+class MentionedNode(msgspec.Struct):
     """Something the event speaks of. `roles`: input, output, job, run, dataset, parent, root, symlink, source (of columns).
 
     `id` is that of the name that stands for it now, `told` the name that the event used where that is another. `known` is False where
@@ -60,7 +60,7 @@ class Spoken(msgspec.Struct):
     first: bool
 
 
-class Made(msgspec.Struct):
+class WrittenVersion(msgspec.Struct):
     """A version of a dataset that the event is part of."""
 
     dataset: str
@@ -71,8 +71,8 @@ class Made(msgspec.Struct):
 class ReceiptDetail(Receipt, kw_only=True):
     """`facets`: the facets it carries, by place (`run`, `job`, `inputs[0]`, …). `event`: the event itself."""
 
-    nodes: list[Spoken]
-    versions: list[Made]
+    nodes: list[MentionedNode]
+    versions: list[WrittenVersion]
     facets: dict[str, list[str]]
     event: msgspec.Raw
 
@@ -121,7 +121,7 @@ async def receipt(database: Database, digest: str) -> ReceiptDetail:
         body = await store.body(connection, row)
         odd = await store.warnings(connection, [row])
         event = read(body)
-        spoken, made = await _spoken(connection, event, row)
+        spoken, made = await _mentioned_nodes(connection, event, row)
     return ReceiptDetail(
         **_values(row, odd.get(_key(row), [])),
         nodes=spoken, versions=made, facets=dict(_facets(event)), event=msgspec.Raw(repaired(body)),
@@ -157,7 +157,9 @@ def _values(row: LogRow, odd: list[Oddity]) -> dict[str, Any]:
     }
 
 
-async def _spoken(connection: Connection, event: Event, row: LogRow) -> tuple[list[Spoken], list[Made]]:
+async def _mentioned_nodes(
+    connection: Connection, event: Event, row: LogRow
+) -> tuple[list[MentionedNode], list[WrittenVersion]]:
     identity = Identity((await server_state.read(connection)).rules)
     datasets: dict[DatasetName, list[str]] = {}
     parts: dict[DatasetName, dict[str, str]] = {}
@@ -185,16 +187,16 @@ async def _spoken(connection: Connection, event: Event, row: LogRow) -> tuple[li
         shown = stands.node_id if stands else name.node_id
         told = told_as[name].node_id
         found.append(
-            Spoken(
+            MentionedNode(
                 shown, told if told != shown else None, datasets[name], parts[name],
                 id_ in rows, id_ in rows and rows[id_].first_seen == row.event_time,
             )
         )  # fmt: skip
     for id_, job in job_ids.items():
         first = id_ in rows and rows[id_].first_seen == row.event_time
-        found.append(Spoken(job.node_id, None, jobs[job], {}, id_ in rows, first))
+        found.append(MentionedNode(job.node_id, None, jobs[job], {}, id_ in rows, first))
     for run, roles in runs.items():
-        found.append(Spoken(f"run:{run}", None, roles, {}, run in begins, begins.get(run) == row.event_time))
+        found.append(MentionedNode(f"run:{run}", None, roles, {}, run in begins, begins.get(run) == row.event_time))
     made = {id_: (dataset, external) for id_, dataset, external in _versions(event, identity)}
     there = await store.versions(connection, made.keys())
     shown_as = {
@@ -203,7 +205,7 @@ async def _spoken(connection: Connection, event: Event, row: LogRow) -> tuple[li
         if canonical.get(id_, id_) in rows
     }
     return found, [
-        Made(shown_as.get(dataset.node_id, dataset.node_id), str(id_), external or None)
+        WrittenVersion(shown_as.get(dataset.node_id, dataset.node_id), str(id_), external or None)
         for id_, (dataset, external) in made.items()
         if id_ in there
     ]

@@ -13,12 +13,12 @@ import msgspec
 from headwater.answer.lineage.find import node_row
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph import conflicts as graph
-from headwater.graph.conflicts import KINDS, Evidence, Said
+from headwater.graph.conflicts import KINDS, Evidence, LastReport
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import conflicts as store
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
-from headwater.store.lineage.conflicts import TargetEvidence, Told
+from headwater.store.lineage.conflicts import EdgeReport, TargetEvidence
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 
@@ -135,7 +135,7 @@ async def _add(
     for job, some in zip(jobs, found, strict=True):
         # Evidence may name a job as a source, or a dataset that no event names otherwise: such a thing is no edge of this graph.
         shown = [c for c in some if c.source in names and c.target in names and _is_edge(c, names)]
-        answer.conflicts += [_shown(c, names) for c in shown[:_LISTED]]
+        answer.conflicts += [_conflict_view(c, names) for c in shown[:_LISTED]]
         answer.hidden += max(0, len(shown) - _LISTED)
         answer.jobs_checked += 1
         last = job
@@ -148,7 +148,7 @@ def _is_edge(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> bool:
     return all(id_ == conflict.job or names[id_].type == "DATASET" for id_ in (conflict.source, conflict.target))
 
 
-def _shown(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> Conflict:
+def _conflict_view(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> Conflict:
     return Conflict(
         conflict.kind,
         names[conflict.job].node_id,
@@ -161,14 +161,14 @@ def _shown(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) -> Conflic
 async def _evidence(connection: Connection, jobs: Sequence[uuid.UUID], moment: Moment) -> list[Evidence]:
     """What is told about each of the jobs, and what the jobs below it were seen doing."""
     above = await _below(connection, jobs)
-    told = await store.told(connection, {*jobs, *above}, moment)
+    told = await store.edge_reports(connection, {*jobs, *above}, moment)
     evidence = await store.evidence(connection, jobs, moment)
     reads, writes = _sides(told, "in"), _sides(told, "out")
-    below: dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]] = {"in": {}, "out": {}}
+    below: dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]] = {"in": {}, "out": {}}
     for one in told:
         if one.who == graph.OBSERVED:
             for job in above.get(one.job, ()):
-                _latest(below[one.direction].setdefault(job, {}), one.dataset, Said(one.at, one.run))
+                _latest(below[one.direction].setdefault(job, {}), one.dataset, LastReport(one.at, one.run))
     feeds = _feeds(evidence)
     return [
         Evidence(
@@ -199,27 +199,27 @@ async def _below(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uu
     return found
 
 
-def _sides(told: Collection[Told], direction: str) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, Said]]]:
+def _sides(told: Collection[EdgeReport], direction: str) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]]:
     """job → who → dataset → when."""
-    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, Said]]] = {}
+    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]] = {}
     for one in told:
         if one.direction == direction:
-            _latest(found.setdefault(one.job, {}).setdefault(one.who, {}), one.dataset, Said(one.at, one.run))
+            _latest(found.setdefault(one.job, {}).setdefault(one.who, {}), one.dataset, LastReport(one.at, one.run))
     return found
 
 
 def _feeds(
     evidence: Collection[TargetEvidence],
-) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]]]:
+) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]]:
     """job → who → target → source → when."""
-    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, Said]]]] = {}
+    found: dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]] = {}
     for one in evidence:
         sources = found.setdefault(one.job, {}).setdefault(one.origin.name, {}).setdefault(one.target, {})
         for source in one.sources:
-            _latest(sources, source, Said(one.at, one.run))
+            _latest(sources, source, LastReport(one.at, one.run))
     return found
 
 
-def _latest(into: dict[uuid.UUID, Said], key: uuid.UUID, said: Said) -> None:
+def _latest(into: dict[uuid.UUID, LastReport], key: uuid.UUID, said: LastReport) -> None:
     if key not in into or into[key].at < said.at:
         into[key] = said

@@ -20,7 +20,7 @@ from headwater.store.search import Candidate
 _SPELLINGS = Identity()
 
 
-class Found(msgspec.Struct):
+class SearchHit(msgspec.Struct):
     """`detail`: the other name by which it was found."""
 
     id: str
@@ -35,14 +35,14 @@ class Found(msgspec.Struct):
 class Resolution(msgspec.Struct):
     """`match` when one thing is meant; else what it could be, or what is near."""
 
-    match: Found | None
-    candidates: list[Found]
-    suggestions: list[Found]
+    match: SearchHit | None
+    candidates: list[SearchHit]
+    suggestions: list[SearchHit]
 
 
-def _found(hit: Hit | Candidate) -> Found:
+def _search_hit(hit: Hit | Candidate) -> SearchHit:
     other = hit.told if isinstance(hit, Hit) and hit.told != hit.node_id else None
-    return Found(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), "name", other)
+    return SearchHit(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), "name", other)
 
 
 async def node_row(connection: Connection, node_id: str) -> NodeRow:
@@ -85,8 +85,8 @@ async def resolve(database: Database, name: str, kind: str | None = None) -> Res
             # A dataset that is meant by two of its names is one.
             meant = list({hit.id: hit for hit in reversed(group)}.values())[::-1]
             if len(meant) == 1:
-                return Resolution(_found(meant[0]), [], [])
+                return Resolution(_search_hit(meant[0]), [], [])
             if meant:
-                return Resolution(None, [_found(hit) for hit in meant], [])
+                return Resolution(None, [_search_hit(hit) for hit in meant], [])
         close = [one for one in await near(connection, name, 10) if wanted in {None, one.type}]
-    return Resolution(None, [], [_found(one) for one in close[:5]])
+    return Resolution(None, [], [_search_hit(one) for one in close[:5]])

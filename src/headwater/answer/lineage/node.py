@@ -202,7 +202,7 @@ def _fields(schema: bytes) -> list[Field]:
 
 def fields_with(words: Words, schema: bytes | None, tags: bytes | None) -> list[Field]:
     """Columns with what people say of them; those that only people speak of come last."""
-    told, spoken = told_tags(tags), words.fields
+    told, spoken = decode_tags(tags), words.fields
     found = fields_of(schema, {})
     if not spoken and set(told) <= {""}:
         return found
@@ -221,16 +221,16 @@ def fields_with(words: Words, schema: bytes | None, tags: bytes | None) -> list[
 
 def tags_with(words: Words, body: bytes | None) -> list[Tag]:
     """Tags of the dataset or job as a whole."""
-    return words.tags(told_tags(body).get("", ()))
+    return words.tags(decode_tags(body).get("", ()))
 
 
 def tags_of(body: bytes | None) -> tuple[list[str], dict[str, list[str]]]:
     """Tags that events tell of the dataset or job, as `key` or `key:value`, and of its columns."""
-    told = {field: [text_of(*tag) for tag in tags] for field, tags in told_tags(body).items()}
+    told = {field: [text_of(*tag) for tag in tags] for field, tags in decode_tags(body).items()}
     return told.pop("", []), told
 
 
-def told_tags(body: bytes | None) -> dict[str, list[tuple[str, Any]]]:
+def decode_tags(body: bytes | None) -> dict[str, list[tuple[str, Any]]]:
     """Column (empty for the whole) → (name, value) of each tag of a tags facet."""
     found: dict[str, list[tuple[str, Any]]] = {}
     items = plain(body).get("tags")

@@ -245,7 +245,7 @@ async def _answer(
     nodes = await node.load(connection, {id_ for way in stops for id_ in way}, moment.as_of)
     used = {pair: edges[pair] for way in stops for pair in itertools.pairwise(way) if pair in edges}
     told = [
-        Path(len(way) - 1, [nodes[id_].id for id_ in way], _told(steps, nodes))
+        Path(len(way) - 1, [nodes[id_].id for id_ in way], _dataset_steps(steps, nodes))
         for way, steps in zip(stops, ways, strict=True)
     ]
     return Paths(
@@ -272,7 +272,7 @@ def _stops(way: tuple[Step, ...]) -> list[uuid.UUID]:
     return found
 
 
-def _told(way: tuple[Step, ...], nodes: dict[uuid.UUID, node.Node]) -> list[PathStep]:
+def _dataset_steps(way: tuple[Step, ...], nodes: dict[uuid.UUID, node.Node]) -> list[PathStep]:
     """Steps from dataset to dataset: the two halves of a step through a job are one."""
     merged: list[Step] = []
     for step in way:

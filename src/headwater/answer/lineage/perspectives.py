@@ -18,7 +18,7 @@ from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import perspectives as store
 from headwater.store.lineage.edges import Moment
-from headwater.store.lineage.perspectives import Known, Pair, Teller
+from headwater.store.lineage.perspectives import JobPerspectives, Pair, Teller
 
 LOG = "query-log"
 OTHER = "other"
@@ -98,7 +98,7 @@ async def perspectives(
     async with database.snapshot() as connection:
         tellers = await store.tellers(connection)
         who = {one.id: _perspective(one) for one in tellers}
-        known = await _known(connection, tellers, who, live_runs)
+        known = await _load_perspectives(connection, tellers, who, live_runs)
         seen = _in_steps(*await store.steps(connection, known)) if known.covered else []
         rows = await store.page(
             connection,
@@ -152,10 +152,12 @@ async def perspectives(
     )
 
 
-async def _known(connection: Connection, tellers: Sequence[Teller], who: dict[uuid.UUID, str], live_runs: int) -> Known:
+async def _load_perspectives(
+    connection: Connection, tellers: Sequence[Teller], who: dict[uuid.UUID, str], live_runs: int
+) -> JobPerspectives:
     explicit = {one.id for one in tellers if one.explicit}
     pairs = await edge_store.explicit_pairs(connection, explicit, Moment(live_runs=live_runs))
-    return Known(
+    return JobPerspectives(
         [one.id for one in tellers],
         [who[one.id] for one in tellers],
         [one.explicit for one in tellers],

@@ -150,7 +150,7 @@ class _Walk:
         """Which version of each of its inputs each run read."""
         runs = await self.known(keys)
         uses = await store.datasets(self.connection, runs, "in", self.as_of)
-        found = await store.versions_found(
+        found = await store.versions_at_start(
             self.connection, [(use.run, use.dataset, self.rows[use.run].began) for use in uses]
         )
         log = await run_log.load(self.connection, [self.rows[key] for key in runs])

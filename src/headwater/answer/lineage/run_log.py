@@ -86,7 +86,7 @@ async def latest(
     for one in told:
         if named not in one.body:
             continue
-        job, facets = _spoken(one.body)
+        job, facets = _decode_facets(one.body)
         if job is not None and facet in facets and (key := (one.run_id, version.job_id(job))) in wanted:
             found[key] = bytes(facets[facet])
     return found
@@ -111,7 +111,7 @@ class _LeastEvent(msgspec.Struct):
 _least = msgspec.json.Decoder(_LeastEvent)
 
 
-def _spoken(body: bytes) -> tuple[JobName | None, Facets]:
+def _decode_facets(body: bytes) -> tuple[JobName | None, Facets]:
     """The job and the run facets of a run event; one with anything odd in it is read as it was when it came."""
     if b"\\u0000" not in body and b"\\ud" not in body and b"\\uD" not in body:
         try:

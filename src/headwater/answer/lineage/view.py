@@ -60,7 +60,7 @@ class Shape(msgspec.Struct, frozen=True):
         return self == Shape()
 
 
-class ShownEdge(AnswerEdge):
+class DrawnEdge(AnswerEdge):
     """`count`: edges drawn as this one. `via`: nodes that are not shown, on the shortest way it stands for."""
 
     count: int = 1
@@ -101,7 +101,7 @@ class Filtered(msgspec.Struct):
 class View(Lineage):
     """With `group`, edges are between groups, and `nodes` and `column_edges` are empty. A plain answer is a view without what is below."""
 
-    edges: list[ShownEdge]  # type: ignore[assignment]
+    edges: list[DrawnEdge]  # type: ignore[assignment]
     filtered: Filtered | None = None
     collapsed: list[Collapsed] = msgspec.field(default_factory=list)
     group: str | None = None
@@ -364,7 +364,7 @@ class _Drawing:
             )
         made = self.answer()
         made.root, made.group, made.groups = group_of[self.root], by, groups
-        made.edges = _shown(flow for flow in flows if flow.source != flow.target)
+        made.edges = _drawn_edges(flow for flow in flows if flow.source != flow.target)
         made.nodes, made.column_edges = [], []
         return made
 
@@ -376,7 +376,7 @@ class _Drawing:
             depth=found.depth,
             as_of=found.as_of,
             nodes=sorted(self.nodes.values(), key=lambda n: (n.hop, n.id)),
-            edges=_shown(self.flows),
+            edges=_drawn_edges(self.flows),
             column_edges=self.columns,
             hidden=found.hidden,
             filtered=self.filtered,
@@ -386,8 +386,8 @@ class _Drawing:
         )
 
 
-def _shown(flows: Iterable[Flow]) -> list[ShownEdge]:
-    return [ShownEdge(*msgspec.structs.astuple(flow)) for flow in sorted(flows, key=lambda f: (f.source, f.target))]
+def _drawn_edges(flows: Iterable[Flow]) -> list[DrawnEdge]:
+    return [DrawnEdge(*msgspec.structs.astuple(flow)) for flow in sorted(flows, key=lambda f: (f.source, f.target))]
 
 
 def _names(owners: object, words: Words) -> list[str]:

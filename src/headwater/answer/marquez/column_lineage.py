@@ -188,7 +188,7 @@ async def _graph(
                     field=key[1],
                     field_type=types.get(key[1]),
                     transformation_description=first.description if first else None,
-                    transformation_type=columns.told_type(first),
+                    transformation_type=columns.transformation_type(first),
                     input_fields=[
                         shapes.FieldInput(
                             namespace=datasets[one[0]][0].namespace,
@@ -196,7 +196,7 @@ async def _graph(
                             dataset_version=datasets[one[0]][1],
                             field=one[1],
                             transformation_description=how.description if how else None,
-                            transformation_type=columns.told_type(how),
+                            transformation_type=columns.transformation_type(how),
                         )
                         for _, one, how in told
                     ],

@@ -107,7 +107,7 @@ def downstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict
     return edges
 
 
-def told_type(how: Transformation | None) -> str | None:
+def transformation_type(how: Transformation | None) -> str | None:
     """Marquez's one word for a transformation: MASKED, or the subtype, or the type."""
     if how is None:
         return None

@@ -24,7 +24,7 @@ async def get(database: Database, namespace: str, name: str) -> shapes.Dataset:
     """One dataset by any of its names. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
-        return (await shown(connection, [row]))[0]
+        return (await dataset_answers(connection, [row]))[0]
 
 
 async def check(database: Database, names: Sequence[tuple[str, str]]) -> None:
@@ -41,7 +41,7 @@ async def page(database: Database, namespace: str, limit: int, offset: int) -> s
     async with database.snapshot(generic=True) as connection:
         known = await naming.namespace_of(connection, namespace)
         found, total = await rows.datasets_page(connection, known, limit, offset)
-        return shapes.Datasets(datasets=await shown(connection, found), total_count=total)
+        return shapes.Datasets(datasets=await dataset_answers(connection, found), total_count=total)
 
 
 async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.DatasetVersions:
@@ -72,7 +72,7 @@ async def version(database: Database, namespace: str, name: str, wanted: str) ->
         return (await _versions(connection, row, [found]))[0]
 
 
-async def shown(connection: Connection, found: Sequence[DatasetRow]) -> list[shapes.Dataset]:
+async def dataset_answers(connection: Connection, found: Sequence[DatasetRow]) -> list[shapes.Dataset]:
     """Datasets as they are shown, in a fixed number of statements."""
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
@@ -88,7 +88,7 @@ async def shown(connection: Connection, found: Sequence[DatasetRow]) -> list[sha
 def _dataset(
     row: DatasetRow,
     facets: dict[str, bytes],
-    words: said.Said,
+    words: said.NodeChanges,
     current: CurrentVersion | None,
     lineage: dict[uuid.UUID, list[shapes.ColumnLineage]],
 ) -> shapes.Dataset:
@@ -143,7 +143,7 @@ async def _column_lineage(
                             dataset=source.name,
                             field=field,
                             transformation_description=how.description if how else None,
-                            transformation_type=columns.told_type(how),
+                            transformation_type=columns.transformation_type(how),
                         )
                     )
             if inputs:
@@ -176,7 +176,7 @@ async def _versions(
         connection, [(one.run_id, one.job_id) for one in found if one.run_id and one.job_id]
     )
     logged = await run_log.load(connection, list(by_key.values()))
-    made_by = await runs.shown(connection, list(by_key.values()), logged=logged)
+    made_by = await runs.run_answers(connection, list(by_key.values()), logged=logged)
     told = {key: log.outputs[row.id] for key, log in logged.items() if row.id in log.outputs}
     # What no event is left of is read from the history of facets, which may be long.
     forgotten = len(told) < len(found)
@@ -198,7 +198,7 @@ def _version(
     id_: str,
     created_at: str,
     facets: dict[str, bytes],
-    words: said.Said,
+    words: said.NodeChanges,
     lifecycle: str | None,
     run: shapes.Run | None,
 ) -> shapes.DatasetVersion:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from headwater.answer.lineage import node
 from headwater.answer.marquez import shapes
-from headwater.answer.marquez.said import Said
+from headwater.answer.marquez.said import NodeChanges
 from headwater.model.tags import key_of
 from headwater.store.marquez.marquez import PastFacet
 
@@ -58,7 +58,7 @@ def schema_location(facets: Mapping[str, bytes]) -> str | None:
     return _text(node.plain(facets.get("schemaLocation")).get("schemaLocation"))
 
 
-def fields(schema: bytes | None, tags: bytes | None, said: Said) -> list[shapes.Field]:
+def fields(schema: bytes | None, tags: bytes | None, said: NodeChanges) -> list[shapes.Field]:
     """Columns with their tags. The list is shared: do not change it."""
     if schema is None:
         return []
@@ -88,12 +88,12 @@ def _fields(schema: bytes) -> list[shapes.Field]:
     ]
 
 
-def tags(body: bytes | None, said: Said) -> list[str]:
+def tags(body: bytes | None, said: NodeChanges) -> list[str]:
     """Tags of the whole: those a tags facet tells and those people set, without those people took away."""
     return _joined(node.tags_of(body)[0], said.tags, said.untagged)
 
 
-def description(facets: Mapping[str, bytes], said: Said) -> str | None:
+def description(facets: Mapping[str, bytes], said: NodeChanges) -> str | None:
     return said.description if said.description is not None else node.description_of(dict(facets))
 
 

@@ -23,7 +23,7 @@ async def get(database: Database, namespace: str, name: str) -> shapes.Job:
     """One job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.job(connection, namespace, name)
-        return (await shown(connection, [row], whole_runs=True))[0]
+        return (await job_answers(connection, [row], whole_runs=True))[0]
 
 
 async def canonical_name(database: Database, namespace: str, name: str) -> str:
@@ -48,7 +48,7 @@ async def page(
     """
     async with database.snapshot(generic=True) as connection:
         found, total = await rows.jobs_page(connection, namespace, states or None, limit, offset)
-        return shapes.Jobs(jobs=await shown(connection, found), total_count=total)
+        return shapes.Jobs(jobs=await job_answers(connection, found), total_count=total)
 
 
 async def versions(database: Database, namespace: str, name: str, limit: int, offset: int) -> shapes.JobVersions:
@@ -96,7 +96,7 @@ async def _hashes(
 async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVersionRow]) -> list[shapes.JobVersion]:
     datasets = await rows.datasets_resolved(connection, {id_ for row in found for id_ in (*row.inputs, *row.outputs)})
     latest = await marquez_runs.by_keys(connection, [(row.run_id, job.id) for row in found if row.run_id])
-    shown_runs = await runs.shown(connection, list(latest.values()))
+    shown_runs = await runs.run_answers(connection, list(latest.values()))
     id_ = runs.job_id(job)
     made = []
     for row in found:
@@ -119,7 +119,7 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
     return made
 
 
-async def shown(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
+async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
     """Jobs as they are shown, in a fixed number of statements; without `whole_runs` only the latest run of each is told whole."""
     if not found:
         return []
@@ -127,14 +127,16 @@ async def shown(connection: Connection, found: Sequence[JobRow], *, whole_runs: 
     facets = await facet_store.of_owners(connection, ids)
     spoken = await said.of_owners(connection, ids)
     edges = await rows.edges_of_jobs(connection, ids)
-    told = await rows.told_last(connection, ids)
+    told = await rows.last_reports(connection, ids)
     datasets = await rows.datasets_resolved(
         connection,
         {dataset for dataset, _, _ in edges}
         | {id_ for _, inputs, outputs in told.values() for id_ in inputs | outputs},
     )
     latest = await marquez_runs.latest(connection, ids, LATEST_RUNS)
-    made = await runs.shown(connection, [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])])
+    made = await runs.run_answers(
+        connection, [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])]
+    )
     if not whole_runs:
         made |= await runs.outlined(connection, [row for mine in latest.values() for row in mine[1:]])
     places = said_by_facets.Past(

@@ -98,7 +98,7 @@ async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     facets = await facet_store.of_owners(connection, spots.keys(), [*_OF_JOBS, *_OF_DATASETS])
     spoken = await said.of_owners(connection, spots.keys())
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
-    show = runs.shown if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
+    show = runs.run_answers if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
     shown = {key[1]: run for key, run in (await show(connection, list(latest.values()))).items()}
     current = await rows.current_versions(connection, datasets.keys())
     return shapes.Lineage(
@@ -125,7 +125,7 @@ def _join(walk: _Walk, spots: dict[uuid.UUID, _Spot], told_as: dict[uuid.UUID, u
 def _node(
     spot: _Spot,
     facets: dict[str, bytes],
-    words: said.Said,
+    words: said.NodeChanges,
     latest: shapes.Run | None,
     current: rows.CurrentVersion | None,
 ) -> shapes.Node:
@@ -161,7 +161,7 @@ def _datasets(side: set[_Spot]) -> list[shapes.DatasetId]:
 def _job(
     row: JobRow,
     facets: dict[str, bytes],
-    words: said.Said,
+    words: said.NodeChanges,
     inputs: list[shapes.DatasetId],
     outputs: list[shapes.DatasetId],
     latest: shapes.Run | None,
@@ -187,7 +187,7 @@ def _job(
 
 
 def _dataset(
-    row: DatasetRow, facets: dict[str, bytes], words: said.Said, current: rows.CurrentVersion | None
+    row: DatasetRow, facets: dict[str, bytes], words: said.NodeChanges, current: rows.CurrentVersion | None
 ) -> shapes.DatasetData:
     return shapes.DatasetData(
         id=shapes.DatasetId(namespace=row.namespace, name=row.name),
@@ -230,7 +230,7 @@ async def upstream(database: Database, run_id: str, depth: int) -> shapes.Upstre
 async def _upstream(
     connection: Connection, order: dict[Key, RunRow], inputs: dict[Key, list[marquez_runs.Read]]
 ) -> shapes.UpstreamRuns:
-    shown = await runs.shown(connection, list(order.values()), set[Key]())
+    shown = await runs.run_answers(connection, list(order.values()), set[Key]())
     jobs = await rows.jobs_by_ids(connection, {job for _, job in order})
     datasets = await rows.datasets_resolved(connection, _read_ids(inputs.values()))
     made = []

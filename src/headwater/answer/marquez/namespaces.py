@@ -15,7 +15,7 @@ async def get(database: Database, name: str) -> shapes.Namespace:
     """One namespace, hidden or not. Raises NotFound."""
     async with database.snapshot() as connection:
         known = await naming.namespace_of(connection, name)
-        made = await said.made(connection, "namespace")
+        made = await said.created_by_people(connection, "namespace")
         (row,) = await rows.namespaces(connection, [known], [known], 1, 0)
     return _shape(*row, made.get(known, {}))
 
@@ -23,7 +23,7 @@ async def get(database: Database, name: str) -> shapes.Namespace:
 async def page(database: Database, limit: int, offset: int) -> shapes.Namespaces:
     """Namespaces by name."""
     async with database.snapshot() as connection:
-        made = await said.made(connection, "namespace")
+        made = await said.created_by_people(connection, "namespace")
         found = await rows.namespaces(connection, list(made), None, limit, offset)
     return shapes.Namespaces(namespaces=[_shape(*row, made.get(row[0], {})) for row in found])
 

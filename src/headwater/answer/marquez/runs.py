@@ -30,7 +30,7 @@ async def get(database: Database, run_id: str) -> shapes.Run:
     """One run. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await row_of(connection, run_id)
-        return (await shown(connection, [row]))[row.run_id, row.job_id]
+        return (await run_answers(connection, [row]))[row.run_id, row.job_id]
 
 
 async def row_of(connection: Connection, run_id: str) -> RunRow:
@@ -62,7 +62,7 @@ async def page(database: Database, namespace: str, job: str, limit: int, offset:
         found, total = await run_store.page(
             connection, job=asked.id, state=None, parent=None, limit=limit, offset=offset
         )
-        made = await shown(connection, found)
+        made = await run_answers(connection, found)
     return shapes.Runs(runs=[made[row.run_id, row.job_id] for row in found], total_count=total)
 
 
@@ -77,7 +77,7 @@ async def facets(database: Database, run_id: str, type_: str) -> shapes.RunFacet
     return shapes.RunFacets(run_id=str(row.run_id), facets=node.verbatim(shown_))
 
 
-async def shown(
+async def run_answers(
     connection: Connection,
     found: Sequence[RunRow],
     with_facets: Collection[Key] | None = None,
@@ -93,7 +93,7 @@ async def shown(
     jobs = await rows.jobs_by_ids(
         connection, {row.job_id for row in found} | {row.parent_job_id for row in found if row.parent_job_id}
     )
-    told = await runs.told(connection, keys)
+    told = await runs.run_datasets(connection, keys)
     read = await runs.read(connection, [row for row in found if told.get((row.run_id, row.job_id), _NOTHING)[0]])
     written = await runs.written(connection, [key for key in keys if told.get(key, _NOTHING)[1]])
     datasets = await rows.datasets_resolved(connection, {id_ for sides in told.values() for id_ in sides[0] | sides[1]})

@@ -12,7 +12,7 @@ from headwater.store.people import annotations as annotation_store
 from headwater.store.people.annotations import Annotation
 
 
-class Said(msgspec.Struct):
+class NodeChanges(msgspec.Struct):
     """Of one dataset or job. Tags that people put or took away are in `untagged` (by `model.tags.key_of`): a facet does not bring them back."""
 
     tags: list[str]
@@ -30,20 +30,20 @@ class Word(msgspec.Struct, frozen=True):
     at: dt.datetime
 
 
-def nothing() -> Said:
-    return Said([], set(), {}, {}, None, {})
+def nothing() -> NodeChanges:
+    return NodeChanges([], set(), {}, {}, None, {})
 
 
 def text(word: Word | None) -> str | None:
     return word.value if word is not None and isinstance(word.value, str) and word.value else None
 
 
-async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Said]:
+async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeChanges]:
     """id → what was said of it; a node without changes is absent."""
     return {id_: _folded(said) for id_, said in (await annotation_store.of_owners(connection, ids)).items()}
 
 
-def _folded(said: Iterable[Annotation]) -> Said:
+def _folded(said: Iterable[Annotation]) -> NodeChanges:
     found = nothing()
     for one in said:
         if one.kind == "tag":
@@ -61,7 +61,7 @@ def _folded(said: Iterable[Annotation]) -> Said:
     return found
 
 
-async def made(connection: Connection, what: str) -> dict[str, dict[str, Word]]:
+async def created_by_people(connection: Connection, what: str) -> dict[str, dict[str, Word]]:
     """Namespaces, sources or tags that people made or spoke of: name → kind → what they said."""
     found: dict[str, dict[str, Word]] = {}
     for one in await annotation_store.of_things(connection, what):

@@ -13,7 +13,7 @@ from headwater.store.marquez import marquez as rows
 async def get(database: Database, name: str) -> shapes.Source:
     """One source. Raises NotFound."""
     async with database.snapshot() as connection:
-        made = await said.made(connection, "source")
+        made = await said.created_by_people(connection, "source")
         found = await rows.sources(connection, [name] if name in made else [], [name], 1, 0)
     if not found:
         raise NotFound(f"Source '{name}' not found.")
@@ -23,7 +23,7 @@ async def get(database: Database, name: str) -> shapes.Source:
 async def page(database: Database, limit: int, offset: int) -> shapes.Sources:
     """Sources by name."""
     async with database.snapshot() as connection:
-        made = await said.made(connection, "source")
+        made = await said.created_by_people(connection, "source")
         found = await rows.sources(connection, list(made), None, limit, offset)
     return shapes.Sources(sources=[_shape(*row, made.get(row[0], {})) for row in found])
 

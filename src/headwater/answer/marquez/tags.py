@@ -31,7 +31,10 @@ async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
 
 async def _all(connection: Connection) -> dict[str, shapes.Tag]:
     """By key; the spelling of who made it comes first."""
-    made = {name: said.text(words.get("description")) for name, words in (await said.made(connection, "tag")).items()}
+    made = {
+        name: said.text(words.get("description"))
+        for name, words in (await said.created_by_people(connection, "tag")).items()
+    }
     names = [*made, *_ALWAYS, *await said.tags_set(connection)]
     for body in await rows.tag_facets(connection):
         whole, columns = node.tags_of(body)

@@ -27,14 +27,14 @@ class ApiKeys(msgspec.Struct, frozen=True):
     keys: list[ApiKey]
 
 
-def shown(key: Held) -> ApiKey:
+def describe_key(key: Held) -> ApiKey:
     return ApiKey(**{field: getattr(key, field) for field in ApiKey.__struct_fields__})
 
 
 async def keys(database: Database) -> ApiKeys:
     """Every key there ever was, the latest first."""
     async with database.connection() as connection:
-        return ApiKeys([shown(key) for key in await key_store.all_keys(connection)])
+        return ApiKeys([describe_key(key) for key in await key_store.all_keys(connection)])
 
 
 async def find(database: Database, id: str) -> Held | None:

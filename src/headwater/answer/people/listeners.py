@@ -12,7 +12,7 @@ from headwater.store.people import listeners as store
 _COUNTED = 10_000
 
 
-class ShownListener(msgspec.Struct, frozen=True):
+class ListenerView(msgspec.Struct, frozen=True):
     """A listener as it may be shown.
 
     `backlog`: events it has not been sent or passed over, counted up to 10,000 (`backlog_more`: there are more). `lag_seconds`: how long the one that
@@ -41,11 +41,11 @@ class ShownListener(msgspec.Struct, frozen=True):
     created_by: str
 
 
-class ShownListeners(msgspec.Struct, frozen=True):
-    listeners: list[ShownListener]
+class ListenerList(msgspec.Struct, frozen=True):
+    listeners: list[ListenerView]
 
 
-class ShownRefusal(msgspec.Struct, frozen=True):
+class RefusalView(msgspec.Struct, frozen=True):
     """An event a listener would not take: its identity (hex), its time, when that was, and what the receiver said."""
 
     event: str
@@ -57,14 +57,14 @@ class ShownRefusal(msgspec.Struct, frozen=True):
 class OneListener(msgspec.Struct, frozen=True):
     """A listener with the last 100 refusals of the 1,000 that are kept."""
 
-    listener: ShownListener
-    refusals: list[ShownRefusal]
+    listener: ListenerView
+    refusals: list[RefusalView]
 
 
-async def listeners(database: Database) -> ShownListeners:
+async def listeners(database: Database) -> ListenerList:
     """All of them, by name."""
     async with database.connection() as connection:
-        return ShownListeners([await _shown(connection, one) for one in await store.all_listeners(connection)])
+        return ListenerList([await _listener_view(connection, one) for one in await store.all_listeners(connection)])
 
 
 async def listener(database: Database, name: str) -> OneListener:
@@ -75,8 +75,8 @@ async def listener(database: Database, name: str) -> OneListener:
             raise NotFound(f"no listener is called {name!r}; `headwater listeners list` shows them", name=name)
         refused = await store.refusals(connection, found, 100)
         return OneListener(
-            await _shown(connection, found),
-            [ShownRefusal(one.digest.hex(), one.event_time, one.at, one.reason) for one in refused],
+            await _listener_view(connection, found),
+            [RefusalView(one.digest.hex(), one.event_time, one.at, one.reason) for one in refused],
         )
 
 
@@ -88,11 +88,11 @@ async def figures(database: Database) -> list[tuple[str, int, float, bool]]:
     ]
 
 
-async def _shown(connection: Connection, one: store.Listener) -> ShownListener:
+async def _listener_view(connection: Connection, one: store.Listener) -> ListenerView:
     now = dt.datetime.now(dt.UTC)
     backlog, oldest = await store.backlog(connection, one, _COUNTED + 1)
     old = one.previous_until if one.previous_until and one.previous_until > now else None
-    return ShownListener(
+    return ListenerView(
         name=one.name,
         kind=one.kind,
         url=one.url,

@@ -12,7 +12,7 @@ import msgspec
 from headwater.answer.status.declared import declared
 from headwater.entities.declaration.held import Held
 from headwater.entities.plans.impact import Impact, Runs, impact
-from headwater.entities.plans.runs import Producer, made
+from headwater.entities.plans.runs import Producer, producer_runs
 from headwater.entities.plans.serialization import producers
 from headwater.entities.status.marks import Marks, by_entity
 from headwater.entities.time import ranges
@@ -41,14 +41,14 @@ class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     mode: Literal["failed", "tainted"] = "failed"
 
 
-class Made(msgspec.Struct, frozen=True):
+class ExpectedInstances(msgspec.Struct, frozen=True):
     """Instances that are expected of runs."""
 
     entity: str
     instances: list[str]
 
 
-class ShownRun(msgspec.Struct, frozen=True):
+class RunPeriod(msgspec.Struct, frozen=True):
     """A run by its period: `start` is its logical date, as schedulers count."""
 
     period: str
@@ -56,33 +56,33 @@ class ShownRun(msgspec.Struct, frozen=True):
     end: dt.datetime | None
 
 
-class ShownRuns(msgspec.Struct, frozen=True):
+class ProducerRuns(msgspec.Struct, frozen=True):
     """Runs of one job. `dag_id` and `task_id` where it is Airflow's. `because`: a shortest path from the first of them to what was asked about."""
 
     producer: str
     dag_id: str | None
     task_id: str | None
-    runs: list[ShownRun]
-    makes: list[Made]
+    runs: list[RunPeriod]
+    makes: list[ExpectedInstances]
     because: list[str]
 
 
-class ShownImpact(msgspec.Struct, frozen=True):
+class ImpactAnswer(msgspec.Struct, frozen=True):
     """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in the order in which they are to be done.
 
     `manual`: what has no declared producer. `unaffected`: entities downstream that were looked at and need nothing.
     """
 
     seq: int
-    clear: list[ShownRuns]
-    start: list[ShownRuns]
-    manual: list[Made]
-    unrepairable: dict[str, list[Made]]
+    clear: list[ProducerRuns]
+    start: list[ProducerRuns]
+    manual: list[ExpectedInstances]
+    unrepairable: dict[str, list[ExpectedInstances]]
     unaffected: list[str]
     levels: int
 
 
-async def of(database: Database, asked: AskedImpact) -> ShownImpact:
+async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
     """NotFound for an unknown job or run; InvalidQuestion where the question names none, or several at once."""
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
@@ -111,7 +111,7 @@ async def of(database: Database, asked: AskedImpact) -> ShownImpact:
         )
         for job, some in runs.items()
     ]
-    return _shown(held, seq, found)
+    return _impact_answer(held, seq, found)
 
 
 def _jobs(known: Mapping[str, Producer], asked: AskedImpact) -> list[str]:
@@ -165,7 +165,7 @@ async def _ran(connection: Connection, held: Held, known: Mapping[str, Producer]
         rows.setdefault(held.names[number], []).append((first, end))
     found: dict[str, Ordinals] = {}
     for name, stretches in rows.items():
-        runs = made(held.graph.entities[name], known[name]).runs(Ordinals(stretches))
+        runs = producer_runs(held.graph.entities[name], known[name]).runs(Ordinals(stretches))
         found[known[name].name] = found.get(known[name].name, NONE) | runs
     return found
 
@@ -174,7 +174,7 @@ async def _runs(
     connection: Connection, held: Held, known: Mapping[str, Producer], job: str, asked: AskedImpact
 ) -> Ordinals:
     names = [name for name, producer in known.items() if producer.name == job]
-    how = made(held.graph.entities[names[0]], known[names[0]])
+    how = producer_runs(held.graph.entities[names[0]], known[names[0]])
     if asked.run_id is not None:
         said = await store.runs(connection, [(held.number(name), asked.run_id) for name in names])
         stretches = Ordinals((first, end) for number, _, _, _, first, end in said if held.names[number] == names[0])
@@ -197,23 +197,23 @@ async def _runs(
     return found
 
 
-def _shown(held: Held, seq: int, found: list[Impact]) -> ShownImpact:
+def _impact_answer(held: Held, seq: int, found: list[Impact]) -> ImpactAnswer:
     reached = {name for each in found for name in each.reached.hits}
     below = {link.downstream for each in found for name in each.reached.hits for link in held.graph.downstream(name)}
     manual = [
-        Made(name, ranges.written(held.instances(name), some))
+        ExpectedInstances(name, ranges.written(held.instances(name), some))
         for each in found
         for group in each.plan.groups()
         if group.action == "manual"
         for name, some in each.plan.block(group.first).makes(group.runs).items()
     ]
-    return ShownImpact(
+    return ImpactAnswer(
         seq,
         [_run(held, each, runs) for each in found for runs in each.clear],
         [_run(held, each, runs) for each in found for runs in each.start],
         manual,
         {
-            reason: [Made(name, ranges.written(held.instances(name), some)) for name, some in sets.items()]
+            reason: [ExpectedInstances(name, ranges.written(held.instances(name), some)) for name, some in sets.items()]
             for each in found
             for reason, sets in each.plan.unrepairable.items()
         },
@@ -222,16 +222,16 @@ def _shown(held: Held, seq: int, found: list[Impact]) -> ShownImpact:
     )
 
 
-def _run(held: Held, found: Impact, runs: Runs) -> ShownRuns:
+def _run(held: Held, found: Impact, runs: Runs) -> ProducerRuns:
     at = airflow(runs.producer)
     name = next(iter(runs.makes), None)
     path = found.reached.why(name, runs.makes[name].first) if name is not None else []
-    return ShownRuns(
+    return ProducerRuns(
         runs.producer,
         at[0] if at is not None else None,
         at[1] if at is not None else None,
         [_period(runs.calendar, ordinal) for ordinal in runs.runs.members().tolist()],
-        [Made(each, ranges.written(held.instances(each), some)) for each, some in runs.makes.items()],
+        [ExpectedInstances(each, ranges.written(held.instances(each), some)) for each, some in runs.makes.items()],
         [
             f"{step.entity} {' '.join(ranges.written(held.instances(step.entity), Ordinals.of([step.ordinal])))}"
             for step in path
@@ -239,10 +239,10 @@ def _run(held: Held, found: Impact, runs: Runs) -> ShownRuns:
     )
 
 
-def _period(calendar: Calendar | None, ordinal: int) -> ShownRun:
+def _period(calendar: Calendar | None, ordinal: int) -> RunPeriod:
     (text,) = ranges.periods(calendar, Ordinals.of([ordinal]))
     start, end = calendar.interval(ordinal) if calendar is not None else (None, None)
-    return ShownRun(text, start, end)
+    return RunPeriod(text, start, end)
 
 
 def _utc(time: dt.datetime) -> dt.datetime:

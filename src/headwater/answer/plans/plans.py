@@ -19,7 +19,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.status import restorable
 
 
-class ShownPlan(msgspec.Struct, frozen=True):
+class PlanView(msgspec.Struct, frozen=True):
     """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither.
     `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null where it is now.
     """
@@ -49,9 +49,9 @@ class _Asked(msgspec.Struct):
     tz: str = "UTC"
 
 
-class ShownPlans(msgspec.Struct, frozen=True):
+class PlanList(msgspec.Struct, frozen=True):
     total: int
-    plans: list[ShownPlan]
+    plans: list[PlanView]
 
 
 class Instances(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class GoesBack(msgspec.Struct, frozen=True):
     storage: dict[str, Any]
 
 
-class ShownItem(msgspec.Struct, frozen=True):
+class ItemView(msgspec.Struct, frozen=True):
     """One thing to do. `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`. `state`:
     waiting, running, done, skipped, failed. `restores`: of what is restored.
     """
@@ -99,19 +99,19 @@ class ShownItem(msgspec.Struct, frozen=True):
 class OnePlan(msgspec.Struct, frozen=True):
     """A plan, and a page of its items; of those in one state only, where that is asked."""
 
-    plan: ShownPlan
+    plan: PlanView
     unrepairable: dict[str, list[Instances]]
     left: list[Instances]
     degraded: list[Instances]
-    items: list[ShownItem]
+    items: list[ItemView]
 
 
-async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> ShownPlans:
+async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> PlanList:
     """The latest first."""
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, state, limit, offset)
-        shown = [_shown(row, await store.items(connection, row.id)) for row in rows]
-    return ShownPlans(total, shown)
+        shown = [_plan_view(row, await store.items(connection, row.id)) for row in rows]
+    return PlanList(total, shown)
 
 
 async def plan(
@@ -123,13 +123,13 @@ async def plan(
         if row is None:
             raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
         items = {one.number: one for one in await store.items(connection, id_)}
-        held, found, inputs = await _kept(connection, row)
+        held, found, inputs = await _load_plan(connection, row)
         page = _page(found, items, state, offset, limit)
         back = [[*inputs.goes_back(item.makes)] if item.action == "restore" else [] for item in page]
         seqs = sorted({seq for each in back for _, _, seq in each})
-        versions = {made.seq: made for made in await restorable.made(connection, seqs)}
+        versions = {made.seq: made for made in await restorable.stored_versions(connection, seqs)}
     return OnePlan(
-        _shown(row, list(items.values())),
+        _plan_view(row, list(items.values())),
         {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
         _instances(held, found.left),
         _instances(held, found.degraded),
@@ -140,7 +140,7 @@ async def plan(
     )
 
 
-def _page(found: Plan, items: dict[int, store.KeptItem], state: str | None, offset: int, limit: int) -> list[Item]:
+def _page(found: Plan, items: dict[int, store.StoredItem], state: str | None, offset: int, limit: int) -> list[Item]:
     if state in {None, ""}:
         return found.page(offset, limit)
     if state == "waiting":
@@ -150,7 +150,7 @@ def _page(found: Plan, items: dict[int, store.KeptItem], state: str | None, offs
     return [found.item(number) for number in numbers[offset : offset + limit]]
 
 
-async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+async def _load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Held, Plan, Inputs]:
     held = await declared(connection, row.declared_at)
     known = KEPT.get(row.id)
     if known is None:
@@ -164,11 +164,11 @@ async def _kept(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan
     return held, *known
 
 
-def _shown(row: store.KeptPlan, items: list[store.KeptItem]) -> ShownPlan:
+def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView:
     asked = msgspec.json.decode(row.request, type=_Asked)
     window = Window.of(asked.between, asked.tz)
     count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
-    return ShownPlan(
+    return PlanView(
         row.id,
         row.state,
         row.reason,
@@ -189,16 +189,16 @@ def _instances(held: Held, sets: Sets) -> list[Instances]:
     return [Instances(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
 
 
-def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restorable.Made]) -> GoesBack:
+def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restorable.StoredVersion]) -> GoesBack:
     name, some, seq = one
     made = versions[seq]
     storage = msgspec.json.decode(made.storage or "{}")
     return GoesBack(name, ranges.written(held.instances(name), some), seq, made.produced_at, made.run, storage)
 
 
-def _item(held: Held, item: Item, known: store.KeptItem | None, back: list[GoesBack]) -> ShownItem:
+def _item(held: Held, item: Item, known: store.StoredItem | None, back: list[GoesBack]) -> ItemView:
     start, end = item.interval or (None, None)
-    return ShownItem(
+    return ItemView(
         item.number,
         known.state if known is not None else "waiting",
         item.action,

@@ -108,7 +108,7 @@ async def understand(connection: Connection, typed: str) -> Question:
     asked = words.asked(cut)
     kept = asked[:MOST_WORDS]
     spelt = sorted({word for ways in kept for way in ways for word in way.split(" ")})
-    known = await search_store.known_words(connection, spelt) if spelt else {}
+    known = await search_store.match_words(connection, spelt) if spelt else {}
     runs, mended = [], {}
     for place, ways in enumerate(kept):
         run = _run(ways, known, last=place == len(kept) - 1)
@@ -124,8 +124,8 @@ async def understand(connection: Connection, typed: str) -> Question:
     )
 
 
-def _run(ways: list[str], known: dict[str, search_store.Known], *, last: bool) -> Run:
-    read = [[known_as(word, known) for word in way.split(" ")] for way in ways]
+def _run(ways: list[str], known: dict[str, search_store.WordMatch], *, last: bool) -> Run:
+    read = [[match_word(word, known) for word in way.split(" ")] for way in ways]
     prefix = not ways[0].isdecimal() if len(ways[0]) > 1 else False
     if last and ways[0].isdecimal() and len(ways[0]) > 1:
         prefix = True
@@ -140,7 +140,7 @@ def _run(ways: list[str], known: dict[str, search_store.Known], *, last: bool) -
     return Run(ways[0], [[[word] for word, _ in way] for way in read], prefix)
 
 
-def known_as(word: str, known: dict[str, search_store.Known]) -> tuple[str, list[str] | None]:
+def match_word(word: str, known: dict[str, search_store.WordMatch]) -> tuple[str, list[str] | None]:
     """The word, and None where it is taken as it is; else the nearest known words (at most five, none when nothing is near)."""
     if not words.worth_knowing(word) or known[word].begins:
         return word, None

@@ -120,7 +120,7 @@ async def _results(
 ) -> list[Result]:
     ids = [one.id for one in page]
     bodies = await facets.of_owners(connection, ids, FACETS)
-    said = await search_store.said_of(connection, ids)
+    said = await search_store.texts_of_people(connection, ids)
     aliases = await names.aliases(connection, ids)
     found = []
     for one in page:

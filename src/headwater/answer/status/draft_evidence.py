@@ -85,7 +85,7 @@ class Evidence:
         return found
 
 
-class Told(NamedTuple):
+class CutEvidence(NamedTuple):
     """How a dataset is cut: `cut` None if it is unclear, and `why`. `notes`: what else was seen."""
 
     cut: Cut | None
@@ -94,7 +94,7 @@ class Told(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def told(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> Told:
+def cut_evidence(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> CutEvidence:
     """Of the runs that wrote a dataset. `zones`: those that others are cut in, the likeliest first."""
     nominal, starts = _nominal(runs, zones)
     zone = nominal.period.get("tz", "UTC") if nominal is not None else (*zones, "UTC")[0]
@@ -110,7 +110,7 @@ def told(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> Told:
         starts = [seconds(run.ended) for run, _ in runs]
         cut = of_updates([run.ended.timestamp() for run, _ in runs])
     if cut is None:
-        return Told(None, why=_why(len(runs)))
+        return CutEvidence(None, why=_why(len(runs)))
     if cut.alike:
         more = f" and {len(cut.alike) - 5} more" if len(cut.alike) > 5 else ""
         notes = (*notes, f"fits as well: {', '.join(cut.alike[:5])}{more}; say which it is")
@@ -120,13 +120,13 @@ def told(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> Told:
     instances = Instances.of(cut.period)
     if of_nominal and (unlike := _unlike(instances, runs)):
         notes = (*notes, unlike)
-    return Told(cut, instances, notes=notes)
+    return CutEvidence(cut, instances, notes=notes)
 
 
 def _unlike(instances: Instances, runs: Sequence[tuple[RunFor, Parts]]) -> str:
     """What to say where most runs wrote other partitions than those they were for."""
     both = [
-        (written(instances.calendar, some)[0], made(instances, run, ()))
+        (written(instances.calendar, some)[0], written_instances(instances, run, ()))
         for run, parts in runs
         if (some := _stretches(instances.calendar, parts))
     ]
@@ -174,7 +174,7 @@ def needs(
     return [*found.values(), *sorted(left)], what, window
 
 
-def made(instances: Instances, run: RunFor, parts: Parts) -> Ordinals:
+def written_instances(instances: Instances, run: RunFor, parts: Parts) -> Ordinals:
     """Which instances a run made: those whose partitions it wrote, else those it was for."""
     calendar = instances.calendar
     whole, _ = written(calendar, _stretches(calendar, parts))
@@ -195,12 +195,12 @@ def _reads(
     there = sorted(
         (seconds(run.ended), at)
         for run, parts in evidence.written(upstream)
-        for at in made(theirs, run, parts).members().tolist()
+        for at in written_instances(theirs, run, parts).members().tolist()
     )
     ends = [end for end, _ in there]
     found = []
     for run, parts in evidence.written(dataset):
-        mine = made(own, run, parts)
+        mine = written_instances(own, run, parts)
         whole, near = written(theirs.calendar, _stretches(theirs.calendar, evidence.parts_read(run, upstream)))
         used = (whole or near) & theirs.all
         if mine.count != 1 or not used:

@@ -34,7 +34,7 @@ class Differing(msgspec.Struct, frozen=True):
     count: int
 
 
-class ShownDrift(msgspec.Struct, frozen=True):
+class DriftAnswer(msgspec.Struct, frozen=True):
     """`agree`: how many are there and known. `retention`, `external`: known and not there, as was declared or as was not. `unknown`: there and not
     known; `unfinished`: the same of periods that are not over. `underway`: of these nothing can be said now.
     """
@@ -49,7 +49,7 @@ class ShownDrift(msgspec.Struct, frozen=True):
     underway: Differing
 
 
-async def compared(database: Database, entity: str, asked: Stored, *, now: dt.datetime | None = None) -> ShownDrift:
+async def compared(database: Database, entity: str, asked: Stored, *, now: dt.datetime | None = None) -> DriftAnswer:
     """NotFound for an entity, InvalidPeriod for instances, that are none."""
     now = now or dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
@@ -68,15 +68,15 @@ async def compared(database: Database, entity: str, asked: Stored, *, now: dt.da
         expired=expired(of, held.one(entity).retention, now),
         spoken_of=spoken_of,
     )
-    return ShownDrift(
+    return DriftAnswer(
         entity,
         seq,
         found.agree.count,
-        _shown(of, found.retention),
-        _shown(of, found.external),
-        _shown(of, found.unknown),
-        _shown(of, found.unfinished),
-        _shown(of, found.underway),
+        _differing(of, found.retention),
+        _differing(of, found.external),
+        _differing(of, found.unknown),
+        _differing(of, found.unfinished),
+        _differing(of, found.underway),
     )
 
 
@@ -90,5 +90,5 @@ async def _spoken_of(connection: Connection, number: int, since: int) -> Ordinal
     return Ordinals((each.first_, each.end_) for each in reports)
 
 
-def _shown(of: Instances | None, some: Ordinals) -> Differing:
+def _differing(of: Instances | None, some: Ordinals) -> Differing:
     return Differing(ranges.written(of, some), some.count)

@@ -15,7 +15,7 @@ from headwater.store.status import entities as store
 from headwater.store.status import status as status_store
 
 
-class ShownEntity(msgspec.Struct, frozen=True):
+class EntityView(msgspec.Struct, frozen=True):
     """`period`: such as `day, Europe/Paris`; null of a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
 
     entity: str
@@ -30,14 +30,14 @@ class ShownEntity(msgspec.Struct, frozen=True):
     wrong: int
 
 
-class ShownEntities(msgspec.Struct, frozen=True):
+class EntityList(msgspec.Struct, frozen=True):
     """`total`: that match."""
 
     total: int
-    entities: list[ShownEntity]
+    entities: list[EntityView]
 
 
-class ShownLink(msgspec.Struct, frozen=True):
+class LinkView(msgspec.Struct, frozen=True):
     """What a state of one entity needs of another; `instead`: taken when waiting for another is over."""
 
     downstream: str
@@ -51,10 +51,10 @@ class ShownLink(msgspec.Struct, frozen=True):
 class OneEntity(msgspec.Struct, frozen=True):
     """`declared`: the canonical form, which is YAML too."""
 
-    entity: ShownEntity
+    entity: EntityView
     declared: dict[str, Any]
-    needs: list[ShownLink]
-    needed_by: list[ShownLink]
+    needs: list[LinkView]
+    needed_by: list[LinkView]
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ async def entities(
     as_of: dt.datetime | None = None,
     limit: int = 100,
     offset: int = 0,
-) -> ShownEntities:
+) -> EntityList:
     """By name; of a tag (`team=data-eng`, or `team`), whose name has a text, as of a time."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
@@ -93,7 +93,7 @@ async def entities(
         page = names[offset : offset + limit]
         rows = await status_store.marks_of(connection, [held.ids[name] for name in page]) if page else []
     marks = by_entity(rows)
-    return ShownEntities(len(names), [_shown(held, name, marks) for name in page])
+    return EntityList(len(names), [_entity_view(held, name, marks) for name in page])
 
 
 async def entity(database: Database, name: str, *, as_of: dt.datetime | None = None) -> OneEntity:
@@ -103,7 +103,7 @@ async def entity(database: Database, name: str, *, as_of: dt.datetime | None = N
         rows = await status_store.marks_of(connection, [held.number(name)])
     graph = held.graph
     return OneEntity(
-        _shown(held, name, by_entity(rows)),
+        _entity_view(held, name, by_entity(rows)),
         document(held.one(name)),
         [_link(link) for link in graph.upstream(name)],
         [_link(link) for link in graph.downstream(name)],
@@ -124,7 +124,7 @@ def _tagged(tags: Any, asked: str) -> bool:
     return name in tags and (not equals or value in tags[name])
 
 
-def _shown(held: Held, name: str, marks: Any) -> ShownEntity:
+def _entity_view(held: Held, name: str, marks: Any) -> EntityView:
     one = held.declared[name]
     known = marks.get(held.ids[name])
     instances = one.entity.instances
@@ -132,7 +132,7 @@ def _shown(held: Held, name: str, marks: Any) -> ShownEntity:
     period = None
     if instances is not None:
         period = f"{instances.calendar.every_text}, {instances.calendar.spec.zone}"
-    return ShownEntity(
+    return EntityView(
         name,
         type(one.entity.kind).__name__.lower(),
         period,
@@ -146,7 +146,7 @@ def _shown(held: Held, name: str, marks: Any) -> ShownEntity:
     )
 
 
-def _link(link: Any) -> ShownLink:
+def _link(link: Any) -> LinkView:
     states = list(link.dependency.states) if link.dependency is not None else []
     dates = "carried" if link.carried else str(link.dates)
-    return ShownLink(link.downstream, link.state, link.upstream, dates, states, link.instead)
+    return LinkView(link.downstream, link.state, link.upstream, dates, states, link.instead)

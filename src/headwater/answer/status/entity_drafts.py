@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.node import told_tags
+from headwater.answer.lineage.node import decode_tags
 from headwater.answer.people.people import Words
 from headwater.answer.status.declared import declared
-from headwater.answer.status.draft_evidence import Evidence, needs, told
+from headwater.answer.status.draft_evidence import Evidence, cut_evidence, needs
 from headwater.entities.declaration.canonical import from_document
 from headwater.entities.declaration.held import Held
 from headwater.entities.declaration.whole import whole
@@ -171,7 +171,7 @@ def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
     evidence = Evidence(seen.runs, seen.touched, seen.candidates | seen.inputs, seen.identity)
     zones = _zones(seen.held)
     cuts = {
-        id_: told(evidence.written(id_), zones)
+        id_: cut_evidence(evidence.written(id_), zones)
         for id_, name in seen.candidates.items()
         if evidence.written(id_) and _writable(name)
     }
@@ -209,7 +209,7 @@ def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
     # A draft that contradicts the declarations is not offered.
     whole([*seen.held.declared.values(), *(from_document(document(draft)) for draft in fit)])
     return EntityDrafts(
-        [_shown(draft, seen.candidates[found[draft.name][0]]) for draft in fit],
+        [_draft_view(draft, seen.candidates[found[draft.name][0]]) for draft in fit],
         [SkippedDataset(seen.candidates[id_].node_id, why) for id_, why in skipped.items()],
         _left_out(seen),
         covered,
@@ -242,7 +242,7 @@ def _words(seen: _Seen, id_: uuid.UUID) -> dict[str, Any]:
     if owners := sorted({text for owner in known.owners if (text := readable(owner))}):
         found["owner"] = owners[0] if len(owners) == 1 else owners
     tags: dict[str, set[str]] = {}
-    for tag in Words(said).tags(told_tags(bodies.get("tags")).get("", [])):
+    for tag in Words(said).tags(decode_tags(bodies.get("tags")).get("", [])):
         if key := readable(tag.name):
             more = readable(tag.text.removeprefix(tag.name).removeprefix(":"))
             tags.setdefault(key, set()).update([more] if more else [])
@@ -310,7 +310,7 @@ def _left_out(seen: _Seen) -> list[ExcludedJob]:
     return list(found.values())
 
 
-def _shown(draft: Draft, dataset: DatasetName) -> EntityDraft:
+def _draft_view(draft: Draft, dataset: DatasetName) -> EntityDraft:
     return EntityDraft(
         draft.name, dataset.node_id, draft.kind, dict(draft.period), draft.evidence, draft.confidence, list(draft.notes),
         [DraftNeed(each.upstream, each.dates, each.evidence, each.confidence, each.left_out or None) for each in draft.needs],

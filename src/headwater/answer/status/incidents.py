@@ -20,7 +20,7 @@ STATES = get_args(store.State)
 _KINDS: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix")
 
 
-class ShownIncident(msgspec.Struct, frozen=True):
+class IncidentView(msgspec.Struct, frozen=True):
     """`state`: open, fixed (what was produced from `fixed_at` on is right) or retracted. `wrong`: instances that are wrong because of it now."""
 
     id: uuid.UUID
@@ -36,9 +36,9 @@ class ShownIncident(msgspec.Struct, frozen=True):
     entities: int
 
 
-class ShownIncidents(msgspec.Struct, frozen=True):
+class IncidentList(msgspec.Struct, frozen=True):
     total: int
-    incidents: list[ShownIncident]
+    incidents: list[IncidentView]
 
 
 class OfEntity(msgspec.Struct, frozen=True):
@@ -65,22 +65,20 @@ class Unaffected(msgspec.Struct, frozen=True):
 class OneIncident(msgspec.Struct, frozen=True):
     """`roots`: what it was opened about, whatever has become of it. `unaffected`: of an incident about some columns, who uses none of them."""
 
-    incident: ShownIncident
+    incident: IncidentView
     roots: dict[str, list[str]]
     entities: list[OfEntity]
     unaffected: list[Unaffected]
 
 
-async def incidents(
-    database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0
-) -> ShownIncidents:
+async def incidents(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> IncidentList:
     """The latest first; in one state, or all. InvalidQuestion for a state that no incident has."""
     if state is not None and state not in STATES:
         raise InvalidQuestion(f"state {state[:40]!r} is not one of {', '.join(STATES)}", parameter="state")
     async with database.snapshot() as connection:
         found, total = await store.page(connection, state, limit, offset)
-        shown = [_shown(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]
-    return ShownIncidents(total, shown)
+        shown = [_incident_view(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]
+    return IncidentList(total, shown)
 
 
 async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
@@ -103,7 +101,7 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
     marks = by_entity(rows)
     order = [name for component in held.graph.order for name in component if held.ids[name] in marks]
     return OneIncident(
-        _shown(found, rows),
+        _incident_view(found, rows),
         {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
         [
             msgspec.structs.replace(
@@ -120,9 +118,9 @@ def _of(held: Held, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
     return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
 
 
-def _shown(one: store.Incident, rows: list[status_store.Run]) -> ShownIncident:
+def _incident_view(one: store.Incident, rows: list[status_store.Run]) -> IncidentView:
     wrong = [row for row in rows if row.kind in {"tainted", "inherited"}]
-    return ShownIncident(
+    return IncidentView(
         one.id,
         one.state,
         one.reason,

@@ -21,7 +21,7 @@ _SHOWN = 60
 _FAR = 2**62
 
 
-class ShownMark(msgspec.Struct, frozen=True, omit_defaults=True):
+class MarkView(msgspec.Struct, frozen=True, omit_defaults=True):
     """`kind` is one of those of docs/explanation/status.md; `ref` what it refers to: a state, a run, an incident, a check, a plan."""
 
     kind: str
@@ -36,7 +36,7 @@ class Stretch(msgspec.Struct, frozen=True):
     status: str
     states: list[str]
     valid: bool
-    marks: list[ShownMark]
+    marks: list[MarkView]
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Status(msgspec.Struct, frozen=True):
     more: int
 
 
-class ShownRead(msgspec.Struct, frozen=True):
+class ReadView(msgspec.Struct, frozen=True):
     """What a version was made from, as it was known at `seq`."""
 
     entity: str
@@ -59,7 +59,7 @@ class ShownRead(msgspec.Struct, frozen=True):
     seq: int
 
 
-class ShownVersion(msgspec.Struct, frozen=True):
+class VersionView(msgspec.Struct, frozen=True):
     """What one run left behind. `current`: it is the one that counts. `reads` is null if what it read is unknown."""
 
     seq: int
@@ -73,10 +73,10 @@ class ShownVersion(msgspec.Struct, frozen=True):
     storage: Any
     rows: int | None
     bytes: int | None
-    reads: list[ShownRead] | None
+    reads: list[ReadView] | None
 
 
-class ShownReport(msgspec.Struct, frozen=True):
+class ReportView(msgspec.Struct, frozen=True):
     """Something that was said of the instance."""
 
     seq: int
@@ -98,9 +98,9 @@ class Instance(msgspec.Struct, frozen=True):
     seq: int
     status: str
     valid: bool
-    marks: list[ShownMark]
-    versions: list[ShownVersion]
-    history: list[ShownReport]
+    marks: list[MarkView]
+    versions: list[VersionView]
+    history: list[ReportView]
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -180,7 +180,7 @@ async def instance(database: Database, entity: str, key: str, *, as_of: dt.datet
         window = (number, some.first, some.end)
         versions = await store.versions(connection, [window], seq)
         reads = await store.reads(connection, [version.seq for version in versions])
-        made = await store.made_by(connection, [version.seq for version in versions])
+        made = await store.version_authors(connection, [version.seq for version in versions])
         history = await store.reports(connection, window, seq, 200, 0)
     had = marks.at(some.first)
     start, end = of.calendar.interval(some.first) if of is not None else (None, None)
@@ -192,9 +192,9 @@ async def instance(database: Database, entity: str, key: str, *, as_of: dt.datet
         seq,
         _word(had, over=True),
         _valid(had),
-        _shown(had),
+        _mark_views(had),
         [
-            ShownVersion(
+            VersionView(
                 version.seq,
                 version is versions[-1],
                 version.produced_at,
@@ -210,7 +210,7 @@ async def instance(database: Database, entity: str, key: str, *, as_of: dt.datet
             )
             for version in reversed(versions)
         ],
-        [ShownReport(*(getattr(said, field) for field in ShownReport.__struct_fields__)) for said in history],
+        [ReportView(*(getattr(said, field) for field in ReportView.__struct_fields__)) for said in history],
     )
 
 
@@ -254,7 +254,7 @@ def _last(of: Instances | None, now: dt.datetime) -> Ordinals:
 def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], *, over: bool) -> Stretch:
     states = sorted(mark.ref for mark in had if mark.kind == "state")
     (text,) = ranges.written(of, some)
-    return Stretch(text, some.count, _word(had, over=over), states, _valid(had), _shown(had))
+    return Stretch(text, some.count, _word(had, over=over), states, _valid(had), _mark_views(had))
 
 
 def _word(had: frozenset[Mark], *, over: bool) -> str:
@@ -278,15 +278,15 @@ def _valid(had: frozenset[Mark]) -> bool:
     return "state" in kinds and not kinds & {"tainted", "inherited", "suspect", "quarantined", "deleted"}
 
 
-def _shown(had: frozenset[Mark]) -> list[ShownMark]:
-    return [ShownMark(mark.kind, mark.ref) for mark in sorted(had)]
+def _mark_views(had: frozenset[Mark]) -> list[MarkView]:
+    return [MarkView(mark.kind, mark.ref) for mark in sorted(had)]
 
 
-def _reads(held: Held, reads: Sequence[store.Read]) -> list[ShownRead]:
+def _reads(held: Held, reads: Sequence[store.Read]) -> list[ReadView]:
     found: dict[tuple[str, int], Ordinals] = {}
     for read in reads:
         name = held.names.get(read.upstream_id)
         if name is not None:
             key = name, read.read_seq
             found[key] = found.get(key, NONE) | Ordinals.between(read.start_, read.end_)
-    return [ShownRead(name, ranges.written(held.instances(name), some), seq) for (name, seq), some in found.items()]
+    return [ReadView(name, ranges.written(held.instances(name), some), seq) for (name, seq), some in found.items()]

@@ -14,7 +14,7 @@ from headwater.store.database import Database
 from headwater.store.status import status as store
 
 
-class Spoken(msgspec.Struct, frozen=True):
+class LoggedReport(msgspec.Struct, frozen=True):
     """A report; of an entity that is not declared any more nothing is shown."""
 
     seq: int
@@ -31,7 +31,7 @@ class Spoken(msgspec.Struct, frozen=True):
 class StatusLog(msgspec.Struct, frozen=True):
     """`next`: ask from there. `more`: there is more already."""
 
-    reports: list[Spoken]
+    reports: list[LoggedReport]
     next: int
     more: bool
 
@@ -60,7 +60,7 @@ async def since(
     page = found[:limit]
     return StatusLog(
         [
-            Spoken(
+            LoggedReport(
                 one.seq,
                 one.recorded_at,
                 name,

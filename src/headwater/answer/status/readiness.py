@@ -157,7 +157,7 @@ async def _look(
     moment = int(now.timestamp())
     due = {name: seconds for name in needs if (seconds := held.declared[name].due) is not None}
     instances = [
-        _shown(held, one, ordinal, used, moment, due)
+        _readiness_view(held, one, ordinal, used, moment, due)
         for one, some in wanted
         for used in [_used(known, spared, one.entity)]
         for ordinal in some.members().tolist()
@@ -205,7 +205,7 @@ def _instances(held: Held, one: Asked) -> Ordinals:
     return found
 
 
-def _shown(
+def _readiness_view(
     held: Held, one: Asked, ordinal: int, known: Mapping[str, Marks], now: int, due: Mapping[str, int]
 ) -> ReadyInstance:
     found = readiness(held.graph, one.entity, ordinal, known, now, state=one.state, due=due)

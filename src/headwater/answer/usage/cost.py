@@ -109,10 +109,10 @@ async def cost(
         credits=told.credits,
         keep_month=told.keep_month,
     )
-    return Cost(grain, told.at, told.rows, totals, hidden, [_shown(grain, row) for row in rows])
+    return Cost(grain, told.at, told.rows, totals, hidden, [_costing(grain, row) for row in rows])
 
 
-def _shown(grain: str, row: store.CostRow) -> Costing:
+def _costing(grain: str, row: store.CostRow) -> Costing:
     kind = "dataset" if grain in _DATASETS else "job" if grain in _JOBS else None
     label = {"dataset": short, "job": short_job}.get(kind or "", str)(row.name)
     return Costing(

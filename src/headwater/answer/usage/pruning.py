@@ -81,11 +81,11 @@ async def pruning(
             so_far = (so_far or 0.0) + one.money_month
         waves.append(Wave(one.wave, one.datasets, one.money_month, so_far))
     return Pruning(
-        max((one.at for one in told), default=None), sum(one.datasets for one in told), so_far, waves, [_shown(r) for r in rows]
+        max((one.at for one in told), default=None), sum(one.datasets for one in told), so_far, waves, [_pruning_view(r) for r in rows]
     )  # fmt: skip
 
 
-def _shown(row: store.PruningRow) -> Candidate:
+def _pruning_view(row: store.PruningRow) -> Candidate:
     return Candidate(
         id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), wave=row.wave,
         reason=row.reason, money_month=row.money_month, evidence=row.evidence, confidence=row.confidence, reads=row.reads, writes=row.writes,

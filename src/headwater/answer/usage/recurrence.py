@@ -96,7 +96,7 @@ async def recurrence(
     shapes = []
     for one in rows:
         body = bodies.get(one.id, {}).get(measured.RECURRENCE)
-        shapes.append(_shown(one, measured.Recurrence("") if body is None else measured.recurrence(body)))
+        shapes.append(_recurrence_view(one, measured.Recurrence("") if body is None else measured.recurrence(body)))
     return Recurrence(
         max((one.at for one in told), default=None),
         sum(one.shapes for one in told),
@@ -110,7 +110,7 @@ async def recurrence(
     )
 
 
-def _shown(row: store.RecurrenceRow, told: measured.Recurrence) -> Rhythm:
+def _recurrence_view(row: store.RecurrenceRow, told: measured.Recurrence) -> Rhythm:
     return Rhythm(
         id=f"job:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short_job(row.name), class_=row.kind,
         executions=row.executions, period_seconds=row.period_seconds, runs_per_period=told.runs_per_period, first_at=row.first_at,

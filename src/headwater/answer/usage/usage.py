@@ -118,11 +118,11 @@ async def usage(
         max((one.at for one in told), default=None),
         sum(one.datasets for one in told),
         UsageTotals(**counts, by_status=by_status),
-        [_shown(row) for row in rows],
+        [_usage_view(row) for row in rows],
     )
 
 
-def _shown(row: store.UsageRow) -> DatasetUsage:
+def _usage_view(row: store.UsageRow) -> DatasetUsage:
     return DatasetUsage(
         id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), status=row.status,
         reads=row.reads, writes=row.writes, reads_by_people=row.reads_by_people, reads_by_services=row.reads_by_services,

@@ -287,7 +287,7 @@ class Collector:
         assert execution.write is not None
         try:
             catalog = Catalog(jqe)
-            found = commands.made(execution.write, catalog)
+            found = commands.committed_target(execution.write, catalog)
             if found is None:
                 return metrics
             commits = (

@@ -324,7 +324,7 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
 }
 
 
-def made(write: Write, catalog: Catalog) -> Dataset | None:
+def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
     """The target, now that it is there, of a table that keeps versions; None of another one."""
     if write.jname is not None:
         write.jtable = write.jname.catalog().loadTable(write.jname.identifier())

@@ -150,7 +150,7 @@ def leaves(jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[
                 result.by_key[found[1]] = datasets
                 result.ids[found[1]] = frozenset(str(item.expression_id) for item in node.attributes("output"))
     if '.Expand"' in text:
-        made = [_made_of(plan) for plan in _expands(jplan)]
+        made = [_expand_sources(plan) for plan in _expands(jplan)]
         for node, sources in zip((n for n in root.walk() if n.kind == "Expand"), made, strict=False):
             if sources is not None and len(sources) == len(node.attributes("output")):
                 node.fields["headwater_made_of"] = sources
@@ -326,7 +326,7 @@ def _expands(jplan: Any) -> list[Any]:
     return found
 
 
-def _made_of(expand: Any) -> list[list[tuple[int, bool]]] | None:
+def _expand_sources(expand: Any) -> list[list[tuple[int, bool]]] | None:
     """For each output column of an Expand, the ExprIds it is made of and whether bare; None when its text cannot be read."""
     rows = [split_row(line) for line in str(expand.projections().mkString(_SEPARATOR)).split(_SEPARATOR)]
     if not rows or len({len(row) for row in rows}) != 1:

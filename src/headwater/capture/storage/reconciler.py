@@ -42,7 +42,7 @@ class Drift(msgspec.Struct, frozen=True):
     underway: Differing
 
 
-class Told(msgspec.Struct, frozen=True):
+class ReconcileReport(msgspec.Struct, frozen=True):
     """What was reported: how many instances as what, and what the server refused of it."""
 
     retention: int
@@ -115,7 +115,7 @@ def compare(server: Server, entity: str, listing: Listing, since: int, within: S
 
 def report(
     server: Server, found: Compared, listing: Listing, *, adopt: bool, state: str = "completed", empty: bool = False
-) -> Told:
+) -> ReconcileReport:
     """Say that what is missing was deleted, and, to `adopt`, that what is unknown is there in that state. Said twice it changes nothing.
 
     InvalidQuestion where storage holds nothing at all, unless `empty`: that is a wrong path more often than a loss.
@@ -137,7 +137,7 @@ def report(
     refused = []
     for some in portions(reports):
         refused += [why for why in refusals(server.say(PATH, {"reports": some})) if why is not None]
-    return Told(drift.retention.count, drift.external.count, drift.unknown.count if adopt else 0, refused)
+    return ReconcileReport(drift.retention.count, drift.external.count, drift.unknown.count if adopt else 0, refused)
 
 
 def _reports(drift: Drift, what: str, some: Differing, **more: Any) -> Iterator[dict[str, Any]]:

@@ -114,7 +114,7 @@ def run(
             shown = msgspec.to_builtins(manifest) | ({"making": making} if making else {})
             print(msgspec.json.format(msgspec.json.encode(shown)).decode())
             return
-        print(_shown(manifest, making))
+        print(_describe_package(manifest, making))
         return
     if manifest.program.kind != "python":
         need("spark", f"a {manifest.program.kind} package")
@@ -156,7 +156,7 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def _shown(manifest: Manifest, making: Making | None) -> str:
+def _describe_package(manifest: Manifest, making: Making | None) -> str:
     from headwater.client.config import destination
 
     program = manifest.program

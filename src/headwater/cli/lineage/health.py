@@ -39,7 +39,7 @@ def freshness(
     if json:
         output.raw(body)
     elif name is not None:
-        _one(msgspec.json.decode(body))
+        _print_freshness(msgspec.json.decode(body))
     else:
         _list(msgspec.json.decode(body))
 
@@ -81,7 +81,7 @@ def late(one: dict[str, Any]) -> str | None:
     return None if one["late_seconds"] is None else output.duration(one["late_seconds"] * 1000)
 
 
-def _one(one: dict[str, Any]) -> None:
+def _print_freshness(one: dict[str, Any]) -> None:
     output.line(output.printable(one["label"]), "bold")
     there = {True: "yes", False: "no: it was dropped", None: "no run was seen writing it"}[one["available"]]
     run = one["last_run"]

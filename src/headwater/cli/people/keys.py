@@ -121,7 +121,7 @@ def revoke(key: Annotated[str, typer.Argument(help="Its name or id.")], json: Js
         from headwater.intake.people import keys as writes
 
         revoked = await writes.revoke(database, key, by=_change("revoke", "revoke_key", key, {}))
-        return msgspec.json.encode(known.shown(revoked))
+        return msgspec.json.encode(known.describe_key(revoked))
 
     answer = on_database("keys revoke", work)
     if json:

@@ -122,7 +122,7 @@ def add(
         }
         return msgspec.json.encode(await writes.add(database, wanted, by=_change("add", name, **told)))
 
-    _shown_secret(on_database("listeners add", work), json, "is added")
+    _print_secret(on_database("listeners add", work), json, "is added")
 
 
 @listeners.command()
@@ -137,9 +137,9 @@ def show(name: Name, json: Json = False) -> None:
     """
 
     async def work(database: Database) -> bytes:
-        return await _one(database, name)
+        return await _find_listener(database, name)
 
-    _told(on_database("listeners show", work), json)
+    _print_answer(on_database("listeners show", work), json)
 
 
 @listeners.command()
@@ -174,7 +174,7 @@ def remove(name: Name, json: Json = False) -> None:
     """
 
     async def work(database: Database) -> bytes:
-        was = await _one(database, name)
+        was = await _find_listener(database, name)
         await _writes().remove(database, name, by=_change("remove", name))
         return was
 
@@ -217,7 +217,7 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
 
         return msgspec.json.encode(await _writes().rotate(database, name, secret or None, by=_change("rotate", name)))
 
-    _shown_secret(on_database("listeners rotate", work), json, "has a new secret")
+    _print_secret(on_database("listeners rotate", work), json, "has a new secret")
 
 
 @listeners.command("test")
@@ -257,12 +257,12 @@ def _changed(
 ) -> None:
     async def work(database: Database) -> bytes:
         await change(database, _change(command, name, **detail))
-        return await _one(database, name)
+        return await _find_listener(database, name)
 
-    _told(on_database(f"listeners {command}", work), json)
+    _print_answer(on_database(f"listeners {command}", work), json)
 
 
-async def _one(database: Database, name: str) -> bytes:
+async def _find_listener(database: Database, name: str) -> bytes:
     import msgspec
 
     from headwater.answer.people import listeners as answers
@@ -270,7 +270,7 @@ async def _one(database: Database, name: str) -> bytes:
     return msgspec.json.encode(await answers.listener(database, name))
 
 
-def _told(answer: bytes, json: bool) -> None:
+def _print_answer(answer: bytes, json: bool) -> None:
     if json:
         output.raw(answer)
         return
@@ -304,7 +304,7 @@ def _told(answer: bytes, json: bool) -> None:
         )
 
 
-def _shown_secret(answer: bytes, json: bool, what: str) -> None:
+def _print_secret(answer: bytes, json: bool, what: str) -> None:
     if json:
         output.raw(answer)
         return

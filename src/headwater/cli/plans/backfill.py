@@ -170,7 +170,7 @@ def show(
     if one["between"]:
         when = f"opens at {output.moment(one['opens'])} UTC" if one["opens"] else "open now"
         output.line(f"only {one['between']} {output.printable(one['tz'])}: {when}")
-    _show_not_made(found)
+    _print_unrepaired(found)
     if found["items"]:
         output.line()
         output.table(
@@ -261,7 +261,7 @@ def _show_plan(found: Any, window: str) -> None:
     if found["more_groups"]:
         output.line(f"and {found['more_groups']:,} more groups", "dim")
     _show_restores(found["restores"], found["more_restores"])
-    _show_not_made(found)
+    _print_unrepaired(found)
     cost = found["cost"]
     output.line()
     makes = sum(found["counts"].values())
@@ -285,7 +285,7 @@ def _show_restores(restores: list[Any], more: int) -> None:
     output.table(
         ("goes back", "instances", "to what was made", "by run", "kept as"),
         [
-            (each["entity"], short(each["instances"]), output.moment(each["produced_at"]), each["run"], _kept(each["storage"]))
+            (each["entity"], short(each["instances"]), output.moment(each["produced_at"]), each["run"], _describe_storage(each["storage"]))
             for each in restores
         ],
     )  # fmt: skip
@@ -293,11 +293,11 @@ def _show_restores(restores: list[Any], more: int) -> None:
         output.line(f"and {more:,} more", "dim")
 
 
-def _kept(storage: dict[str, Any]) -> str:
+def _describe_storage(storage: dict[str, Any]) -> str:
     return f"version {storage.get('delta_version')} of {storage.get('table')}"
 
 
-def _show_not_made(found: Any) -> None:
+def _print_unrepaired(found: Any) -> None:
     """What stays as it is, and why."""
     said = [(f"cannot be repaired ({reason})", some) for reason, some in found["unrepairable"].items()]
     said += [

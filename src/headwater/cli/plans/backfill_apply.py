@@ -19,7 +19,7 @@ from headwater.errors import InvalidQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from headwater.runner.backfill import Told, Worker
+    from headwater.runner.backfill import ItemEvent, Worker
     from headwater.runner.executors import Executor
     from headwater.runner.plans import PlanOnServer, Progress
 
@@ -106,13 +106,13 @@ def apply(
     progress = plan.progress()
     if progress.state not in {"running", "done", "cancelled"}:
         plan.apply()
-    with _told(plan, progress, json) as told:
+    with _progress_printer(plan, progress, json) as told:
         working = Worker(
             plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, told=told
         )  # fmt: skip
-        with _heard(working):
+        with _stop_on_signals(working):
             ended = working.work()
-    raise typer.Exit(_said(url, id, ended, json))
+    raise typer.Exit(_print_outcome(url, id, ended, json))
 
 
 def _packages(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
@@ -178,7 +178,7 @@ def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> No
 
 
 @contextlib.contextmanager
-def _heard(worker: Worker) -> Iterator[None]:
+def _stop_on_signals(worker: Worker) -> Iterator[None]:
     """Pass each request to stop on to the worker, also the second one."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
 
@@ -194,7 +194,7 @@ def _heard(worker: Worker) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[Told], None]]:
+def _progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[ItemEvent], None]]:
     """How what happens is shown: JSON lines, a bar below lines on a terminal, plain lines elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -204,7 +204,7 @@ def _told(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callab
     with Progress(*columns, console=console, disable=json or not console.is_terminal, transient=True) as bar:
         task = bar.add_task(f"plan {plan.id[:8]}", total=progress.items, completed=progress.done + progress.skipped)
 
-        def told(one: Told) -> None:
+        def told(one: ItemEvent) -> None:
             if json:
                 output.json_line(_plain(one))
                 return
@@ -215,7 +215,7 @@ def _told(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callab
         yield told
 
 
-def _plain(one: Told) -> dict[str, Any]:
+def _plain(one: ItemEvent) -> dict[str, Any]:
     import msgspec
 
     found = {"what": one.what, "count": one.count, "run": one.run, "note": one.note}
@@ -232,7 +232,7 @@ _WORDS = {
 }
 
 
-def _line(one: Told) -> str:
+def _line(one: ItemEvent) -> str:
     if one.what == "skipped":
         return f"{one.count:,} skipped: right already"
     if one.what == "waits":
@@ -248,7 +248,7 @@ def _line(one: Told) -> str:
 _BY = {"rerun": "by hand", "manual": "by hand (manual)", "restore": "goes back, with --spark-submit"}
 
 
-def _said(url: str | None, id: str, ended: str, json: bool) -> int:
+def _print_outcome(url: str | None, id: str, ended: str, json: bool) -> int:
     """How it ended, and the exit code."""
     path = server.path("plans", id)
     found = server.get(url, path, state="failed", limit=_SHOWN)

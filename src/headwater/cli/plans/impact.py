@@ -79,7 +79,7 @@ def _show(found: Any) -> None:
             each["task_id"],
             ", ".join(run["period"] for run in each["runs"]),
             ", ".join(str(run["start"]) for run in each["runs"] if run["start"]),
-            _made(each["makes"]),
+            _describe_instances(each["makes"]),
             " ← ".join(each["because"]),
         )
         for what in ("clear", "start")
@@ -90,12 +90,12 @@ def _show(found: Any) -> None:
     else:
         output.line("no run is to be done again")
     if found["manual"]:
-        output.line(f"by hand: {output.printable(_made(found['manual']))}", "yellow")
+        output.line(f"by hand: {output.printable(_describe_instances(found['manual']))}", "yellow")
     for reason, some in found["unrepairable"].items():
-        output.line(f"cannot be repaired ({reason}): {output.printable(_made(some))}", "yellow")
+        output.line(f"cannot be repaired ({reason}): {output.printable(_describe_instances(some))}", "yellow")
     if found["unaffected"]:
         output.line(f"looked at, and not affected: {output.printable(', '.join(found['unaffected']))}", "dim")
 
 
-def _made(some: Any) -> str:
+def _describe_instances(some: Any) -> str:
     return "; ".join(f"{each['entity']} {', '.join(each['instances'])}" for each in some)

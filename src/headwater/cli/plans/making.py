@@ -19,12 +19,12 @@ def asked_for(folder: Path, period: str, *, state: str | None, wait: float, forc
     """
     from headwater.cli import server as where
     from headwater.errors import ServerUnavailable
-    from headwater.runner.entities import made_by
+    from headwater.runner.entities import package_entities
     from headwater.runner.making import Making
     from headwater.runner.readiness import Server, prepared
     from headwater.runner.reading import FILE
 
-    made = made_by(folder.absolute() / FILE)
+    made = package_entities(folder.absolute() / FILE)
     server = Server(where.address(None), where.key(None))
     try:
         making = prepared(server, made, period, state=state, wait=wait, force=force)

@@ -55,7 +55,7 @@ def _meant(
     return Chosen(frozenset(ids or ()), frozenset(codes or ()), before, after, limit)
 
 
-def _said_which(meant: Chosen, all_: bool) -> None:
+def _check_choice(meant: Chosen, all_: bool) -> None:
     from headwater.errors import InvalidQuestion
 
     if not (all_ or meant.ids or meant.codes or meant.before or meant.after or meant.limit):
@@ -177,7 +177,7 @@ def replay(
     """
     queues = _queues(url, dead_letters, "replay")
     meant = _meant(letters, code, older_than, newer_than, limit)
-    _said_which(meant, all_)
+    _check_choice(meant, all_)
 
     async def work(database: Database) -> list[Outcome]:
         from headwater.intake.events.isolation import IsolatedIntake
@@ -212,7 +212,7 @@ def discard(
     """
     queues = _queues(url, dead_letters, "discard")
     meant = _meant(letters, code, older_than, newer_than, limit)
-    _said_which(meant, all_)
+    _check_choice(meant, all_)
 
     async def work(database: Database) -> list[Outcome]:
         from headwater.intake.people import audit

@@ -120,7 +120,7 @@ async def _replay(
             await target.close()
     finally:
         await source.close()
-    return {**answer, "database": _shown(address), "seconds": round(time.monotonic() - began, 2)}
+    return {**answer, "database": _without_password(address), "seconds": round(time.monotonic() - began, 2)}
 
 
 async def _open(url: str, which: str) -> Database:
@@ -133,7 +133,7 @@ async def _open(url: str, which: str) -> Database:
         raise DatabaseUnavailable(f"{which}: {error.message}", **error.detail) from error
 
 
-def _shown(address: str) -> str:
+def _without_password(address: str) -> str:
     """Without its password."""
     import re
 

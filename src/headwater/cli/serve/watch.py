@@ -77,7 +77,7 @@ def watch(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    _told(report, json)
+    _print_report(report, json)
     if report.count.mismatches:
         raise typer.Exit(1)
     if not report.verified:
@@ -166,7 +166,7 @@ def _table(count: Count) -> Any:
     return made
 
 
-def _told(report: Report, json: bool) -> None:
+def _print_report(report: Report, json: bool) -> None:
     import sys
 
     import msgspec

@@ -273,7 +273,7 @@ def _say(answer: GraphStats) -> None:
             names = [name for name in rows[0] if name != "exact"]
             output.table(
                 [name.replace("_", " ") for name in names],
-                ([_shown(row, name) for name in names] for row in rows),
+                ([_format_value(row, name) for name in names] for row in rows),
             )
     for chain in answer.chains[:3]:
         output.line()
@@ -287,7 +287,7 @@ def _say(answer: GraphStats) -> None:
     )
 
 
-def _shown(row: dict[str, object], name: str) -> str:
+def _format_value(row: dict[str, object], name: str) -> str:
     value = row[name]
     about = "~" if name in {"upstream", "downstream", "closure"} and not row["exact"] else ""
     return f"{about}{value:,}" if isinstance(value, int) else str(value)

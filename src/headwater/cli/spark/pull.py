@@ -11,7 +11,7 @@ from headwater.cli import output
 if TYPE_CHECKING:
     import datetime as dt
 
-    from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, Told
+    from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, PulledWindow
 
 pull = typer.Typer(help="Export query logs from a warehouse to files.", rich_markup_mode=None, no_args_is_help=True)
 
@@ -107,7 +107,7 @@ def _once(source: str, asked: Asked, *, quiet: bool) -> Pulled:
     from headwater.pipeline.query_log.pull import source as known
     from headwater.pipeline.query_log.pull.pulling import pull as work
 
-    tell = (lambda _: None) if quiet else _told
+    tell = (lambda _: None) if quiet else _print_window
     return work(known(source), asked, os.environ, now=_now, sleep=_rest, tell=tell)
 
 
@@ -151,7 +151,7 @@ def _rest(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _told(told: Told) -> None:
+def _print_window(told: PulledWindow) -> None:
     """Print a line for each window, if stderr is a terminal."""
     import sys
 

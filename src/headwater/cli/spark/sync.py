@@ -189,7 +189,7 @@ def _sync(
     if besides := config or knobs.config:
         from headwater.cli.spark import sync_config
 
-        told = sync_config.read(Path(besides).expanduser(), source, lambda space: _schemas_known(url, space))
+        told = sync_config.read(Path(besides).expanduser(), source, lambda space: _server_schemas(url, space))
         settings = dataclasses.replace(
             settings,
             who=told.who,
@@ -230,7 +230,7 @@ def _hushed(properties: dict[str, str]) -> None:
         properties[name] = f"{properties.get(name, '')} {_JAVA_WARNINGS} {given}{file}".strip()
 
 
-def _schemas_known(url: str | None, namespace: str) -> dict[str, list[str]]:
+def _server_schemas(url: str | None, namespace: str) -> dict[str, list[str]]:
     """The columns of the tables that the server knows in a namespace; none in one that is new to it, as at the first sync."""
     from urllib.parse import quote
 

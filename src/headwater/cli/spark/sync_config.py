@@ -34,7 +34,7 @@ from headwater.pipeline.query_log.who.config import Config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from headwater.pipeline.query_log.declared import Exports, Kept, Stored
+    from headwater.pipeline.query_log.declared import Exports, RetainedTable, Stored
 
 # Of how many bytes a table holds: BigQuery's TABLE_STORAGE and Snowflake's TABLE_STORAGE_METRICS have the second and third.
 _BYTES = ("bytes", "total_logical_bytes", "active_bytes")
@@ -57,7 +57,7 @@ class _Storage(_Part, frozen=True):
     namespace: str | None = None
 
 
-class _Kept(_Part, frozen=True):
+class _RetentionRule(_Part, frozen=True):
     name: str | None = None
     lookml: str | None = None
     namespace: str | None = None
@@ -75,7 +75,7 @@ class _Who(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _File(_Part, frozen=True):
     schemas: list[_Schemas] = []
     storage: list[_Storage] = []
-    kept: list[_Kept] = []
+    kept: list[_RetentionRule] = []
     who: _Who = _Who()
     dbt: list[_Dbt] = []
     looker_history: list[str] = []
@@ -83,17 +83,17 @@ class _File(_Part, frozen=True):
     lookml: list[str] = []
 
 
-class Told(msgspec.Struct, frozen=True):
+class SyncConfig(msgspec.Struct, frozen=True):
     """What the file says, with the files it names read, but for exports: those are read where Spark is."""
 
     who: Config
     schemas: dict[str, dict[str, list[str]]] | None
     storage: tuple[Stored, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[RetainedTable, ...]
     exports: Exports
 
 
-def read(path: Path, dialect: str, server: Callable[[str], Mapping[str, list[str]]]) -> Told:
+def read(path: Path, dialect: str, server: Callable[[str], Mapping[str, list[str]]]) -> SyncConfig:
     """The file at `path`. `dialect`: how its log folds names. `server`: tables (dotted) → columns that a server knows of a namespace."""
     from headwater.pipeline.query_log.declared import Dbt, Exports
 
@@ -109,11 +109,11 @@ def read(path: Path, dialect: str, server: Callable[[str], Mapping[str, list[str
     for place, dbt in enumerate(told.dbt):
         if not dbt.run_results:
             raise InvalidQuestion(f"{path}: dbt[{place}].run_results names no file", field="dbt")
-    return Told(
+    return SyncConfig(
         Config(**{name: getattr(told.who, name) for name in Config.__struct_fields__}),
         schemas or None,
         tuple(one for each in told.storage for one in _sizes(folder / each.file, each.namespace)),
-        tuple(each for place, one in enumerate(told.kept) for each in _kept(path, place, one)),
+        tuple(each for place, one in enumerate(told.kept) for each in _retained_tables(path, place, one)),
         Exports(
             tuple(
                 Dbt(_at(folder, one.run_results), None if one.manifest is None else _at(folder, one.manifest))
@@ -126,15 +126,15 @@ def read(path: Path, dialect: str, server: Callable[[str], Mapping[str, list[str
     )
 
 
-def _kept(path: Path, place: int, told: _Kept) -> tuple[Kept, ...]:
-    from headwater.pipeline.query_log.declared import Kept, kept_by_lookml
+def _retained_tables(path: Path, place: int, told: _RetentionRule) -> tuple[RetainedTable, ...]:
+    from headwater.pipeline.query_log.declared import RetainedTable, lookml_tables
 
     if (told.name is None) == (told.lookml is None):
         raise InvalidQuestion(f"{path}: kept[{place}] needs one of name and lookml", field="kept")
     if told.lookml is None:
-        return (Kept(told.name or "", told.namespace),)
+        return (RetainedTable(told.name or "", told.namespace),)
     try:
-        return kept_by_lookml(_at(path.parent, told.lookml), told.namespace)
+        return lookml_tables(_at(path.parent, told.lookml), told.namespace)
     except (NotFound, UnreadableContent) as error:
         raise InvalidQuestion(f"{path}: kept[{place}]: {error.message}", field="kept") from error
 

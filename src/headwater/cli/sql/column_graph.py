@@ -6,7 +6,7 @@ What decides about all rows of a target points at its node `(rows)`. Names are u
 from collections.abc import Sequence
 
 from headwater.cli.lineage.drawing import dot_text
-from headwater.cli.sql.statements import Found, name
+from headwater.cli.sql.statements import ParsedStatement, name
 from headwater.graph.mermaid import mermaid_text
 
 ROWS = "(rows)"
@@ -18,7 +18,7 @@ class Graph:
     A query's own result is a table named by the query's place.
     """
 
-    def __init__(self, found: Sequence[Found], *, tables_only: bool = False) -> None:
+    def __init__(self, found: Sequence[ParsedStatement], *, tables_only: bool = False) -> None:
         self.tables: dict[str, dict[str, str]] = {}
         """Table to its columns to their node ids; at table level the one column is empty."""
         self.edges: dict[tuple[str, str], tuple[dict[str, None], bool]] = {}

@@ -17,7 +17,7 @@ from headwater.errors import InvalidQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from headwater.cli.sql.statements import Found, Line
+    from headwater.cli.sql.statements import Line, ParsedStatement
     from headwater.columns import Catalog
 
 
@@ -73,7 +73,7 @@ def sql(
         raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
     need("sql", "headwater sql")
     found = _analysed(files, dialect, schemas or [], database, schema, streaming=not chosen)
-    troubled: list[Found] = []
+    troubled: list[ParsedStatement] = []
     if not chosen or chosen == ["--fingerprint"]:
         troubled = _print_plain(found, dialect, tables_only=table_level, fingerprints=fingerprint)
     else:
@@ -86,7 +86,9 @@ def sql(
         raise typer.Exit(1)
 
 
-def _print_plain(found: Iterator[Found], dialect: str, *, tables_only: bool, fingerprints: bool) -> list[Found]:
+def _print_plain(
+    found: Iterator[ParsedStatement], dialect: str, *, tables_only: bool, fingerprints: bool
+) -> list[ParsedStatement]:
     """Statement by statement; gives back those that `--strict` minds."""
     from headwater.cli.sql import statements
 
@@ -109,7 +111,12 @@ def _print_plain(found: Iterator[Found], dialect: str, *, tables_only: bool, fin
 
 
 def _print_whole(
-    found: list[Found], form: str, dialect: str, tables_only: bool, fingerprints: bool, namespaces: tuple[str, str]
+    found: list[ParsedStatement],
+    form: str,
+    dialect: str,
+    tables_only: bool,
+    fingerprints: bool,
+    namespaces: tuple[str, str],
 ) -> None:
     import msgspec
 
@@ -125,7 +132,7 @@ def _print_whole(
         print(column_graph.mermaid(graph) if form == "--mermaid" else column_graph.dot(graph))
 
 
-def _trouble(found: Found) -> str:
+def _trouble(found: ParsedStatement) -> str:
     told = found.statement
     reasons = list(told.warnings) if told.level != "full" else []
     if told.level != "full" and not reasons:
@@ -149,9 +156,9 @@ def _writer() -> Callable[[Line], None]:
 
 def _analysed(
     files: list[str], dialect: str, schemas: list[Path], database: str, schema: str, *, streaming: bool
-) -> Iterator[Found]:
+) -> Iterator[ParsedStatement]:
     """Every statement of every file, each file on its own: what one makes, another does not know."""
-    from headwater.cli.sql.statements import Found
+    from headwater.cli.sql.statements import ParsedStatement
     from headwater.columns import Session, analyse
 
     catalog = _catalog(dialect, schemas)
@@ -161,7 +168,7 @@ def _analysed(
         for path in paths:
             text = _text(path)
             for statement in analyse(text, dialect, catalog, Session(database, schema)):
-                yield Found("stdin" if path == "-" else path, text, statement)
+                yield ParsedStatement("stdin" if path == "-" else path, text, statement)
             advance()
 
 

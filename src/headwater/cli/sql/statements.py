@@ -24,7 +24,7 @@ _STYLES = {"IDENTITY": "dim", "TRANSFORMATION": "cyan", "AGGREGATION": "green"}
 _WIDEST = 40
 
 
-class Found(NamedTuple):
+class ParsedStatement(NamedTuple):
     """A statement and the text it stands in. `line` is the statement's first in the file."""
 
     file: str
@@ -60,7 +60,7 @@ def column(one: "Input") -> str:
 # -- for people --
 
 
-def lines(found: Found, *, tables_only: bool = False) -> Iterator[Line]:
+def lines(found: ParsedStatement, *, tables_only: bool = False) -> Iterator[Line]:
     """Heading, tables, columns and what feeds them, what decides about rows, what stayed open."""
     told = found.statement
     words, style = _LEVELS[told.level]
@@ -160,7 +160,7 @@ def _unresolved(told: "Statement") -> Iterator[Line]:
         ]
 
 
-def count(counts: Counter[str], found: Found) -> None:
+def count(counts: Counter[str], found: ParsedStatement) -> None:
     """Adds how far a statement was understood, and how many names it left open."""
     counts[str(found.statement.level)] += 1
     counts["unresolved"] += len(found.statement.unresolved)
@@ -178,7 +178,7 @@ def closing(counts: Counter[str]) -> str:
 
 
 def as_json(
-    found: Sequence[Found], dialect: str, *, tables_only: bool = False, fingerprints: bool = False
+    found: Sequence[ParsedStatement], dialect: str, *, tables_only: bool = False, fingerprints: bool = False
 ) -> dict[str, Any]:
     """The shape that docs/reference/cli.md describes."""
     counts: Counter[str] = Counter()
@@ -192,7 +192,7 @@ def as_json(
     }
 
 
-def _statement(found: Found, dialect: str, tables_only: bool, fingerprints: bool) -> dict[str, Any]:
+def _statement(found: ParsedStatement, dialect: str, tables_only: bool, fingerprints: bool) -> dict[str, Any]:
     told = found.statement
     made: dict[str, Any] = {
         "file": found.file,
@@ -267,7 +267,7 @@ def _transformations(bits: int) -> list[dict[str, Any]]:
     ]
 
 
-def shape(found: Found, dialect: str) -> tuple[str, str]:
+def shape(found: ParsedStatement, dialect: str) -> tuple[str, str]:
     """A statement's fingerprint and normalised text."""
     from headwater.columns.dialect import rules
     from headwater.columns.shape.fingerprint import shape as shape_of
@@ -276,7 +276,7 @@ def shape(found: Found, dialect: str) -> tuple[str, str]:
     return told.fingerprint, told.normalised
 
 
-def events(found: Sequence[Found], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
+def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
     """An OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name:
     it must not end as the target does, or a name's ending would mean both."""
     import os

@@ -11,7 +11,7 @@ from headwater.errors import InvalidQuestion
 
 if TYPE_CHECKING:
     from headwater.capture.storage.listing import Listing
-    from headwater.capture.storage.reconciler import Compared, Told
+    from headwater.capture.storage.reconciler import Compared, ReconcileReport
 
 _KINDS = (
     ("retention", "gone, older than it is kept", ""),
@@ -127,7 +127,7 @@ def _differs(found: Compared) -> bool:
     return bool(found.drift.retention.count + found.drift.external.count + found.drift.unknown.count)
 
 
-def _answer(found: Compared, told: Told | None) -> dict[str, Any]:
+def _answer(found: Compared, told: ReconcileReport | None) -> dict[str, Any]:
     return {
         "drift": found.drift,
         "texts": found.texts,
@@ -138,7 +138,7 @@ def _answer(found: Compared, told: Told | None) -> dict[str, Any]:
     }
 
 
-def _say(found: Compared, told: Told | None) -> None:
+def _say(found: Compared, told: ReconcileReport | None) -> None:
     drift = found.drift
     for kind, meaning, style in _KINDS:
         some = getattr(drift, kind)

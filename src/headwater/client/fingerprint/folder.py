@@ -26,7 +26,7 @@ def of_path(path: str | bytes, raw: bool, progress: Progress | None) -> Fingerpr
     """Of a local file or folder."""
     if not os.path.isdir(path):  # noqa: PTH112 - a path may be bytes
         with LocalSource(path) as source:
-            return _one(source, raw, progress)
+            return _file_fingerprint(source, raw, progress)
     before = _walk(os.fsencode(path))
     files = [(name, size) for name, size, _ in before]
 
@@ -57,7 +57,7 @@ def _of_url(url: str, raw: bool, progress: Progress | None, storage: dict[str, A
     found = {} if is_file else system.find(path, detail=True)
     if is_file:
         with RemoteSource(system, path, url) as source:
-            return _one(source, raw, progress)
+            return _file_fingerprint(source, raw, progress)
     if not found and not system.isdir(path):
         raise NotFound(f"there is no {url}", path=url)
     root = path.rstrip("/") + "/"
@@ -70,7 +70,7 @@ def _of_url(url: str, raw: bool, progress: Progress | None, storage: dict[str, A
     return _many(files, opened, raw, progress)
 
 
-def _one(source: Source, raw: bool, progress: Progress | None) -> Fingerprint:
+def _file_fingerprint(source: Source, raw: bool, progress: Progress | None) -> Fingerprint:
     size = source.size
     return fingerprint_of(source, raw=raw, progress=None if progress is None else lambda stored: progress(stored, size))
 

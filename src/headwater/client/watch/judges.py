@@ -192,7 +192,7 @@ def versions(count: int) -> Judge:
     return _guarded(look)
 
 
-def found(ids: set[str]) -> Judge:
+def judge_search(ids: set[str]) -> Judge:
     """Search names these, each once."""
 
     def look(answer: Any) -> Iterator[Finding]:

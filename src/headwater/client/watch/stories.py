@@ -79,7 +79,7 @@ def pipeline(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
     )
     sought = {dataset_id(name) for name in draft.datasets}
     questions.append(
-        Question("search", "/api/v2/search", {"q": f"{stage.prefix}/", "limit": 100}, judges.found(sought))
+        Question("search", "/api/v2/search", {"q": f"{stage.prefix}/", "limit": 100}, judges.judge_search(sought))
     )
     return questions
 

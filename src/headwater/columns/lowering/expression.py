@@ -231,7 +231,7 @@ def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
             result.references.append((parts + tuple(path), use, ""))
         else:
             result.references.append((parts, below, ".".join(path)))
-    elif isinstance(base, exp.Struct) and path and (field := _made_field(context, base, path[0])) is not None:
+    elif isinstance(base, exp.Struct) and path and (field := _struct_field(context, base, path[0])) is not None:
         stack.append((field, use))
     elif isinstance(base, exp.Identifier):
         result.references.append(((context.key(base), *path), below, ""))
@@ -239,7 +239,7 @@ def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
         _push(stack, base, below_use(use, TRANSFORMED))
 
 
-def _made_field(context: Context, node: Any, name: str) -> Any:
+def _struct_field(context: Context, node: Any, name: str) -> Any:
     for one in node.expressions:
         if isinstance(one, exp.PropertyEQ) and context.output_name(one.this) == name:
             return one.expression

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 from headwater.columns import form
 from headwater.columns.lowering.source import everything
 from headwater.columns.recovery.directly import Read, copied
-from headwater.columns.recovery.phrase import Phrase, made
+from headwater.columns.recovery.phrase import Phrase, inserted_token
 
 _OBJECTS = frozenset({"TABLE", "VIEW", "PROJECTION"})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE"})
@@ -139,33 +139,37 @@ def plain(phrase: Phrase, found: Created, place: int, end: int) -> list[Any]:
         name = phrase.tokens[to + 1 : after]
     listed: list[Any] = []
     for column in found.columns:
-        listed += [made(TokenType.COMMA, ",", first), column]
+        listed += [inserted_token(TokenType.COMMA, ",", first), column]
     if listed:
-        listed = [made(TokenType.L_PAREN, "(", first), *listed[1:], made(TokenType.R_PAREN, ")", first)]
+        listed = [
+            inserted_token(TokenType.L_PAREN, "(", first),
+            *listed[1:],
+            inserted_token(TokenType.R_PAREN, ")", first),
+        ]
     query = phrase.tokens[place:end]
     if found.recursive:
         query = [
-            made(TokenType.WITH, "WITH", first),
-            made(TokenType.RECURSIVE, "RECURSIVE", first),
+            inserted_token(TokenType.WITH, "WITH", first),
+            inserted_token(TokenType.RECURSIVE, "RECURSIVE", first),
             *name,
             *listed,
-            made(TokenType.ALIAS, "AS", first),
-            made(TokenType.L_PAREN, "(", first),
+            inserted_token(TokenType.ALIAS, "AS", first),
+            inserted_token(TokenType.L_PAREN, "(", first),
             *query,
-            made(TokenType.R_PAREN, ")", first),
-            made(TokenType.SELECT, "SELECT", first),
-            made(TokenType.STAR, "*", first),
-            made(TokenType.FROM, "FROM", first),
+            inserted_token(TokenType.R_PAREN, ")", first),
+            inserted_token(TokenType.SELECT, "SELECT", first),
+            inserted_token(TokenType.STAR, "*", first),
+            inserted_token(TokenType.FROM, "FROM", first),
             *name[-1:],
         ]
         listed = []
     return [
-        made(TokenType.CREATE, "CREATE", first),
-        *([made(TokenType.TEMPORARY, "TEMPORARY", first)] if found.temporary else []),
-        made(TokenType.VIEW, "VIEW", first),
+        inserted_token(TokenType.CREATE, "CREATE", first),
+        *([inserted_token(TokenType.TEMPORARY, "TEMPORARY", first)] if found.temporary else []),
+        inserted_token(TokenType.VIEW, "VIEW", first),
         *name,
         *listed,
-        made(TokenType.ALIAS, "AS", first),
+        inserted_token(TokenType.ALIAS, "AS", first),
         *query,
     ]
 

@@ -71,11 +71,11 @@ def _nothing(rule: Rules, problem: str) -> form.Lowered:
 def _first_line(error: BaseException) -> str:
     if isinstance(error, ParseError) and error.errors:
         first = error.errors[0]
-        return f"{_said(first)}. Line {first.get('line')}, Col: {first.get('col')}."
+        return f"{_parser_message(first)}. Line {first.get('line')}, Col: {first.get('col')}."
     return (str(error) or type(error).__name__).split("\n", 1)[0]
 
 
-def _said(error: dict[str, Any]) -> str:
+def _parser_message(error: dict[str, Any]) -> str:
     """The parser's message without its own internals."""
     return str(error.get("description")).split(" but got <Token", 1)[0].split(" for <class", 1)[0]
 
@@ -218,7 +218,7 @@ class _Ladder:
                 return None
             start = phrase.tokens[less.start]
             warnings.append(
-                f"{less.what} at line {start.line}, column {start.col - len(start.text) + 1} is not read: {_said(first)}"
+                f"{less.what} at line {start.line}, column {start.col - len(start.text) + 1} is not read: {_parser_message(first)}"
             )
             simple = less.tokens
             found, error = self.parsed(text, simple), self.error

@@ -200,6 +200,6 @@ class Phrase:
         return parts, False, at
 
 
-def made(kind: TokenType, text: str, like: Any) -> Any:
+def inserted_token(kind: TokenType, text: str, like: Any) -> Any:
     """A token that the text does not have, at the place of one that it has."""
     return Token(kind, text, like.line, like.col, like.start, like.end)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlglot.tokenizer_core import TokenType
 
-from headwater.columns.recovery.phrase import Phrase, made
+from headwater.columns.recovery.phrase import Phrase, inserted_token
 from headwater.columns.recovery.sighting import common_names, sighted
 
 _SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
@@ -78,11 +78,15 @@ def _expression(phrase: Phrase, place: int) -> Repaired | None:
         return None
     like = phrase.tokens[start]
     tables = _tables(phrase, start, end)
-    value = [made(TokenType.NULL, "NULL", like)]
+    value = [inserted_token(TokenType.NULL, "NULL", like)]
     if tables:
-        value = [made(TokenType.EXISTS, "EXISTS", like), made(TokenType.L_PAREN, "(", like)]
-        value += [made(TokenType.SELECT, "SELECT", like), made(TokenType.NUMBER, "1", like), *tables]
-        value.append(made(TokenType.R_PAREN, ")", like))
+        value = [inserted_token(TokenType.EXISTS, "EXISTS", like), inserted_token(TokenType.L_PAREN, "(", like)]
+        value += [
+            inserted_token(TokenType.SELECT, "SELECT", like),
+            inserted_token(TokenType.NUMBER, "1", like),
+            *tables,
+        ]
+        value.append(inserted_token(TokenType.R_PAREN, ")", like))
     alias = phrase.tokens[end - 2 : end] if end - start > 2 and phrase.words[end - 2] == "AS" else []
     return Repaired(phrase.tokens[:start] + value + alias + phrase.tokens[end:], start, end, "an expression")
 
@@ -119,17 +123,17 @@ def _branch(phrase: Phrase, place: int, low: int, high: int) -> tuple[int, int]:
 def _replaced(phrase: Phrase, low: int, high: int) -> Repaired:
     like = phrase.tokens[low]
     tables = _tables(phrase, low, high)
-    inside = [made(TokenType.EXISTS, "EXISTS", like), made(TokenType.L_PAREN, "(", like),
-              made(TokenType.SELECT, "SELECT", like), made(TokenType.NUMBER, "1", like), *tables,
-              made(TokenType.R_PAREN, ")", like)] if tables else []  # fmt: skip
+    inside = [inserted_token(TokenType.EXISTS, "EXISTS", like), inserted_token(TokenType.L_PAREN, "(", like),
+              inserted_token(TokenType.SELECT, "SELECT", like), inserted_token(TokenType.NUMBER, "1", like), *tables,
+              inserted_token(TokenType.R_PAREN, ")", like)] if tables else []  # fmt: skip
     instead = [
-        made(TokenType.SELECT, "SELECT", like),
-        made(TokenType.STAR, "*", like),
-        made(TokenType.FROM, "FROM", like),
-        made(TokenType.VAR, "unread", like),
-        made(TokenType.L_PAREN, "(", like),
+        inserted_token(TokenType.SELECT, "SELECT", like),
+        inserted_token(TokenType.STAR, "*", like),
+        inserted_token(TokenType.FROM, "FROM", like),
+        inserted_token(TokenType.VAR, "unread", like),
+        inserted_token(TokenType.L_PAREN, "(", like),
         *inside,
-        made(TokenType.R_PAREN, ")", like),
+        inserted_token(TokenType.R_PAREN, ")", like),
     ]
     return Repaired(phrase.tokens[:low] + instead + phrase.tokens[high:], low, high, "a query")
 
@@ -142,9 +146,11 @@ def _tables(phrase: Phrase, low: int, high: int) -> list[Any]:
     result: list[Any] = []
     for name in names:
         like = phrase.tokens[low]
-        result.append(made(TokenType.COMMA, ",", like) if result else made(TokenType.FROM, "FROM", like))
+        result.append(
+            inserted_token(TokenType.COMMA, ",", like) if result else inserted_token(TokenType.FROM, "FROM", like)
+        )
         for at, part in enumerate(name):
             if at:
-                result.append(made(TokenType.DOT, ".", like))
-            result.append(made(TokenType.IDENTIFIER, part, like))
+                result.append(inserted_token(TokenType.DOT, ".", like))
+            result.append(inserted_token(TokenType.IDENTIFIER, part, like))
     return result

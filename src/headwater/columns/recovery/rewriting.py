@@ -5,7 +5,7 @@ from typing import Any
 from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns.recovery import creation
-from headwater.columns.recovery.phrase import Phrase, made, words_of
+from headwater.columns.recovery.phrase import Phrase, inserted_token, words_of
 
 _SHORT = {"SEL": (TokenType.SELECT, "SELECT"), "INS": (TokenType.INSERT, "INSERT"), "UPD": (TokenType.UPDATE, "UPDATE"),
           "DEL": (TokenType.DELETE, "DELETE"), "UPSERT": (TokenType.INSERT, "INSERT")}  # fmt: skip
@@ -105,14 +105,14 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
     replaced: dict[int, list[Any]] = {}
     like = phrase.tokens[0]
     if first == "REPLACE" and phrase.word(1) not in {"(", ""}:
-        into = [] if phrase.word(1) == "INTO" else [made(TokenType.INTO, "INTO", like)]
-        replaced[0] = [made(TokenType.INSERT, "INSERT", like), *into]
+        into = [] if phrase.word(1) == "INTO" else [inserted_token(TokenType.INTO, "INTO", like)]
+        replaced[0] = [inserted_token(TokenType.INSERT, "INSERT", like), *into]
     elif first == "ALTER":
         replaced |= _mutation(phrase)
     elif first == "UPDATE" and parser == "teradata":
         return _from_before_set(phrase, end)
     elif first == "ASSERT":
-        replaced[0] = [made(TokenType.SELECT, "SELECT", like)]
+        replaced[0] = [inserted_token(TokenType.SELECT, "SELECT", like)]
     elif first in {"PIVOT", "UNPIVOT"}:
         opening = [
             (TokenType.SELECT, "SELECT"),
@@ -120,7 +120,11 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
             (TokenType.FROM, "FROM"),
             (TokenType.L_PAREN, "("),
         ]
-        return [*(made(*one, like) for one in opening), *phrase.tokens[:end], made(TokenType.R_PAREN, ")", like)]
+        return [
+            *(inserted_token(*one, like) for one in opening),
+            *phrase.tokens[:end],
+            inserted_token(TokenType.R_PAREN, ")", like),
+        ]
     elif first == "MERGE":
         end = _merge_ends(phrase, end, replaced)
     _head_hints(phrase, dropped)
@@ -144,7 +148,7 @@ def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
     elif (
         word in _SHORT and parser in {"teradata", "hive", ""} and (place == 0 or before in {"AS", "(", "ALL", "UNION"})
     ):
-        replaced[place] = [made(*_SHORT[word], phrase.tokens[place])]
+        replaced[place] = [inserted_token(*_SHORT[word], phrase.tokens[place])]
     elif word == "|>" and after in _PIPED:
         _piped(phrase, place, end, dropped, replaced)
     elif word == "USING" and parser == "oracle":
@@ -170,7 +174,7 @@ def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
             (TokenType.STRING, path),
             (TokenType.R_PAREN, ")"),
         ]
-        replaced[place] = [made(*one, phrase.tokens[place]) for one in call]
+        replaced[place] = [inserted_token(*one, phrase.tokens[place]) for one in call]
 
 
 def _piped(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: dict[int, list[Any]]) -> None:
@@ -189,8 +193,8 @@ def _piped(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
             comma = stop if comma < 0 else comma
             if phrase.word(at + 1) != "=" or not phrase.is_name(at):
                 return
-            body += [made(TokenType.COMMA, ",", like)] if body else []
-            body += [*phrase.tokens[at + 2 : comma], made(TokenType.ALIAS, "AS", like), phrase.tokens[at]]
+            body += [inserted_token(TokenType.COMMA, ",", like)] if body else []
+            body += [*phrase.tokens[at + 2 : comma], inserted_token(TokenType.ALIAS, "AS", like), phrase.tokens[at]]
             at = comma + 1
     else:
         body = phrase.tokens[place + 2 : stop]
@@ -198,12 +202,12 @@ def _piped(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
         return
     dropped.update(range(place + 2, stop))
     replaced[place + 1] = [
-        made(TokenType.SELECT, "SELECT", like),
-        made(TokenType.STAR, "*", like),
-        made(*_PIPED[operator], like),
-        made(TokenType.L_PAREN, "(", like),
+        inserted_token(TokenType.SELECT, "SELECT", like),
+        inserted_token(TokenType.STAR, "*", like),
+        inserted_token(*_PIPED[operator], like),
+        inserted_token(TokenType.L_PAREN, "(", like),
         *body,
-        made(TokenType.R_PAREN, ")", like),
+        inserted_token(TokenType.R_PAREN, ")", like),
     ]
 
 
@@ -232,16 +236,20 @@ def _graph(phrase: Phrase, place: int, dropped: set[int], replaced: dict[int, li
         if phrase.is_name(at) and phrase.words[at] not in {"AND", "SHORTEST_PATH", "LAST_NODE"}:
             edge = phrase.word(at - 1) == "(" and phrase.word(at + 1) == ")"
             column = "$edge_id" if edge else "$node_id"
-            body += [made(TokenType.COMMA, ",", like)] if body else []
-            body += [phrase.tokens[at], made(TokenType.DOT, ".", like), made(TokenType.VAR, column, like)]
+            body += [inserted_token(TokenType.COMMA, ",", like)] if body else []
+            body += [
+                phrase.tokens[at],
+                inserted_token(TokenType.DOT, ".", like),
+                inserted_token(TokenType.VAR, column, like),
+            ]
     dropped.update(range(place + 1, end + 1))
     replaced[place] = [
-        made(TokenType.VAR, "MATCHES", like),
-        made(TokenType.L_PAREN, "(", like),
+        inserted_token(TokenType.VAR, "MATCHES", like),
+        inserted_token(TokenType.L_PAREN, "(", like),
         *body,
-        made(TokenType.R_PAREN, ")", like),
-        made(TokenType.EQ, "=", like),
-        made(TokenType.NUMBER, "1", like),
+        inserted_token(TokenType.R_PAREN, ")", like),
+        inserted_token(TokenType.EQ, "=", like),
+        inserted_token(TokenType.NUMBER, "1", like),
     ]
 
 
@@ -281,7 +289,7 @@ def _phrase_of_teradata(phrase: Phrase, place: int, dropped: set[int], replaced:
     dropped.update(range(place, min(end + 1, phrase.size)))
     if phrase.word(place + 1) == "NAMED" and phrase.is_name(place + 2):
         dropped.discard(place)
-        replaced[place] = [made(TokenType.ALIAS, "AS", phrase.tokens[place]), phrase.tokens[place + 2]]
+        replaced[place] = [inserted_token(TokenType.ALIAS, "AS", phrase.tokens[place]), phrase.tokens[place + 2]]
 
 
 def _from_before_set(phrase: Phrase, end: int) -> list[Any]:
@@ -292,7 +300,7 @@ def _from_before_set(phrase: Phrase, end: int) -> list[Any]:
     tokens = phrase.tokens
     alias: list[Any] = []
     if phrase.is_name(assigned - 1) and phrase.word(assigned - 2) in {"FROM", ".", ","}:
-        alias = [made(TokenType.ALIAS, "AS", tokens[assigned]), tokens[assigned - 1]]
+        alias = [inserted_token(TokenType.ALIAS, "AS", tokens[assigned]), tokens[assigned - 1]]
     return [*tokens[:assigned], *alias, *tokens[assigned:end]]
 
 
@@ -301,7 +309,7 @@ def _merge_ends(phrase: Phrase, end: int, replaced: dict[int, list[Any]]) -> int
     like = phrase.tokens[-1]
 
     def words(*pairs: tuple[TokenType, str]) -> list[Any]:
-        return [made(kind, text, like) for kind, text in pairs]
+        return [inserted_token(kind, text, like) for kind, text in pairs]
 
     matched = [(TokenType.VAR, "WHEN"), (TokenType.VAR, "MATCHED"), (TokenType.THEN, "THEN")]
     if phrase.after(end, "REMOVE", "DUPLICATES") > 0:
@@ -342,9 +350,17 @@ def _mutation(phrase: Phrase) -> dict[int, list[Any]]:
         return {}
     found: dict[int, list[Any]] = {at: [] for at in range(place + 1)}
     if word == "UPDATE":
-        found[0] = [made(TokenType.UPDATE, "UPDATE", first), *name, made(TokenType.SET, "SET", first)]
+        found[0] = [
+            inserted_token(TokenType.UPDATE, "UPDATE", first),
+            *name,
+            inserted_token(TokenType.SET, "SET", first),
+        ]
     else:
-        found[0] = [made(TokenType.DELETE, "DELETE", first), made(TokenType.FROM, "FROM", first), *name]
+        found[0] = [
+            inserted_token(TokenType.DELETE, "DELETE", first),
+            inserted_token(TokenType.FROM, "FROM", first),
+            *name,
+        ]
     return found
 
 

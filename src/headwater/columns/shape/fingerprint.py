@@ -144,7 +144,7 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     if doubtful(masked):
         return None
     if _MAY_BE_KEPT.search(masked) is not None:
-        kept = _with_kept(pieces, known, fenced)
+        kept = _masked_text(pieces, known, fenced)
         if kept is None:
             return None
         masked = kept
@@ -163,7 +163,7 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
     return masked, code, words
 
 
-def _with_kept(pieces: list[str], known: Lexis, fenced: bool) -> str | None:
+def _masked_text(pieces: list[str], known: Lexis, fenced: bool) -> str | None:
     """The masked text of pieces, strings right after AS or DO as names; None if a fence stands in one."""
     strings, signs = known.rules.strings, known.seen
     shown = pieces.copy()
@@ -281,8 +281,8 @@ def one_row(masked: str) -> str:
 
 def _readable(masked: str) -> str:
     text = " ".join(one_row(masked).replace("\ufeff", " ").split())
-    return _NAME.sub(_shown, READABLE_LIST.sub(r"\1(?)", text).strip(" ;"))
+    return _NAME.sub(_unmasked_name, READABLE_LIST.sub(r"\1(?)", text).strip(" ;"))
 
 
-def _shown(name: re.Match[str]) -> str:
+def _unmasked_name(name: re.Match[str]) -> str:
     return bytes.fromhex(name[1]).decode("utf-8", "surrogatepass")

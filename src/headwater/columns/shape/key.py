@@ -23,7 +23,7 @@ from headwater.columns.shape.fingerprint import (
     split,
 )
 from headwater.columns.shape.lexis import Lexis, lexis
-from headwater.columns.shape.mattering import ALL_WORDS, Matter, kept, matter, may_hold_path, places
+from headwater.columns.shape.mattering import ALL_WORDS, Matter, matter, mattering_literals, may_hold_path, places
 
 _COMMENT = "\x03"
 """What stands for a comment."""
@@ -165,7 +165,7 @@ def key(found: Plan, literals: list[str], text: str) -> bytes | None:
     if how is Matter.ALL:
         return None
     if how is Matter.STRINGS or (how is Matter.NAMES and may_hold_path(text)):
-        filling = kept(set(standing), literals, how)
+        filling = mattering_literals(set(standing), literals, how)
     elif standing:
         filling = [(place, literals[place]) for place in standing]
     else:

@@ -152,7 +152,7 @@ def places(masked: str) -> set[int]:
     return found
 
 
-def kept(standing: set[int], literals: list[str], how: Matter) -> list[tuple[int, str]]:
+def mattering_literals(standing: set[int], literals: list[str], how: Matter) -> list[tuple[int, str]]:
     """The literals that may matter, with the place of each among all of them: `standing` (of `places`), and those that say so themselves."""
     return [
         (place, literal)

@@ -39,7 +39,9 @@ def difference(old: Iterable[Declared], new: Iterable[Declared]) -> list[Change]
         else:
             if was[name] != name:
                 found.append(Change("renamed", name, "entity", was[name], name))
-            found += _changed(name, "", _shown(before[was[name]], renamed), _shown(after[name], {}))
+            found += _changed(
+                name, "", _with_named_lists(before[was[name]], renamed), _with_named_lists(after[name], {})
+            )
     return found
 
 
@@ -61,7 +63,7 @@ def _changed(name: str, path: str, old: Mapping[str, object], new: Mapping[str, 
             yield Change("changed", name, here, was, now)
 
 
-def _shown(said: Json, renamed: Mapping[str, str]) -> Json:
+def _with_named_lists(said: Json, renamed: Mapping[str, str]) -> Json:
     """The document with lists that have names made into mappings by them. What it was called is told by `renamed`."""
     found = {word: value for word, value in said.items() if word not in {"entity", "renamed_from", "states"}}
     states = said["states"]

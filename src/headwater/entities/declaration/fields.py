@@ -27,13 +27,13 @@ class Fields:
     def mapping(self, part: Part, what: str, known: Sequence[str]) -> dict[str, Part]:
         """What a mapping says, words that are not known left out and noted. Words with nothing after them count as not said."""
         if not isinstance(part.value, dict):
-            self.note(part.place, f"{what} {told(part)} is no mapping; it has {', '.join(known)}")
+            self.note(part.place, f"{what} {describe_part(part)} is no mapping; it has {', '.join(known)}")
             return {}
         for word in part.value:
             if word not in known:
                 near = difflib.get_close_matches(word, known, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-                self.note(part.keys.get(word, part.place), f"{what} has no {told(Part(word))}; {hint}")
+                self.note(part.keys.get(word, part.place), f"{what} has no {describe_part(Part(word))}; {hint}")
         return {word: each for word, each in part.value.items() if word in known and each.value is not None}
 
     def text(self, part: Part | None, what: str) -> str:
@@ -41,7 +41,7 @@ class Fields:
         if part is None or part.value is None:
             return ""
         if not isinstance(part.value, str):
-            self.note(part.place, f"{what} is {told(part)}, not a text")
+            self.note(part.place, f"{what} is {describe_part(part)}, not a text")
             return ""
         text = part.value.strip()
         if not text or len(text) > _LONGEST or not _printable(text):
@@ -74,7 +74,7 @@ class Fields:
             return False
         word = part.value.lower() if isinstance(part.value, str) else ""
         if word not in _TRUE | _FALSE:
-            self.note(part.place, f"{what} is {told(part)}; write true or false")
+            self.note(part.place, f"{what} is {describe_part(part)}; write true or false")
         return word in _TRUE
 
     def number(self, part: Part | None, what: str, least: int = 1) -> int | None:
@@ -83,7 +83,7 @@ class Fields:
             return None
         text = part.value if isinstance(part.value, str) else ""
         if not (text.isascii() and text.isdecimal() and len(text) <= 7 and least <= int(text) <= 1_000_000):
-            self.note(part.place, f"{what} is {told(part)}; write a number from {least} to 1000000")
+            self.note(part.place, f"{what} is {describe_part(part)}; write a number from {least} to 1000000")
             return None
         return int(text)
 
@@ -93,7 +93,7 @@ class Fields:
             return options[0]
         word = part.value.lower() if isinstance(part.value, str) else ""
         if word not in options:
-            self.note(part.place, f"{what} is {told(part)}; write {' or '.join(options)}")
+            self.note(part.place, f"{what} is {describe_part(part)}; write {' or '.join(options)}")
             return options[0]
         return word
 
@@ -104,7 +104,7 @@ class Fields:
         text = part.value if isinstance(part.value, str) else ""
         found = length(text.lower())
         if found is None or not any(found) or min(found) < 0 or found.months > 2_400 or found.days > 73_000:
-            self.note(part.place, f"{what} is {told(part)}, which is no length; write such as 6h or 2 days")
+            self.note(part.place, f"{what} is {describe_part(part)}, which is no length; write such as 6h or 2 days")
             return None
         return found
 
@@ -114,7 +114,7 @@ class Fields:
         if part is None or found is None:
             return None
         if found.months:
-            self.note(part.place, f"{what} is {told(part)}, and months are not always as long; write days")
+            self.note(part.place, f"{what} is {describe_part(part)}, and months are not always as long; write days")
             return None
         return found.days * DAY + found.seconds
 
@@ -123,7 +123,7 @@ def _printable(text: str) -> bool:
     return text.isprintable() or all(char.isprintable() or char in "\n\t" for char in text)
 
 
-def told(part: Part) -> str:
+def describe_part(part: Part) -> str:
     """What is there, for a message."""
     match part.value:
         case None:

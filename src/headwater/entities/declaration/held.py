@@ -54,7 +54,7 @@ class Held:
         return NotFound(f"no entity is declared as {name[:200]!r}; {hint}", entity=name[:200])
 
 
-class Kept:
+class GraphCache:
     """The last few states, so that a graph is made once."""
 
     def __init__(self) -> None:
@@ -81,5 +81,5 @@ class Kept:
             return found
 
 
-KEPT = Kept()
+KEPT = GraphCache()
 """Of this process: an id is that of no other state, in whatever database."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from headwater.entities.declaration.document import Part, Place
-from headwater.entities.declaration.fields import Fields, told
+from headwater.entities.declaration.fields import Fields, describe_part
 from headwater.entities.needs.graph import COMPLETED, Dependency, Kind, Minimum
 from headwater.entities.time.custom import Custom, spaced
 from headwater.entities.time.dates import Dates
@@ -113,7 +113,7 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
         if not isinstance(each.value, dict):
             name = fields.text(each, "depends_on") if each.value is not None else ""
             if name:
-                yield from _one(fields, name, Part(None, each.place), each.place, state, kind, group)
+                yield from _read_need(fields, name, Part(None, each.place), each.place, state, kind, group)
             elif each.value is None:
                 fields.note(each.place, "depends_on has an item with nothing in it")
             continue
@@ -125,7 +125,7 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
         for name, what in each.value.items():
             at = each.keys.get(name, each.place)
             if name != "any_of":
-                yield from _one(fields, name, what, at, state, kind, group)
+                yield from _read_need(fields, name, what, at, state, kind, group)
             elif group:
                 fields.note(at, "any_of within any_of is one any_of; write it so")
             else:
@@ -143,7 +143,9 @@ def _choices(part: Part, place: Place) -> Part:
     return Part([Part({name: what}, place, part.keys) for name, what in part.value.items()], place)
 
 
-def _one(fields: Fields, name: str, part: Part, place: Place, state: str, kind: Kind, group: str) -> Iterator[Needed]:
+def _read_need(
+    fields: Fields, name: str, part: Part, place: Place, state: str, kind: Kind, group: str
+) -> Iterator[Needed]:
     what = f"state {state!r}, {name!r}"
     if part.value is None or isinstance(part.value, str):
         dates = _dates(fields, {"dates": part} if part.value is not None else {}, part.place, what, kind)
@@ -197,7 +199,7 @@ def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind:
     try:
         if "custom" in said:
             words["custom"] = Custom.of(_plain(said["custom"]))
-            return _said(words)  # too large to be remembered
+            return _parse_dates(words)  # too large to be remembered
         return _read(tuple(words.items()))
     except InvalidDates as wrong:
         field, row = str(wrong.detail.get("field", "dates")), wrong.detail.get("row")
@@ -219,10 +221,10 @@ def _plain(part: Part) -> object:
 @functools.lru_cache(maxsize=4096)
 def _read(words: tuple[tuple[str, object], ...]) -> Dates:
     """Large declarations say the same again and again."""
-    return _said(dict(words))
+    return _parse_dates(dict(words))
 
 
-def _said(said: Mapping[str, object]) -> Dates:
+def _parse_dates(said: Mapping[str, object]) -> Dates:
     text = " ".join(str(said["dates"]).lower().split())
     if "within" in said:
         text += f" within {' '.join(str(said['within']).lower().split())}"
@@ -239,5 +241,7 @@ def _minimum(fields: Fields, part: Part | None, what: str) -> Minimum | None:
             return None if float(share[1]) == 100 else Minimum(share=round(float(share[1]) / 100, 8))
     elif re.fullmatch(r"-?[1-9]\d{0,6}", text):
         return Minimum(lacking=-int(text)) if text[0] == "-" else Minimum(number=int(text))
-    fields.note(part.place, f"{what} is {told(part)}; write how many (20), a share (95%), or all but so many (-1)")
+    fields.note(
+        part.place, f"{what} is {describe_part(part)}; write how many (20), a share (95%), or all but so many (-1)"
+    )
     return None

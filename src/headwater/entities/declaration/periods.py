@@ -35,7 +35,7 @@ def cut(fields: Fields, said: dict[str, Part], place: Place) -> Cut:
     for word, kinds in OF_KIND.items():
         if word in said and name not in kinds:
             fields.note(said[word].place, f"{word} goes with kind: {' or '.join(kinds)}, not with {name}")
-    period = _said(fields, said, place, name)
+    period = _period_part(fields, said, place, name)
     instances = _instances(fields, period, "period") if period is not None else None
     match name:
         case "sliding":
@@ -56,7 +56,7 @@ def cut(fields: Fields, said: dict[str, Part], place: Place) -> Cut:
             return Cut(TimeSeries(), instances)
 
 
-def _said(fields: Fields, said: dict[str, Part], place: Place, kind: str) -> Part | None:
+def _period_part(fields: Fields, said: dict[str, Part], place: Place, kind: str) -> Part | None:
     """What is said of the period, by either name. `granularity` is the word of old."""
     period, granularity = said.get("period"), said.get("granularity")
     if period is not None and granularity is not None:

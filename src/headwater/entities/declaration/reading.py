@@ -12,7 +12,7 @@ from typing import Literal
 from headwater.entities.declaration import needs, periods
 from headwater.entities.declaration.declared import Declared, Path, Producer, Stored
 from headwater.entities.declaration.document import Part, Place, Problem, parts
-from headwater.entities.declaration.fields import Fields, told
+from headwater.entities.declaration.fields import Fields, describe_part
 from headwater.entities.needs.graph import Entity
 from headwater.entities.needs.kinds import Snapshot
 from headwater.entities.time import keys
@@ -76,7 +76,7 @@ def entity(part: Part, problems: list[Problem]) -> Declared | None:
     """One entity; None where it cannot be said which."""
     fields = Fields(problems)
     if not isinstance(part.value, dict):
-        fields.note(part.place, f"{told(part)} is no entity; write `entity: NAME` and `period: day`")
+        fields.note(part.place, f"{describe_part(part)} is no entity; write `entity: NAME` and `period: day`")
         return None
     fields.who = "an entity"
     named = part.value.get("entity") or part.value.get("name")
@@ -85,7 +85,7 @@ def entity(part: Part, problems: list[Problem]) -> Declared | None:
         if named is None or named.value is None:
             fields.note(part.place, "it has no name; write `entity: NAME`")
         return None
-    fields.who = f"entity {name!r}" if len(name) <= 200 else f"entity {told(Part(name))}"
+    fields.who = f"entity {name!r}" if len(name) <= 200 else f"entity {describe_part(Part(name))}"
     if not needs.NAME.fullmatch(name):
         fields.note(
             named.place if named else part.place,
@@ -178,7 +178,7 @@ def _stored(fields: Fields, part: Part | None) -> Iterable[Stored]:
         else:
             fields.note(
                 each.place,
-                f"stored_in is {told(each)}; write NAMESPACE NAME with a space between, such as `bigquery acme.marts.reads`",
+                f"stored_in is {describe_part(each)}; write NAMESPACE NAME with a space between, such as `bigquery acme.marts.reads`",
             )
 
 
@@ -209,7 +209,9 @@ def _frozen(fields: Fields, part: Part | None, instances: Instances | None) -> O
             continue
         first, dots, end = (word.strip() for word in text.partition(".."))
         if not dots or not (first or end):
-            fields.note(each.place, f"frozen is {told(each)}; write such as ..2023-01-01, the date itself excluded")
+            fields.note(
+                each.place, f"frozen is {describe_part(each)}; write such as ..2023-01-01, the date itself excluded"
+            )
             continue
         calendar = instances.calendar
         try:
@@ -249,5 +251,5 @@ def _repair(
         except HeadwaterError as wrong:
             fields.note(part.place, f"repair: {wrong.message}")
     elif text != "latest":
-        fields.note(part.place, f"repair is {told(part)}; write latest, all, or since and a period")
+        fields.note(part.place, f"repair is {describe_part(part)}; write latest, all, or since and a period")
     return "latest"

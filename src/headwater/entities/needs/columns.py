@@ -63,7 +63,7 @@ class Way(NamedTuple):
         return ALL if "" in found else frozenset(found)
 
 
-class Made(NamedTuple):
+class JobColumns(NamedTuple):
     """That a job reads a dataset and writes another, in these ways; in none that is known where there are none."""
 
     dataset: Dataset
@@ -90,7 +90,7 @@ class Carried:
         self.columns: dict[str, Columns] = {}
         self._at: dict[tuple[str, Dataset], Columns] = {}
         self._flows: dict[tuple[str, str], Columns] = {}
-        self._made: dict[Dataset, Sequence[Made]] = {}
+        self._made: dict[Dataset, Sequence[JobColumns]] = {}
         self._waiting: list[tuple[str, Dataset]] = []
         for entity, columns in wrong.items():
             self._spoil(entity, columns)
@@ -115,7 +115,7 @@ class Carried:
             if before == self.columns:
                 return set()
 
-    def learn(self, made: Mapping[Dataset, Sequence[Made]]) -> None:
+    def learn(self, made: Mapping[Dataset, Sequence[JobColumns]]) -> None:
         """What is made from these; of those that are not in it, nothing."""
         for dataset in self.unknown():
             self._made[dataset] = made.get(dataset, ())

@@ -60,13 +60,13 @@ def without_lag(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
     """
     left = dict(enumerate(arcs))
     found: list[list[int]] = []
-    while (cycle := _one(count, left)) is not None:
+    while (cycle := _cycle_without_lag(count, left)) is not None:
         found.append(cycle)
         del left[min(cycle, key=lambda number: arcs[number].lag)]
     return found
 
 
-def _one(count: int, arcs: dict[int, Arc]) -> list[int] | None:
+def _cycle_without_lag(count: int, arcs: dict[int, Arc]) -> list[int] | None:
     # A simple cycle has at most `count` arcs, so with each a little shorter just those without lag have a negative length.
     lengths = {number: arc.lag * (count + 1) - 1 for number, arc in arcs.items()}
     distance = [0] * count
@@ -85,13 +85,13 @@ def _one(count: int, arcs: dict[int, Arc]) -> list[int] | None:
     # So many steps back from what still got shorter is on the cycle.
     node = last
     for _ in range(count):
-        node = arcs[_known(came[node])].start
-    cycle = [_known(came[node])]
+        node = arcs[_not_none(came[node])].start
+    cycle = [_not_none(came[node])]
     while arcs[cycle[-1]].start != node:
-        cycle.append(_known(came[arcs[cycle[-1]].start]))
+        cycle.append(_not_none(came[arcs[cycle[-1]].start]))
     return cycle[::-1]
 
 
-def _known(number: int | None) -> int:
+def _not_none(number: int | None) -> int:
     assert number is not None
     return number

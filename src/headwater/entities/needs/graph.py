@@ -201,7 +201,7 @@ class Graph:
         try:
             link = self._link(entity, where.state, dependency, upstream)
         except HeadwaterError as wrong:
-            for row, text in _told(wrong):
+            for row, text in _table_problem(wrong):
                 problems.append(where._replace(text=f"{where.text}, of {name!r}: {text}", row=row))
         else:
             yield link
@@ -253,7 +253,7 @@ def _every(entity: Entity) -> Ordinals:
     return Ordinals.between(0, 1) if entity.instances is None else entity.instances.all
 
 
-def _told(wrong: HeadwaterError) -> Iterator[tuple[tuple[str, ...], str]]:
+def _table_problem(wrong: HeadwaterError) -> Iterator[tuple[tuple[str, ...], str]]:
     """Of what a `custom` table has that is wrong each by itself, with its table and row."""
     rows = wrong.detail.get("rows")
     if not isinstance(rows, list):

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from headwater.entities.needs.graph import Graph
-from headwater.entities.plans.runs import Made, Producer
+from headwater.entities.plans.runs import Producer, ProducerRuns
 from headwater.entities.time.ordinals import NONE, Int, Ordinals
 
 Action = Literal["restore", "rerun", "manual"]
@@ -32,14 +32,14 @@ class Block:
         self.action = action
         self.producer = producer
         self.most = most
-        self.made: dict[str, Made] = {}
+        self.made: dict[str, ProducerRuns] = {}
         self.instances: dict[str, Ordinals] = {}
         self.level = 0
         self.start = 0
         self.newest_first = False
         self.numbered: Int | None = None  # of a knot: the number of each place
 
-    def add(self, name: str, made: Made, instances: Ordinals) -> None:
+    def add(self, name: str, made: ProducerRuns, instances: Ordinals) -> None:
         """One more entity that the same runs make."""
         self.made[name], self.instances[name] = made, instances
 

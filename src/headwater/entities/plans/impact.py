@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from headwater.entities.needs.graph import Graph
 from headwater.entities.plans.plan import Plan, Sets, plan
-from headwater.entities.plans.runs import Producer, made
+from headwater.entities.plans.runs import Producer, producer_runs
 from headwater.entities.status.taint import Facts, Reached, tainted
 from headwater.entities.time.calendar import Calendar
 from headwater.entities.time.ordinals import NONE, Ordinals
@@ -80,7 +80,7 @@ def impact(
     _one_calendar(graph, producers)
     roots = {}
     for name, each in mine.items():
-        some = made(graph.entities[name], each).instances(runs, asked.get(name, NONE))
+        some = producer_runs(graph.entities[name], each).instances(runs, asked.get(name, NONE))
         if some:
             roots[name] = some
     reached = tainted(graph, roots, Facts(exist=lambda name: asked.get(name, NONE)))
@@ -113,7 +113,7 @@ def _one_calendar(graph: Graph, producers: Mapping[str, Producer]) -> None:
     for name, producer in producers.items():
         if name not in graph.entities:
             continue
-        calendar = made(graph.entities[name], producer).calendar
+        calendar = producer_runs(graph.entities[name], producer).calendar
         other, first = known.setdefault(producer.name, (name, calendar))
         if calendar != first:
             raise InvalidPlan(

@@ -13,7 +13,7 @@ from headwater.entities.needs import lags
 from headwater.entities.needs.graph import Graph, Link
 from headwater.entities.needs.kinds import Cumulative
 from headwater.entities.plans.blocks import UNLIMITED, Block, Grouping, Stage
-from headwater.entities.plans.runs import Made, Producer, made
+from headwater.entities.plans.runs import Producer, ProducerRuns, producer_runs
 from headwater.entities.time.dates import Meaning
 from headwater.entities.time.ordinals import Int, Ordinals
 from headwater.errors import InvalidPlan
@@ -40,14 +40,14 @@ def stages(
         # What may have been made from one that is before it goes back after that one.
         chained = any(link.upstream == name for link in graph.upstream(name))
         block = Block("restore", producer, producer.max_periods if producer is not None and not chained else 1)
-        block.add(name, Made(own.calendar if own else None), instances)
+        block.add(name, ProducerRuns(own.calendar if own else None), instances)
         grouping.alone(block)
     knots: list[tuple[Stage, list[Link]]] = []
     for component in graph.order:
         names = [name for name in component if name in rerun]
         if not names:
             continue
-        how = {name: made(graph.entities[name], producers.get(name)) for name in names}
+        how = {name: producer_runs(graph.entities[name], producers.get(name)) for name in names}
         inner = [link for name in names for link in graph.upstream(name) if link.upstream in names]
         _refuse(inner, how, newest_first)
         runs = {_run(name, how[name], producers.get(name)) for name in names}
@@ -72,7 +72,7 @@ def _block(producer: Producer | None, *, alone: bool) -> Block:
     return Block("rerun", producer, 1 if alone else producer.max_periods)
 
 
-def _run(name: str, how: Made, producer: Producer | None) -> tuple[object, ...]:
+def _run(name: str, how: ProducerRuns, producer: Producer | None) -> tuple[object, ...]:
     """Equal for entities that the same run may make."""
     if producer is None or how.calendar is None:
         return (name,)
@@ -100,7 +100,7 @@ def _at_once(link: Link) -> bool:
     return edge is not None and edge.downstream.calendar == edge.upstream.calendar and edge.dates.meaning == Meaning()
 
 
-def _refuse(inner: Sequence[Link], how: Mapping[str, Made], newest_first: bool) -> None:
+def _refuse(inner: Sequence[Link], how: Mapping[str, ProducerRuns], newest_first: bool) -> None:
     if newest_first:
         for name, each in how.items():
             if each.chained:

@@ -20,7 +20,7 @@ from headwater.entities.needs.kinds import Snapshot
 from headwater.entities.needs.walk import Facts, Walk
 from headwater.entities.plans import order, priority
 from headwater.entities.plans.blocks import Action, Block, Stage, of_entities
-from headwater.entities.plans.runs import Producer, made
+from headwater.entities.plans.runs import Producer, producer_runs
 from headwater.entities.time.calendar import Calendar
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPlan
@@ -256,7 +256,7 @@ def plan(
     restore = {name: some & restorable.get(name, NONE) for name, some in rest.items()}
     for name, some in rest.items():
         again = some - restore[name]
-        refuse(NO_RUN, name, again - made(graph.entities[name], producers.get(name)).possible(again))
+        refuse(NO_RUN, name, again - producer_runs(graph.entities[name], producers.get(name)).possible(again))
     never = _union(*reasons.values(), left)
     degraded = _descend(graph, exist, wrong, never, restore) if never else {}
     makes = _union({name: some - degraded.get(name, NONE) for name, some in rest.items()})

@@ -54,7 +54,7 @@ def turns(
     found: list[tuple[Tier, float, int, Ordinals]] = []
     for at in range(len(stages) - 1, -1, -1):
         stage = stages[at]
-        in_turn = len(stage.blocks) > 1 or one_by_one(graph, stage.blocks[0])
+        in_turn = len(stage.blocks) > 1 or is_chained(graph, stage.blocks[0])
         left = Ordinals.between(stage.start, stage.start + stage.count)
         for which in sorted(wanted[at]):
             numbers = wanted[at][which]
@@ -106,7 +106,7 @@ def _takes(stage: Stage, seconds: Mapping[str, float], *, in_turn: bool) -> floa
     return found
 
 
-def one_by_one(graph: Graph, block: Block) -> bool:
+def is_chained(graph: Graph, block: Block) -> bool:
     """Whether an item may need the one before it."""
     links = [link for name in block.made for link in graph.upstream(name) if link.upstream in block.made]
     chained = any(made.chained for made in block.made.values())

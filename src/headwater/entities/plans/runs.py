@@ -30,7 +30,7 @@ class Producer(NamedTuple):
     pool: str = ""
 
 
-class Made(NamedTuple):
+class ProducerRuns(NamedTuple):
     """How one entity is made. `calendar`: of the runs, None of a static entity's. `spans` None: run k makes instance k and nothing else.
 
     chained: an instance needs all of its runs, one after the other, not the last one alone.
@@ -57,16 +57,18 @@ class Made(NamedTuple):
         return instances if self.spans is None else self.spans.bounds(instances)[1] - 1
 
 
-def made(entity: Entity, producer: Producer | None) -> Made:
+def producer_runs(entity: Entity, producer: Producer | None) -> ProducerRuns:
     """How a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are those of its process, whatever else is said."""
     if entity.instances is None:
-        return Made(None)
+        return ProducerRuns(None)
     own = entity.instances.calendar
     if isinstance(entity.kind, Cumulative):
-        return Made(entity.kind.process.calendar, _revised(own, entity.kind), chained=entity.kind.mode == "incremental")
+        return ProducerRuns(
+            entity.kind.process.calendar, _revised(own, entity.kind), chained=entity.kind.mode == "incremental"
+        )
     if producer is None or producer.calendar is None or producer.calendar == own:
-        return Made(own)
-    return Made(producer.calendar, _ending(own, producer.calendar))
+        return ProducerRuns(own)
+    return ProducerRuns(producer.calendar, _ending(own, producer.calendar))
 
 
 @functools.lru_cache(maxsize=4096)

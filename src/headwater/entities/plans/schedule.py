@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from headwater.entities.plans.blocks import Block
 from headwater.entities.plans.plan import Item, Plan
-from headwater.entities.plans.priority import one_by_one
+from headwater.entities.plans.priority import is_chained
 from headwater.entities.plans.runs import Producer
 from headwater.entities.plans.window import Window
 from headwater.errors import InvalidPlan
@@ -203,7 +203,7 @@ def _by_stages(plan: Plan, seconds: list[float], limits: Limits) -> dict[str, fl
         took = 0.0
         for block in stage.blocks:
             slots = [count for _, count in _slots(block.producer, block.action, limits)]
-            width = 1 if len(stage.blocks) > 1 or one_by_one(plan.graph, block) else min([*slots, block.count])
+            width = 1 if len(stage.blocks) > 1 or is_chained(plan.graph, block) else min([*slots, block.count])
             rounds = -(-block.count // width)
             spent = min(seconds[at] * block.longest * rounds, seconds[at] * block.runs.count)
             took = took + spent if len(stage.blocks) > 1 else spent

@@ -52,14 +52,14 @@ def expired(instances: Instances | None, retention: Length | None, now: dt.datet
     first = low
     while low < high:
         middle = (low + high) // 2
-        if _kept_until(instances, middle, retention) <= at:
+        if _retained_until(instances, middle, retention) <= at:
             low = middle + 1
         else:
             high = middle
     return Ordinals.between(first, low)
 
 
-def _kept_until(instances: Instances, ordinal: int, retention: Length) -> int:
+def _retained_until(instances: Instances, ordinal: int, retention: Length) -> int:
     calendar = instances.calendar
     end = int(calendar.begins([ordinal + 1])[0])
     if retention.civil:

@@ -142,10 +142,10 @@ class _Round:
         for each in np.unique(which).tolist():
             other, past = self._known.names[each // 2], bool(each % 2)
             mine = which == each
-            found = _made(rows.where(mine & ~by_dates))
+            found = _written_versions(rows.where(mine & ~by_dates))
             if (mine & by_dates).any():
                 dated = rows.where(mine & by_dates)
-                read, made = some & Ordinals.joined(dated.low, dated.high), _made(dated)
+                read, made = some & Ordinals.joined(dated.low, dated.high), _written_versions(dated)
                 found = NONE.union(
                     found,
                     *(
@@ -168,7 +168,7 @@ def _meet(some: Sets, others: Sets) -> bool:
     return any(some[name] & others[name] for name in some.keys() & others.keys())
 
 
-def _made(rows: Readers) -> Ordinals:
+def _written_versions(rows: Readers) -> Ordinals:
     return Ordinals.joined(rows.start, rows.end)
 
 

@@ -44,7 +44,7 @@ class Reads(NamedTuple):
     read_seq: Int
 
 
-class Found(NamedTuple):
+class RecordedHistories(NamedTuple):
     """`there`: what is there, as `Together` counts it: what was said to be, and whatever has a version. `beyond`: instances outside of what was given
     that were made together with others, from undeclared inputs, so it is unknown for which of them it was.
     """
@@ -65,10 +65,10 @@ class _Meant(NamedTuple):
 
 def histories(
     graph: Graph, all_: Together, there: Ordinals, within: Mapping[str, Ordinals], versions: Versions, reads: Reads
-) -> Found:
+) -> RecordedHistories:
     """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said."""
     found = _Recorded(graph, all_, there, within, versions, reads)
-    return Found(found.histories(), found.there, found.beyond)
+    return RecordedHistories(found.histories(), found.there, found.beyond)
 
 
 class _Recorded:

@@ -49,7 +49,7 @@ class Deleted(NamedTuple):
     cause: Cause
 
 
-class Said(NamedTuple):
+class StatesChanged(NamedTuple):
     """The states of the current version are others than were said; there is no new version."""
 
     add: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ Report = (
     | Produced
     | Failed
     | Deleted
-    | Said
+    | StatesChanged
     | Doubted
     | Trusted
     | Withheld
@@ -137,7 +137,7 @@ RULES: Mapping[type[Report], Rule] = {
         takes=("state", "tainted", "inherited", "suspect", "quarantined", "wont_fix", "stale"),
         sets="deleted",
     ),
-    Said: Rule(of="exists"),
+    StatesChanged: Rule(of="exists"),
     Doubted: Rule(of="exists", sets="suspect"),
     Trusted: Rule(ends="suspect"),
     Withheld: Rule(of="exists", sets="quarantined"),
@@ -170,7 +170,7 @@ def after(
         instances &= marks.exist
     taken = {mark: instances for mark in marks if mark.kind in rule.takes}
     given: dict[Mark, Ordinals] = {}
-    if isinstance(report, Said):
+    if isinstance(report, StatesChanged):
         taken |= {Mark("state", state): instances for state in report.remove}
         given = {Mark("state", state): instances for state in report.add}
     elif isinstance(report, Produced):
@@ -185,7 +185,7 @@ def after(
     if isinstance(report, Deleted):
         given |= _remembered(marks, instances)
     found = marks.without(taken).with_(given)
-    if isinstance(report, Said | Produced):
+    if isinstance(report, StatesChanged | Produced):
         done = found.get(Mark("state", COMPLETED), NONE) & instances
         found = found.without({Mark("state", state): done for state in PROVISIONAL if state not in compatible})
         if bare := instances - found.exist:
@@ -208,18 +208,18 @@ def _remembered(marks: Marks, instances: Ordinals) -> dict[Mark, Ordinals]:
 
 def _check(report: Report, states: Collection[str]) -> None:
     if isinstance(report, Deleted):
-        _known("cause", [report.cause], get_args(Cause))
+        _check_names("cause", [report.cause], get_args(Cause))
     elif isinstance(report, Produced):
-        _known("state", report.states, states)
+        _check_names("state", report.states, states)
         if not report.states:
             raise InvalidStatus("a new version has at least one state; say which, or report the instances as deleted")
-    elif isinstance(report, Said):
-        _known("state", [*report.add, *report.remove], states)
+    elif isinstance(report, StatesChanged):
+        _check_names("state", [*report.add, *report.remove], states)
         if both := sorted(set(report.add) & set(report.remove)):
             raise InvalidStatus(f"state {both[0]!r} is added and removed at once; say one of them", state=both[0])
 
 
-def _known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+def _check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)

@@ -64,7 +64,7 @@ class Calendar:
         if spec.unit:
             anchor = civil.anchored(spec.unit, spec.anchor, spec.week_start)
             self.civil = Civil(spec.unit, spec.many, anchor, spec.offset)
-            self._bounds, self._nominal, zero = civil.known(self.civil, self.zone)
+            self._bounds, self._nominal, zero = civil.civil_periods(self.civil, self.zone)
             if self._bounds.size < 2:
                 raise InvalidCalendar(f"no period of {spec.many} {spec.unit}s lies between {FIRST} and {LAST}")
         elif spec.cron:

@@ -57,7 +57,7 @@ class Civil(NamedTuple):
         return (date.year - 1970) * 12 + date.month - 1 if self.monthly else (date - _EPOCH).days
 
 
-class Known(NamedTuple):
+class CivilPeriods(NamedTuple):
     """The periods of 1950 to 2149. `bounds` is one longer than `nominal`; ordinal 0 is the period at place `zero`."""
 
     bounds: Int
@@ -65,7 +65,7 @@ class Known(NamedTuple):
     zero: int
 
 
-def known(civil: Civil, zone: Zone) -> Known:
+def civil_periods(civil: Civil, zone: Zone) -> CivilPeriods:
     """Periods that begin at the same instant are one, known as the last of them: a date that never existed has no ordinal."""
     low, high = civil.nominal(FIRST), civil.nominal(LAST)
     # Whole periods of the two centuries: the first that begins in them, to the last that is over.
@@ -74,7 +74,7 @@ def known(civil: Civil, zone: Zone) -> Known:
     bounds = zone.instants(civil.starts(nominal))
     apart = np.append(bounds[:-1] < bounds[1:], True)
     nominal, bounds = nominal[apart], bounds[apart]
-    return Known(bounds, nominal[:-1], int(np.searchsorted(nominal, 0)))
+    return CivilPeriods(bounds, nominal[:-1], int(np.searchsorted(nominal, 0)))
 
 
 def anchored(unit: str, anchor: dt.date | None, week_start: int) -> int:

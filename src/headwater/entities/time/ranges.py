@@ -26,7 +26,7 @@ def read(instances: Instances | None, texts: Iterable[str]) -> Ordinals:
 
     InvalidPeriod where a text names none that the entity may ever have, with how one is written. An end beyond what the entity has is cut.
     """
-    found = [_one(instances, text.strip()) for text in texts]
+    found = [_parse_part(instances, text.strip()) for text in texts]
     return NONE.union(*found)
 
 
@@ -50,7 +50,7 @@ def periods(calendar: Calendar | None, ordinals: Ordinals) -> list[str]:
     ]
 
 
-def _one(instances: Instances | None, text: str) -> Ordinals:
+def _parse_part(instances: Instances | None, text: str) -> Ordinals:
     if instances is None:
         if text not in {STATIC, "*"}:
             raise InvalidPeriod(f"{text!r}: the entity is static and has no periods; write {STATIC}", key=text)

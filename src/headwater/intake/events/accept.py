@@ -78,7 +78,7 @@ class _GenerationCache:
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
-        self.known = projections.Known()
+        self.known = projections.CommittedRows()
         self.projector = Projector(Identity(state.rules), self.known.committed)
 
 

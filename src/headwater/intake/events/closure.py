@@ -86,5 +86,5 @@ async def _rebuild_paths(connection: Connection, nodes: set[uuid.UUID], excluded
         await store.extend(connection, [[leading[place] for place in layer] for layer in layers], bound=bound)
 
 
-def _edge(row: store.ToldEdge) -> Edge:
+def _edge(row: store.WrittenEdge) -> Edge:
     return Edge(row.parent, row.child, row.weight, row.role, row.at, row.digest, row.refused)

@@ -176,7 +176,10 @@ async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Ma
     """The instances of these that go back to a stored version, upstream first."""
     order = [name for component in held.graph.order for name in component if name in makes]
     back = list(inputs.goes_back({name: makes[name] for name in order}))
-    versions = {made.seq: made for made in await restorable_store.made(connection, sorted({seq for _, _, seq in back}))}
+    versions = {
+        made.seq: made
+        for made in await restorable_store.stored_versions(connection, sorted({seq for _, _, seq in back}))
+    }
     return [
         Restored(
             name,
@@ -203,7 +206,7 @@ async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str
     return usage
 
 
-async def load_plan(connection: Connection, row: store.KeptPlan) -> tuple[Held, Plan, Inputs]:
+async def load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Held, Plan, Inputs]:
     """Compute a stored plan again, from its inputs and the declarations of its time. Raises InvalidPlan if the planner has changed since."""
     held = await declared(connection, row.declared_at)
     cached = KEPT.get(row.id)

@@ -182,7 +182,7 @@ class _RecordedVersions:
         marks = by_entity(await status_store.marks(connection, _windows(wanted)))
         records = cls(held, _cut(versions, wanted), reads, marks)
         records.stored = {(version.entity_id, version.seq) for version in found}
-        for report in await store.made(connection, sorted({version.seq for version in found})):
+        for report in await store.stored_versions(connection, sorted({version.seq for version in found})):
             records.states[report.seq] = set(json.loads(report.body).get("states") or [COMPLETED])
             stretch = Ordinals.between(report.start_, report.end_)
             records.made[report.seq] = records.made.get(report.seq, NONE) | stretch

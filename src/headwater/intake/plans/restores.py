@@ -73,8 +73,8 @@ async def _looked_at(
         connection, held, {held.names[number]: those for number, those in own.items()}, trust=trust, together=False
     )
     seqs = {target.version.seq for by_ordinal in targets.values() for target in by_ordinal.values()}
-    made: dict[int, list[store.Made]] = {}
-    for each in await store.made(connection, sorted(seqs)):
+    made: dict[int, list[store.StoredVersion]] = {}
+    for each in await store.stored_versions(connection, sorted(seqs)):
         made.setdefault(each.seq, []).append(each)
     current: dict[str, dict[int, status_store.Version]] = {}
     for version in await status_store.versions(connection, windows(own), seq):
@@ -93,7 +93,13 @@ async def _looked_at(
 
 
 def _restoring(
-    held: Held, name: str, k: int, target: Target, current: status_store.Version, seq: int, made: Sequence[store.Made]
+    held: Held,
+    name: str,
+    k: int,
+    target: Target,
+    current: status_store.Version,
+    seq: int,
+    made: Sequence[store.StoredVersion],
 ) -> Restoring:
     version = target.version
     alone = sum(each.end_ - each.start_ for each in made) == 1

@@ -80,11 +80,11 @@ class EndedItem(msgspec.Struct, frozen=True):
 
 
 class _LoadedPlan(NamedTuple):
-    row: store.KeptPlan
+    row: store.StoredPlan
     held: Held
     plan: Plan
     inputs: Inputs
-    items: dict[int, store.KeptItem]
+    items: dict[int, store.StoredItem]
 
     @property
     def over(self) -> Ordinals:
@@ -269,7 +269,7 @@ def _among(producer: str, wanted: Sequence[str]) -> bool:
     return any(producer == each or (each.endswith("*") and producer.startswith(each[:-1])) for each in wanted)
 
 
-def _going(one: store.KeptItem, now: dt.datetime) -> bool:
+def _going(one: store.StoredItem, now: dt.datetime) -> bool:
     return one.state == "running" and one.lease_until is not None and one.lease_until > now
 
 

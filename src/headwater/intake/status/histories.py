@@ -33,7 +33,7 @@ async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordina
     while True:
         loaded, beyond, readers = await _load(connection, held, within)
         more = dict(beyond)
-        for entity_id, start, end in await store.made(connection, readers) if readers.size else ():
+        for entity_id, start, end in await store.version_instances(connection, readers) if readers.size else ():
             if entity_id in held.names:
                 name = held.names[entity_id]
                 more[name] = more.get(name, NONE) | Ordinals.between(start, end)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headwater.entities.declaration.held import Held
-from headwater.entities.needs.columns import ALL, Carried, Columns, Dataset, Made, Way, named, unknown
+from headwater.entities.needs.columns import ALL, Carried, Columns, Dataset, JobColumns, Way, named, unknown
 from headwater.errors import InvalidStatus
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName
@@ -136,7 +136,7 @@ async def _followed(connection: Connection, carried: Carried, since: dt.datetime
                 f"these columns flow into more than {_MOST:,} datasets; leave out the columns to mark everything that used these instances"
             )
         found = await column_flow.written_from(connection, some, None if since is None else since - _APART)
-        carried.learn({id_: [Made(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})
+        carried.learn({id_: [JobColumns(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})
 
 
 def _ways(written: column_flow.Written) -> list[Way]:

@@ -117,7 +117,7 @@ class Batch:
                 resolved[place] = resolve_report(sent.report, self.held, self.ledger.now)
             except HeadwaterError as error:
                 results[place] = _refused(error)
-        seqs = await store.known(self.connection, [report.key for report in resolved.values()])
+        seqs = await store.seen_keys(self.connection, [report.key for report in resolved.values()])
         await self._load([report for report in resolved.values() if report.key not in seqs])
         for place, report in resolved.items():
             if report.key in seqs:

@@ -16,8 +16,8 @@ from headwater.entities.status.transitions import (
     Produced,
     Released,
     Report,
-    Said,
     Started,
+    StatesChanged,
     Trusted,
     Unplanned,
     Withheld,
@@ -165,7 +165,7 @@ def _report(reported: Reported) -> Report:
         case "said":
             if not reported.states and not reported.remove:
                 raise InvalidStatus("said changes no state; give states to add or to remove", field="states")
-            return Said(tuple(reported.states), tuple(reported.remove))
+            return StatesChanged(tuple(reported.states), tuple(reported.remove))
         case "deleted":
             return Deleted(reported.ref or "external")  # type: ignore[arg-type]  # `after` refuses other causes
         case _:

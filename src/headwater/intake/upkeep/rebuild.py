@@ -47,7 +47,7 @@ async def rebuild(
                 "To make the tables from what is left: headwater rebuild --from-what-is-left",
                 dropped_before=gone.isoformat(),
             )
-        known = projections.Known()
+        known = projections.CommittedRows()
         projector = Projector(Identity(state.rules), known.committed)
         total, _ = await events.totals(connection)
         await projections.empty(connection)

@@ -91,7 +91,7 @@ def graph_stats(
     computed = again or any(before.get(key) != value for key, value in mark.items())
     if computed:
         told: dict[str, Any] = {}
-        stage = Stage(JOB, (), TABLES, lambda desk: told.update(rounds=_work(desk, edges, alone, limits)))
+        stage = Stage(JOB, (), TABLES, lambda desk: told.update(rounds=_compute(desk, edges, alone, limits)))
         if recorded:
             with step(JOB, version=__version__, inputs=read) as running:
                 run(store, stage, lambda state: state.update({_STATE: {**mark, **told}}))
@@ -107,7 +107,7 @@ def graph_stats(
     return _answer(store, top, computed=computed, rounds=rounds, began=began)
 
 
-def _work(desk: Desk, edges: DataFrame, alone: DataFrame | None, limits: Limits) -> int:
+def _compute(desk: Desk, edges: DataFrame, alone: DataFrame | None, limits: Limits) -> int:
     found = statistics(edges, alone, limits)
     try:
         desk.replace(DATASETS, found.datasets)

@@ -63,7 +63,7 @@ def cost(
     total = rows.agg(*(_total(name).alias(f"all_{name}") for name in SPLIT))
     shared = reduce(DataFrame.unionByName, grains).join(F.broadcast(total), how="cross").withColumn("share", _share())
     if storage is not None and price_list is not None:
-        shared = shared.unionByName(_kept(storage, price_list), allowMissingColumns=True)
+        shared = shared.unionByName(_storage_cost(storage, price_list), allowMissingColumns=True)
     return shared.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in COST.schema))
 
 
@@ -164,7 +164,7 @@ def _share(measures: Sequence[str] = ("money", "slot_ms", "duration_ms")) -> Col
     return share
 
 
-def _kept(storage: DataFrame, price_list: Prices) -> DataFrame:
+def _storage_cost(storage: DataFrame, price_list: Prices) -> DataFrame:
     priced = monthly(storage, price_list).withColumnRenamed("name", "key")
     total = priced.agg(_total("money").alias("all_money"))
     return priced.join(F.broadcast(total), how="cross").select(

@@ -64,7 +64,7 @@ def daily(executions: DataFrame) -> DataFrame:
     return rows.select(*DAILY.columns())
 
 
-def told(executions: DataFrame) -> DataFrame:
+def source_tables(executions: DataFrame) -> DataFrame:
     """TOLD of the executions: what their source named as read and written, where it named anything."""
     keys = [name for name in TOLD.columns() if name != "executions"]
     naming = executions.where(F.col("told_reads").isNotNull() | F.col("told_writes").isNotNull())

@@ -51,7 +51,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedTable:
     """Tables that are needed, whatever the log says. `name` may have `*` and `?`; letter case is ignored. None: of any namespace."""
 
     name: str
@@ -95,7 +95,7 @@ def storage(spark: SparkSession, told: Sequence[Stored]) -> DataFrame | None:
     return spark.createDataFrame(rows, "namespace string, name string, bytes long")
 
 
-def kept(statements: DataFrame, told: Sequence[Kept]) -> DataFrame | None:
+def retained_datasets(statements: DataFrame, told: Sequence[RetainedTable]) -> DataFrame | None:
     """namespace, name of the datasets in `statements` that are to be kept; None if none are told."""
     if not told:
         return None
@@ -117,7 +117,7 @@ def _fits(namespace: str | None, patterns: Sequence[str]) -> Column:
     return name if namespace is None else name & (F.col("namespace") == namespace)
 
 
-def kept_by_lookml(path: str, namespace: str | None) -> tuple[Kept, ...]:
+def lookml_tables(path: str, namespace: str | None) -> tuple[RetainedTable, ...]:
     """The tables that the explores of a LookML project ask, whatever database and schema a shorter name is in. Needs no Spark.
 
     NotFound: no file matches. InvalidQuestion, UnreadableContent: no file is LookML, or one is damaged.
@@ -126,7 +126,7 @@ def kept_by_lookml(path: str, namespace: str | None) -> tuple[Kept, ...]:
     if not files:
         raise NotFound(f"no file matches {path}", pattern=path)
     names = sorted(lookml.tables(_project((path,), files)))
-    return tuple(Kept(pattern, namespace) for name in names for pattern in (name, f"*.{name}"))
+    return tuple(RetainedTable(pattern, namespace) for name in names for pattern in (name, f"*.{name}"))
 
 
 def exported(spark: SparkSession, told: Exports, config: Config) -> dict[Table, DataFrame]:
@@ -195,7 +195,7 @@ def touched(executions: DataFrame, table: Table, fresh: DataFrame) -> DataFrame:
     return executions.select("day", *on).join(keys, list(on), "left_semi").select("day").distinct()
 
 
-def known_of(executions: DataFrame, tables: dict[str, DataFrame], present: Collection[str]) -> DataFrame:
+def with_exports(executions: DataFrame, tables: dict[str, DataFrame], present: Collection[str]) -> DataFrame:
     """Executions with what exports say of them. `present`: names of the tables that have rows; the others are not looked at."""
     found = executions
     for table, put in (

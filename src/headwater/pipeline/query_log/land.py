@@ -18,7 +18,7 @@ from headwater.pipeline.query_log.schema import LANDED, QUARANTINE
 from headwater.pipeline.query_log.text_key import keys
 from headwater.pipeline.query_log.touches import moment
 from headwater.pipeline.query_log.who import MARKS
-from headwater.pipeline.query_log.who.comments import found as comments_of
+from headwater.pipeline.query_log.who.comments import find_comments as comments_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +102,7 @@ def _read(rows: DataFrame) -> DataFrame:
     import pyarrow as pa
 
     def made(batches: Iterator[tuple[pa.Array, pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        yield from _told(batches)
+        yield from _text_columns(batches)
 
     told = F.arrow_udf(made, _TOLD)(F.col("statement"), F.col("dialect"), F.col(_WANTED))
     named = {"text_key": F.col("_told.text_key"), "comments": F.col("_told.comments")}
@@ -110,7 +110,7 @@ def _read(rows: DataFrame) -> DataFrame:
     return rows.withColumn("_told", told).withColumns({**named, "statement": first}).drop("_told")
 
 
-def _told(batches: "Iterable[tuple[pa.Array, pa.Array, pa.Array]]") -> "Iterator[pa.Array]":
+def _text_columns(batches: "Iterable[tuple[pa.Array, pa.Array, pa.Array]]") -> "Iterator[pa.Array]":
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc

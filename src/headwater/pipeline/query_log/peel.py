@@ -34,10 +34,10 @@ def peel(nodes: DataFrame, edges: DataFrame) -> DataFrame:
     kinds = {"id": "long", "used": "boolean", "confidence": "double", "source": "long", "target": "long"}
     both = nodes.select("id", "used", "confidence").unionByName(edges.select("source", "target"), True)
     typed = both.select(*(F.col(name).cast(kind).alias(name) for name, kind in kinds.items()))
-    return typed.repartition(1).mapInArrow(_work, WAVES)
+    return typed.repartition(1).mapInArrow(_peel_batches, WAVES)
 
 
-def _work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+def _peel_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

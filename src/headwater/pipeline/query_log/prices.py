@@ -92,7 +92,7 @@ def read(path: Path) -> Prices:
 def parse(told: object) -> Prices:
     """The prices of a mapping, as YAML or JSON gives it. Raises InvalidPrices that names the field."""
     top = _mapping(told, "prices")
-    _known(top, ("currency", "compute", "storage"), "prices")
+    _check_names(top, ("currency", "compute", "storage"), "prices")
     currency = top.get("currency")
     if not isinstance(currency, str) or not re.fullmatch("[A-Z]{3}", currency):
         raise _wrong("currency", currency, "three capital letters, as in USD")
@@ -182,7 +182,7 @@ def _times(amount: Column, rate: Decimal, unit: int) -> Column:
 
 def _rule(told: object, where: str) -> Rule:
     rule = _mapping(told, where)
-    _known(rule, (*_MATCHES, "credits_per_hour", *RATES), where)
+    _check_names(rule, (*_MATCHES, "credits_per_hour", *RATES), where)
     source = _name(rule, "source", where)
     if source is not None and source not in SOURCES:
         raise _wrong(f"{where}.source", source, f"one of {', '.join(SOURCES)}")
@@ -203,7 +203,7 @@ def _rule(told: object, where: str) -> Rule:
 
 def _keep(told: object, where: str) -> Keep:
     keep = _mapping(told, where)
-    _known(keep, ("namespace", *KEEPING), where)
+    _check_names(keep, ("namespace", *KEEPING), where)
     rates = [name for name in KEEPING if name in keep]
     if len(rates) != 1:
         raise InvalidPrices(f"{where} needs one of {', '.join(KEEPING)}, and has {len(rates)}", field=where)
@@ -266,7 +266,7 @@ def _mapping(told: object, where: str) -> Mapping[str, object]:
     return told
 
 
-def _known(told: Mapping[str, object], names: Sequence[str], where: str) -> None:
+def _check_names(told: Mapping[str, object], names: Sequence[str], where: str) -> None:
     for name in told:
         if name not in names:
             raise InvalidPrices(

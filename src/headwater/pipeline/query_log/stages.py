@@ -20,8 +20,8 @@ from headwater.pipeline.query_log import statements as statement
 from headwater.pipeline.query_log import texts as text
 from headwater.pipeline.query_log.batch import STATE, Batch
 from headwater.pipeline.query_log.cost import cost
-from headwater.pipeline.query_log.daily import daily, told
-from headwater.pipeline.query_log.declared import EXPORTED, Exports, Kept, Stored, digest
+from headwater.pipeline.query_log.daily import daily, source_tables
+from headwater.pipeline.query_log.declared import EXPORTED, Exports, RetainedTable, Stored, digest
 from headwater.pipeline.query_log.edges import column_edges, edges
 from headwater.pipeline.query_log.executions import incoming, merged
 from headwater.pipeline.query_log.land import Landed, land
@@ -82,7 +82,7 @@ class Settings:
     who: Config = field(default_factory=Config)
     schemas: statement.Schemas | None = None
     storage: tuple[Stored, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[RetainedTable, ...] = ()
     exports: Exports = field(default_factory=Exports)
 
     def declared(self, spark: SparkSession) -> dict[str, str]:
@@ -210,7 +210,7 @@ def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
 def _with_exports(desk: Desk, executions: DataFrame) -> DataFrame:
     present = desk.state.get(_EXPORTED, [])
     tables = {table.name: desk.read(table) for table in EXPORTED if table.name in present}
-    return declared.known_of(executions, tables, present)
+    return declared.with_exports(executions, tables, present)
 
 
 def _priced(executions: DataFrame, settings: Settings) -> DataFrame:
@@ -227,7 +227,7 @@ def _sums(days: Collection[date]) -> Callable[[Desk], None]:
 
 def _summed(desk: Desk, executions: DataFrame, days: Collection[date]) -> None:
     desk.replace(DAILY, daily(executions), days)
-    desk.replace(TOLD, told(executions), days)
+    desk.replace(TOLD, source_tables(executions), days)
     _all_behind(desk, days)
 
 
@@ -295,7 +295,7 @@ def redoing(part: str, settings: Settings) -> Stage:
             return
         present = desk.state[_EXPORTED]
         tables = {table.name: desk.written(table) for table in EXPORTED}
-        desk.replace(EXECUTIONS, declared.known_of(desk.read(EXECUTIONS, days), tables, present), days)
+        desk.replace(EXECUTIONS, declared.with_exports(desk.read(EXECUTIONS, days), tables, present), days)
         _summed(desk, desk.written(EXECUTIONS, days), days)
 
     def who(desk: Desk) -> None:
@@ -321,7 +321,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     """What is made anew over all days. After the first of them everything is there that is published of runs."""
 
     def understood(desk: Desk) -> None:
-        desk.replace(UNDERSTOOD, statement.with_told(desk.read(STATEMENTS), desk.read(TOLD)))
+        desk.replace(UNDERSTOOD, statement.with_source_tables(desk.read(STATEMENTS), desk.read(TOLD)))
 
     def lineage(desk: Desk) -> None:
         desk.replace(EDGES, edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
@@ -342,7 +342,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         return declared.storage(rows.sparkSession, settings.storage)
 
     def advice(rows: DataFrame, statements: DataFrame) -> DataFrame:
-        wanted = declared.kept(statements, settings.kept)
+        wanted = declared.retained_datasets(statements, settings.kept)
         return pruning(rows, statements, storage=sizes(rows), price_list=listed, kept=wanted)
 
     return (

@@ -188,7 +188,7 @@ def bad(parsed: DataFrame) -> DataFrame:
     return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
 
 
-def with_told(statements: DataFrame, told: DataFrame) -> DataFrame:
+def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
     """STATEMENTS in which those that were not read (level tables or nothing, or no table of a part) have what their source told of them (TOLD).
 
     `warnings` says so. A cut-off text and one that could not be read have lineage so. Names are as the dialect keeps them.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headwater.errors import InvalidManifest
-from headwater.runner.entities import made_by
+from headwater.runner.entities import package_entities
 from headwater.runner.executors import Going
 from headwater.runner.executors.processes import ProcessExecutor
 from headwater.runner.plans import RERUN, Item
@@ -46,7 +46,7 @@ class Packages(ProcessExecutor):
 
     def start(self, item: Item, run: str) -> Going:
         file = self._folders[item.producer or ""] / FILE
-        entities = made_by(file).entities
+        entities = package_entities(file).entities
         if strange := [each.entity for each in item.makes if each.entity not in entities]:
             raise InvalidManifest(f"{file} makes {', '.join(entities)}, and not {', '.join(strange)}", field="entity")
         return self._begin(item, run, self._commands(item))

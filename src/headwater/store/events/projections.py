@@ -74,7 +74,7 @@ _SPANS = ("upsert_namespaces", "upsert_sources", "upsert_dataset_links")
 _REMEMBERED = 200_000
 
 
-class Known:
+class CommittedRows:
     """Rows this process has seen committed, so that they are not sent again. Good for one generation of the database."""
 
     def __init__(self) -> None:

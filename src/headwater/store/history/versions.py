@@ -67,13 +67,13 @@ async def declarations(connection: Connection, job: uuid.UUID, limit: int) -> li
     return [(row[0], row[1]) for row in rows]
 
 
-async def told_by_runs(
+async def report_datasets(
     connection: Connection, job: uuid.UUID, runs: Collection[uuid.UUID]
 ) -> dict[tuple[uuid.UUID, str], set[uuid.UUID]]:
     """(run, direction) → datasets."""
     found: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = {}
     if runs:
-        rows = await sqlfile.load("history/versions")["told_by_runs"].many(connection, job=job, runs=list(runs))
+        rows = await sqlfile.load("history/versions")["report_datasets"].many(connection, job=job, runs=list(runs))
         for run, direction, dataset in rows:
             found.setdefault((run, direction), set()).add(dataset)
     return found

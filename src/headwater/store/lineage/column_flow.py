@@ -42,7 +42,7 @@ async def written_from(
     given = {"jobs": [job for job, _ in pairs], "targets": [target for _, target in pairs]}
     ways = await queries["ways"].many(connection, **given, since=since_) if pairs else []
     drawn = await sqlfile.load("lineage/edges")["manual_column_sets"].many(connection, **given, as_of="infinity")
-    sets = await column_sets.told(
+    sets = await column_sets.load_evidence(
         connection, {id_ for _, _, some, _, _ in ways for id_ in some or ()} | {row[2] for row in drawn}
     )
     sources = {edge.source for one in sets.values() for edge in one.edges}
@@ -77,7 +77,7 @@ async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
 
 
 def _taken(
-    some: list[column_sets.Told], columns: tuple[str, ...] | None, settled: Mapping[uuid.UUID, uuid.UUID]
+    some: list[column_sets.ColumnEvidence], columns: tuple[str, ...] | None, settled: Mapping[uuid.UUID, uuid.UUID]
 ) -> Taken:
     edges = [
         SetEdge(edge.target_field, settled.get(edge.source, edge.source), edge.source_field, edge.transformation)

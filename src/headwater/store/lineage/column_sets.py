@@ -23,7 +23,7 @@ class SetEdge(msgspec.Struct, frozen=True):
     transformation: Transformation | None
 
 
-class Told(NamedTuple):
+class ColumnEvidence(NamedTuple):
     """What a set tells. `fields`: those of the target that are fed by something, and those of which it says that nothing feeds them."""
 
     edges: tuple[SetEdge, ...]
@@ -31,7 +31,7 @@ class Told(NamedTuple):
 
 
 _edges = msgspec.json.Decoder(list[tuple[str, uuid.UUID, str, str, str, bool, str | None]])
-_remembered: dict[uuid.UUID, Told] = {}
+_remembered: dict[uuid.UUID, ColumnEvidence] = {}
 _held = 0
 _NO_SOURCE = uuid.UUID(int=0)
 """The source of a field that nothing feeds: it stands for no edge."""
@@ -39,10 +39,10 @@ _NO_SOURCE = uuid.UUID(int=0)
 
 async def load(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, tuple[SetEdge, ...]]:
     """Sets by id."""
-    return {id_: one.edges for id_, one in (await told(connection, ids)).items()}
+    return {id_: one.edges for id_, one in (await load_evidence(connection, ids)).items()}
 
 
-async def told(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Told]:
+async def load_evidence(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, ColumnEvidence]:
     """Sets by id, and of what fields each speaks."""
     global _held  # noqa: PLW0603 - one process, one memory
     found = {id_: _remembered[id_] for id_ in ids if id_ in _remembered}
@@ -54,7 +54,7 @@ async def told(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.
                 for target, source, field, kind, subtype, masking, words in rows
                 if source != _NO_SOURCE
             )
-            found[id_] = Told(edges, frozenset(row[0] for row in rows if row[0]))
+            found[id_] = ColumnEvidence(edges, frozenset(row[0] for row in rows if row[0]))
             _held += len(rows)
             if _held > _REMEMBERED:
                 _remembered.clear()

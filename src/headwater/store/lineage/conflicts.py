@@ -13,7 +13,7 @@ from headwater.store.lineage import column_sets, names
 from headwater.store.lineage.edges import Moment
 
 
-class Told(msgspec.Struct, frozen=True):
+class EdgeReport(msgspec.Struct, frozen=True):
     """Someone (`OBSERVED`, `MANIFEST`, `JOB_EVENT`, `MANUAL`) says that a job reads (`in`) or writes (`out`) a dataset."""
 
     job: uuid.UUID
@@ -45,13 +45,13 @@ async def jobs_after(
     return [row[0] for row in rows]
 
 
-async def told(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[Told]:
+async def edge_reports(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[EdgeReport]:
     if not jobs:
         return []
-    rows = await sqlfile.load("lineage/conflicts")["told"].many(
+    rows = await sqlfile.load("lineage/conflicts")["edge_reports"].many(
         connection, jobs=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
     )
-    return [Told(*row) for row in rows]
+    return [EdgeReport(*row) for row in rows]
 
 
 async def evidence(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[TargetEvidence]:

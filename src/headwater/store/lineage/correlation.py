@@ -54,7 +54,7 @@ class Edge(msgspec.Struct, frozen=True):
     refused: bool
 
 
-class ToldEdge(msgspec.Struct, frozen=True):
+class WrittenEdge(msgspec.Struct, frozen=True):
     """An edge as a write left it, with what edges of a loop are ordered by. `new`: this write brought it."""
 
     parent: uuid.UUID
@@ -126,7 +126,7 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 _COLUMNS = ("parent_id", "child_id", "role", "at", "digest")
 
 
-async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> list[ToldEdge]:
+async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> list[WrittenEdge]:
     """Write edges (parent, child, role, at, digest); those that are new or stand earlier than before.
 
     First waits for the transaction that maintains the closure now, and keeps the next one waiting until this one ends.
@@ -134,7 +134,7 @@ async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> lis
     queries = sqlfile.load("lineage/correlation")
     await queries["lock"].many(connection)
     cursor = await queries["upsert_edges"].send_columns(connection, _COLUMNS, edges)
-    return [ToldEdge(*row) for row in await cursor.fetchall()]
+    return [WrittenEdge(*row) for row in await cursor.fetchall()]
 
 
 async def bridges(
@@ -173,12 +173,12 @@ async def extend(
 
 async def tangle(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID]
-) -> list[ToldEdge]:
+) -> list[WrittenEdge]:
     """Edges between whatever is below a child and above a parent: all loops through edges from these parents to these children."""
     rows = await sqlfile.load("lineage/correlation")["tangle"].many(
         connection, children=sorted(children), parents=sorted(parents)
     )
-    return [ToldEdge(*row) for row in rows]
+    return [WrittenEdge(*row) for row in rows]
 
 
 async def decide(connection: Connection, refused: Mapping[tuple[uuid.UUID, uuid.UUID], bool]) -> None:

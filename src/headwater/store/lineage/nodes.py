@@ -71,9 +71,9 @@ async def namespaces(connection: Connection, *, limit: int, offset: int) -> list
     return [(row[0], row[1]) for row in rows]
 
 
-async def namespaces_known(connection: Connection, names: Collection[str]) -> dict[str, bool]:
+async def known_namespaces(connection: Connection, names: Collection[str]) -> dict[str, bool]:
     """Those of these namespaces that are known → whether they are hidden."""
-    return dict(await sqlfile.load("lineage/nodes")["namespaces_known"].many(connection, names=list(names)))
+    return dict(await sqlfile.load("lineage/nodes")["known_namespaces"].many(connection, names=list(names)))
 
 
 async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:

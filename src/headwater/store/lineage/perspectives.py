@@ -27,7 +27,7 @@ class Teller(msgspec.Struct, frozen=True):
 Pair = tuple[uuid.UUID, uuid.UUID]
 
 
-class Known(msgspec.Struct, frozen=True):
+class JobPerspectives(msgspec.Struct, frozen=True):
     """The jobs with who tells of them, all lists side by side; `owned`: it belongs to another job. `pairs`: (source, target, job) of jobs with
     explicit lineage. `covered`: namespaces that the perspective `log` sees all of."""
 
@@ -66,7 +66,7 @@ class EdgeRow(msgspec.Struct, frozen=True):
     disagreement: str | None
 
 
-class Told(msgspec.Struct, frozen=True):
+class EdgeCount(msgspec.Struct, frozen=True):
     """How many edges just these tell, with this disagreement."""
 
     who: list[str]
@@ -78,7 +78,7 @@ async def tellers(connection: Connection) -> list[Teller]:
     return [Teller(*row) for row in await sqlfile.load("lineage/perspectives")["jobs"].many(connection)]
 
 
-async def steps(connection: Connection, known: Known) -> tuple[list[Pair], list[Pair]]:
+async def steps(connection: Connection, known: JobPerspectives) -> tuple[list[Pair], list[Pair]]:
     """Edges (source, target) that the log tells; and those between namespaces that it covers which only others tell."""
     rows = await sqlfile.load("lineage/perspectives")["steps"].many(connection, **known.parameters())
     return [(row[0], row[1]) for row in rows if row[2]], [(row[0], row[1]) for row in rows if not row[2]]
@@ -90,7 +90,7 @@ def _seen(seen: Collection[Pair]) -> dict[str, object]:
 
 async def page(
     connection: Connection,
-    known: Known,
+    known: JobPerspectives,
     *,
     seen: Collection[Pair],
     namespace: str | None,
@@ -109,10 +109,15 @@ async def page(
 
 
 async def totals(
-    connection: Connection, known: Known, *, seen: Collection[Pair], namespace: str | None, perspective: str | None
-) -> list[Told]:
+    connection: Connection,
+    known: JobPerspectives,
+    *,
+    seen: Collection[Pair],
+    namespace: str | None,
+    perspective: str | None,
+) -> list[EdgeCount]:
     """Of all kinds; `seen` as above."""
     rows = await sqlfile.load("lineage/perspectives")["totals"].many(
         connection, **known.parameters(), **_seen(seen), namespace=namespace, perspective=perspective
     )
-    return [Told(*row) for row in rows]
+    return [EdgeCount(*row) for row in rows]

@@ -74,7 +74,7 @@ async def datasets(connection: Connection, keys: Collection[RunKey], direction: 
     return [Use((row[0], row[1]), row[2], row[3], tuple(row[4] or ())) for row in rows]
 
 
-async def versions_found(
+async def versions_at_start(
     connection: Connection, asked: Collection[tuple[RunKey, uuid.UUID, dt.datetime]]
 ) -> dict[tuple[RunKey, uuid.UUID], dict[uuid.UUID, list[str]]]:
     """(reader, dataset) → the version there was when it began, for readers with the time they began.
@@ -83,7 +83,7 @@ async def versions_found(
     """
     found: dict[tuple[RunKey, uuid.UUID], dict[uuid.UUID, list[str]]] = {}
     if asked:
-        rows = await sqlfile.load("lineage/run_lineage")["versions_found"].many(
+        rows = await sqlfile.load("lineage/run_lineage")["versions_at_start"].many(
             connection,
             runs=[run for (run, _), _, _ in asked],
             jobs=[job for (_, job), _, _ in asked],

@@ -186,13 +186,13 @@ async def jobs_at_datasets(connection: Connection, datasets: Collection[uuid.UUI
     return {row[0] for row in rows}
 
 
-async def told_last(
+async def last_reports(
     connection: Connection, jobs: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, tuple[dt.datetime, set[uuid.UUID], set[uuid.UUID]]]:
     """job → when its latest report ended, and the inputs and outputs it told. Jobs that never told any are absent."""
     found: dict[uuid.UUID, tuple[dt.datetime, set[uuid.UUID], set[uuid.UUID]]] = {}
     if jobs:
-        for job, at, dataset, direction in await sqlfile.load("marquez/marquez")["told_last"].many(
+        for job, at, dataset, direction in await sqlfile.load("marquez/marquez")["last_reports"].many(
             connection, ids=list(jobs)
         ):
             _, inputs, outputs = found.setdefault(job, (at, set(), set()))

@@ -44,11 +44,11 @@ async def by_keys(connection: Connection, keys: Collection[Key]) -> dict[Key, Ru
     return {(row[0], row[1]): _row(row) for row in rows}
 
 
-async def told(connection: Connection, keys: Sequence[Key]) -> dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]]:
+async def run_datasets(connection: Connection, keys: Sequence[Key]) -> dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]]:
     """(run, job) → inputs and outputs. Runs that told none are absent."""
     found: dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]] = {}
     if keys:
-        for run, job, direction, dataset in await sqlfile.load("marquez/runs")["told"].many(
+        for run, job, direction, dataset in await sqlfile.load("marquez/runs")["run_datasets"].many(
             connection, **_arrays(keys)
         ):
             found.setdefault((run, job), (set(), set()))[0 if direction == "in" else 1].add(dataset)

@@ -38,12 +38,12 @@ class Entry(msgspec.Struct, frozen=True):
 
 async def append(connection: Connection, change: Change) -> None:
     """Add one row. Text that PostgreSQL cannot hold (a null character) is kept with a replacement character."""
-    values = {field: _kept(getattr(change, field)) for field in Change.__struct_fields__ if field != "detail"}
+    values = {field: _as_text(getattr(change, field)) for field in Change.__struct_fields__ if field != "detail"}
     detail = msgspec.json.encode(change.detail).decode().replace("\\u0000", "\\ufffd")
     await sqlfile.load("people/audit")["append"].exec(connection, **values, detail=detail)
 
 
-def _kept(value: object) -> object:
+def _as_text(value: object) -> object:
     return value.replace("\0", "�") if isinstance(value, str) else value
 
 

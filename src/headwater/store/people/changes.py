@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True):
     body: str
 
 
-class Said(msgspec.Struct, frozen=True):
+class LoggedChange(msgspec.Struct, frozen=True):
     """One change as the log has it."""
 
     id: uuid.UUID
@@ -61,9 +61,9 @@ async def search(
     until: dt.datetime | str,
     limit: int,
     offset: int,
-) -> tuple[list[Said], int]:
+) -> tuple[list[LoggedChange], int]:
     """A page, the latest first, and how many there are (0 for a page past the end)."""
     rows = await sqlfile.load("people/changes")["search"].many(
         connection, target=target, author=author, action=action, since=since, until=until, limit=limit, offset=offset
     )
-    return [Said(*(*row[:5], row[5].encode())) for row in rows], rows[0][6] if rows else 0
+    return [LoggedChange(*(*row[:5], row[5].encode())) for row in rows], rows[0][6] if rows else 0

@@ -14,7 +14,7 @@ from headwater.store.database import Connection
 from headwater.store.people.listeners import Place
 
 
-class Heard(NamedTuple):
+class ArrivedEvent(NamedTuple):
     """An event of a run. `arrived` is 0 where it came before there were numbers."""
 
     run_id: uuid.UUID
@@ -46,7 +46,7 @@ async def move(connection: Connection, to: Place) -> None:
 
 async def of_runs(
     connection: Connection, ids: Sequence[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int, bytes: int
-) -> list[Heard]:
+) -> list[ArrivedEvent]:
     """Events of these runs with first ≤ event time ≤ last, in that order. Of each run `limit` at most, and of those so many as have not more than
     `bytes`, but at least one; the first to be left out are `RUNNING` ones.
     """
@@ -55,7 +55,7 @@ async def of_runs(
     rows = await sqlfile.load("status/feed")["of_runs"].many(
         connection, ids=Packed("uuid", list(ids)), first=first, last=last, limit=limit, bytes=bytes
     )
-    return [Heard(*row) for row in rows]
+    return [ArrivedEvent(*row) for row in rows]
 
 
 async def started(connection: Connection, runs: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:

@@ -67,9 +67,9 @@ async def reads(connection: Connection, windows: Sequence[Window]) -> Reads:
     return Reads(*await _columns(connection, "reads", "84888", packed(windows)))
 
 
-async def made(connection: Connection, seqs: Column) -> list[Window]:
+async def version_instances(connection: Connection, seqs: Column) -> list[Window]:
     """The instances of these versions."""
-    rows = await sqlfile.load("status/histories")["made"].many(connection, seqs=Packed("int8", seqs))
+    rows = await sqlfile.load("status/histories")["version_instances"].many(connection, seqs=Packed("int8", seqs))
     return [(row[0], row[1], row[2]) for row in rows]
 
 

@@ -10,7 +10,7 @@ from headwater.store.database import Connection
 from headwater.store.status.status import Change, Version, Window, packed
 
 
-class Made(NamedTuple):
+class StoredVersion(NamedTuple):
     """A version as it was reported: `storage` and `body` (what the log keeps of the report) are JSON text."""
 
     seq: int
@@ -41,9 +41,9 @@ async def verdicts(connection: Connection, windows: Sequence[Window]) -> list[Ch
     ]
 
 
-async def made(connection: Connection, seqs: Sequence[int]) -> list[Made]:
+async def stored_versions(connection: Connection, seqs: Sequence[int]) -> list[StoredVersion]:
     """The versions that these reports were about, one for each run of instances."""
     if not seqs:
         return []
-    rows = await sqlfile.load("status/restorable")["made"].many(connection, seqs=Packed("int8", list(seqs)))
-    return [Made(*row) for row in rows]
+    rows = await sqlfile.load("status/restorable")["stored_versions"].many(connection, seqs=Packed("int8", list(seqs)))
+    return [StoredVersion(*row) for row in rows]

@@ -83,7 +83,7 @@ class Read(NamedTuple):
     read_seq: int
 
 
-class Said(msgspec.Struct, frozen=True):
+class StatusReport(msgspec.Struct, frozen=True):
     """A report of one entity's history; `body` is JSON."""
 
     seq: int
@@ -139,11 +139,11 @@ async def seq_at(connection: Connection, at: dt.datetime) -> int:
     return int(seq)
 
 
-async def known(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
+async def seen_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
     """Of those keys that have been used, the seq of the report."""
     if not keys:
         return {}
-    rows = await sqlfile.load("status/status")["known"].many(connection, keys=Packed("bytea", list(keys)))
+    rows = await sqlfile.load("status/status")["seen_keys"].many(connection, keys=Packed("bytea", list(keys)))
     return {bytes(row[0]): row[1] for row in rows}
 
 
@@ -256,13 +256,13 @@ async def changes(connection: Connection, window: Window, seq: int) -> list[tupl
     ]
 
 
-async def reports(connection: Connection, window: Window, seq: int, limit: int, offset: int) -> list[Said]:
+async def reports(connection: Connection, window: Window, seq: int, limit: int, offset: int) -> list[StatusReport]:
     """What was said of an entity's instances until a seq, the latest first."""
     entity_id, start, end = window
     rows = await sqlfile.load("status/status")["reports"].many(
         connection, entity_id=entity_id, start_=start, end_=end, seq=seq, limit=limit, offset=offset
     )
-    return [Said(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7].encode()) for row in rows]
+    return [StatusReport(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7].encode()) for row in rows]
 
 
 async def since(connection: Connection, seq: int, ids: Sequence[int] | None, limit: int) -> list[Report]:
@@ -280,7 +280,7 @@ async def news(connection: Connection, seq: int) -> tuple[dict[int, int], int]:
     return {entity: at for entity, at in found.items() if entity is not None}, last
 
 
-async def made_by(connection: Connection, seqs: Sequence[int]) -> dict[int, tuple[dt.datetime, str, str]]:
+async def version_authors(connection: Connection, seqs: Sequence[int]) -> dict[int, tuple[dt.datetime, str, str]]:
     """Of versions by seq: when each was recorded, by whom, and why."""
     rows = await sqlfile.load("status/status")["reports_of_versions"].many(connection, seqs=Packed("int8", list(seqs)))
     return {row[0]: (row[1], row[2], row[3]) for row in rows}

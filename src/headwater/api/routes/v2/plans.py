@@ -73,7 +73,7 @@ async def list_plans(
     in_state: Annotated[str | None, QueryParameter(name="state", max_length=20)] = None,
     limit: Limit = 100,
     offset: Offset = 0,
-) -> plans.ShownPlans:
+) -> plans.PlanList:
     """Plans, the latest first."""
     return await plans.plans(state.database, state=in_state, limit=limit, offset=offset)
 
@@ -169,7 +169,7 @@ async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Endi
 
 
 @post("/impact", status_code=200, opt={"role": "read", "audit": False})
-async def get_impact(state: State, data: JSONBody[impact.AskedImpact]) -> impact.ShownImpact:
+async def get_impact(state: State, data: JSONBody[impact.AskedImpact]) -> impact.ImpactAnswer:
     """What a run that failed, or made something wrong, means: tasks to clear, runs to start."""
     return await impact.of(state.database, data)
 

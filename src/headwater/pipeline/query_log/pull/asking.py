@@ -61,7 +61,7 @@ def needed(environ: Mapping[str, str], *names: str) -> list[str]:
     return [environ[name] for name in names]
 
 
-def given(environ: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+def client_parameters(environ: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     """Parameters of a client, of those variables that are set: `names` has the variable of each."""
     return {parameter: environ[name] for parameter, name in names.items() if environ.get(name)}
 

@@ -43,7 +43,7 @@ class Asked:
     besides: frozenset[str] = frozenset()
 
 
-class Told(msgspec.Struct, frozen=True):
+class PulledWindow(msgspec.Struct, frozen=True):
     """A window that was pulled. `left`: how many windows are still to come, as far as is known."""
 
     window: Window
@@ -78,7 +78,7 @@ def pull(
     *,
     now: Callable[[], dt.datetime],
     sleep: Callable[[float], None],
-    tell: Callable[[Told], None],
+    tell: Callable[[PulledWindow], None],
 ) -> Pulled:
     """Bring the folder up to date.
 
@@ -142,7 +142,7 @@ class _Work:
         environ: Mapping[str, str],
         folder: Folder,
         sleep: Callable[[float], None],
-        tell: Callable[[Told], None],
+        tell: Callable[[PulledWindow], None],
     ) -> None:
         self._source, self._asked, self._environ, self._folder = source, asked, environ, folder
         self._sleep, self._tell = sleep, tell
@@ -169,7 +169,7 @@ class _Work:
         self.empty += not rows
         self.rows += rows
         self.bytes += size
-        self._tell(Told(window, rows, size, left))
+        self._tell(PulledWindow(window, rows, size, left))
 
     def _tried(self, window: Window) -> int | None:
         """The rows that were written; None when there are too many for one window."""

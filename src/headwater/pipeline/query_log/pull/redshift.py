@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any, Final
 
-from headwater.pipeline.query_log.pull.asking import LONGEST, Statement, client, given, needed, query
+from headwater.pipeline.query_log.pull.asking import LONGEST, Statement, client, client_parameters, needed, query
 
 NAME: Final = "redshift"
 EXTRA: Final = "redshift"
@@ -42,7 +42,7 @@ def statements(
 
 def connect(environ: Mapping[str, str], seconds: int) -> Any:
     connector = client("redshift_connector", EXTRA)
-    where: dict[str, Any] = dict(given(environ, _GIVEN))
+    where: dict[str, Any] = dict(client_parameters(environ, _GIVEN))
     if environ.get("REDSHIFT_IAM", "").lower() in {"1", "true", "yes"}:
         needed(environ, "REDSHIFT_DATABASE")
         where["iam"] = True

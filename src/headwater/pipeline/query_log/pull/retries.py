@@ -67,7 +67,7 @@ def retrying(
         except HeadwaterError:
             raise
         except Exception as error:  # noqa: BLE001  (each client library has errors of its own; every one is raised again as ours)
-            said = told(error, environ, secrets)
+            said = error_line(error, environ, secrets)
             if not passing(error):
                 hint = ". A shorter --window asks for less at once" if _TOO_LONG.search(said) else ""
                 raise DatabaseRefused(f"{what}: {said}{hint}") from None
@@ -76,7 +76,7 @@ def retrying(
         sleep(delays.pop(0))
 
 
-def told(error: BaseException, environ: Mapping[str, str], secrets: Sequence[str]) -> str:
+def error_line(error: BaseException, environ: Mapping[str, str], secrets: Sequence[str]) -> str:
     """The error in a line, with every secret of the environment replaced."""
     text = " ".join(str(error).split()) or "no message"
     for name in secrets:

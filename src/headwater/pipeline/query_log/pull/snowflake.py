@@ -7,7 +7,16 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headwater.pipeline.query_log.pull.asking import LONGEST, Statement, client, given, needed, query, unpacked, utc
+from headwater.pipeline.query_log.pull.asking import (
+    LONGEST,
+    Statement,
+    client,
+    client_parameters,
+    needed,
+    query,
+    unpacked,
+    utc,
+)
 
 NAME: Final = "snowflake"
 EXTRA: Final = "snowflake"
@@ -50,10 +59,10 @@ def connect(environ: Mapping[str, str], seconds: int) -> Any:
     connector = client("snowflake.connector", EXTRA)
     if environ.get("SNOWFLAKE_ACCOUNT"):
         needed(environ, "SNOWFLAKE_USER")
-        where = given(environ, _GIVEN)
+        where = client_parameters(environ, _GIVEN)
     else:
         # The client's own configuration; what the environment says of role and warehouse goes before it.
-        where = given(environ, {"role": _GIVEN["role"], "warehouse": _GIVEN["warehouse"]})
+        where = client_parameters(environ, {"role": _GIVEN["role"], "warehouse": _GIVEN["warehouse"]})
         where["connection_name"] = environ.get("SNOWFLAKE_DEFAULT_CONNECTION_NAME") or "default"
     session = {"STATEMENT_TIMEOUT_IN_SECONDS": seconds, "QUERY_TAG": "headwater pull query-log", "TIMEZONE": "UTC"}
     return connector.connect(**where, application="headwater", session_parameters=session)

@@ -79,7 +79,7 @@ def ended() -> Column:
     )
 
 
-def _said_by(caller: Column) -> dict[str, Column]:
+def _caller_application(caller: Column) -> dict[str, Column]:
     return {
         "user": caller["authenticationInfo"]["principalEmail"],
         "application": text(caller["requestMetadata"]["callerSuppliedUserAgent"]),
@@ -123,7 +123,7 @@ def _new(change: Column, caller: Column) -> Column:
         "error_code": _code(error),
         "error": text(error["message"]),
     }
-    return _only(done, {**told, **_said_by(caller)})
+    return _only(done, {**told, **_caller_application(caller)})
 
 
 def _completed(job: Column, caller: Column, *, stored: bool) -> Column:
@@ -165,7 +165,7 @@ def _completed(job: Column, caller: Column, *, stored: bool) -> Column:
         "error_code": _code(error),
         "error": text(error["message"]),
     }
-    return _only(real, {**told, **_said_by(caller)})
+    return _only(real, {**told, **_caller_application(caller)})
 
 
 # One order of columns for both forms, so that their structs are of one type.

@@ -46,7 +46,7 @@ _SEPARATORS: Final = ",\t|;"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LogFile:
     path: str
     size: int
     format: str
@@ -97,7 +97,7 @@ def read(spark: SparkSession, paths: Sequence[str], wanted: Wanted) -> Read:
     return stored if stored and len(frames) == 1 else Read(reduce(DataFrame.unionByName, frames))
 
 
-def listed(spark: SparkSession, paths: Sequence[str], source: str) -> list[Found]:
+def listed(spark: SparkSession, paths: Sequence[str], source: str) -> list[LogFile]:
     """Every file of the paths, folders with all below them. Names that begin with `.` or `_` are not data, as everywhere in Hadoop."""
     if not paths:
         raise InvalidQuestion("no input is given: name files, folders or globs", parameter="input")
@@ -114,7 +114,7 @@ def listed(spark: SparkSession, paths: Sequence[str], source: str) -> list[Found
     if not rows:
         raise NotFound(f"there is no file in {', '.join(paths)}", paths=list(paths))
     return sorted(
-        (Found(row["path"], row["length"], _format(row["path"], source)) for row in rows), key=lambda file: file.path
+        (LogFile(row["path"], row["length"], _format(row["path"], source)) for row in rows), key=lambda file: file.path
     )
 
 
@@ -134,7 +134,7 @@ def _format(path: str, source: str) -> str:
     return known
 
 
-def first_lines(spark: SparkSession, files: Sequence[Found]) -> dict[str, str]:
+def first_lines(spark: SparkSession, files: Sequence[LogFile]) -> dict[str, str]:
     """The first line with something in it, its first 64 KiB, of each file that has one."""
 
     def lines(paths: list[str]) -> DataFrame:
@@ -174,7 +174,7 @@ def _file() -> Column:
     return F.when(said.contains("%"), decoded).otherwise(said).alias("file")
 
 
-def _parquet(spark: SparkSession, files: Sequence[Found], wanted: Wanted) -> Read:
+def _parquet(spark: SparkSession, files: Sequence[LogFile], wanted: Wanted) -> Read:
     try:
         raw = spark.read.option("mergeSchema", "true").parquet(*(literal(file.path) for file in files))
         there = raw.schema
@@ -191,14 +191,14 @@ def _parquet(spark: SparkSession, files: Sequence[Found], wanted: Wanted) -> Rea
         hits = [columns[name.lower()] for name in field.names() if name.lower() in columns]
         said = [_read(f"`{hit.name}`", hit.dataType, field) for hit in hits]
         plain &= all(isinstance(hit.dataType, StringType) <= isinstance(field.type, StringType) for hit in hits)
-        picked.append(_one(said, field).alias(field.name))
+        picked.append(_field_column(said, field).alias(field.name))
         names.update([field.name] if hits else [])
     record = F.to_json(F.struct(*(F.col(f"`{hit.name}`") for hit in there.fields)))
     rows = raw.select(*picked, _file(), record.alias("record"), F.lit(False).alias("unread"))
     return Read(rows, plain, frozenset(names))
 
 
-def _csv(spark: SparkSession, heads: dict[Found, str], wanted: Wanted) -> list[DataFrame]:
+def _csv(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list[DataFrame]:
     layouts: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
     for file, line in heads.items():
         layout = _layout(line, wanted)
@@ -224,7 +224,7 @@ def _csv(spark: SparkSession, heads: dict[Found, str], wanted: Wanted) -> list[D
         for field in wanted.fields:
             cells = [f"c{named[name.lower()]}" for name in field.names() if name.lower() in named]
             said = [_read(f"if({cell} in ('', {_NULL}), null, {cell})", StringType(), field) for cell in cells]
-            picked.append(_one(said, field).alias(field.name))
+            picked.append(_field_column(said, field).alias(field.name))
         record = F.coalesce(
             F.col(_UNREAD),
             F.to_json(F.struct(*(F.col(f"c{at}").alias(name or f"_{at}") for at, name in enumerate(_apart(header))))),
@@ -258,7 +258,7 @@ def _apart(header: Sequence[str]) -> list[str]:
     return told
 
 
-def _json(spark: SparkSession, heads: dict[Found, str], wanted: Wanted) -> list[DataFrame]:
+def _json(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list[DataFrame]:
     lined, whole = [], []
     for file, line in heads.items():
         start = line.strip()
@@ -313,7 +313,7 @@ def _read(column: str, actual: DataType, field: Field) -> Column:
     return value(F.expr(column), actual, field.type)
 
 
-def _one(said: Sequence[Column], field: Field) -> Column:
+def _field_column(said: Sequence[Column], field: Field) -> Column:
     return F.coalesce(*said) if said else F.lit(None).cast(field.type)
 
 

@@ -82,7 +82,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
 def _executions(said: DataFrame) -> DataFrame:
     """The lines that speak of executions, each once, with what stands around it in its session."""
     told = said.withColumn("statement", lines.statement()).withColumn("tag", lines.tag())
-    told = told.withColumn("spoken", lines.spoken()).withColumn("path_set", lines.search_path())
+    told = told.withColumn("spoken", lines.statement_mark()).withColumn("path_set", lines.search_path())
     told = told.withColumn("simple", F.col("body").startswith("statement: ")).drop(
         "body", "detail", "command_tag", "query"
     )

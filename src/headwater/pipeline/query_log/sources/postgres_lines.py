@@ -109,7 +109,7 @@ def statement() -> Column:
     )
 
 
-def spoken() -> Column:
+def statement_mark() -> Column:
     """What tells whether two lines speak of one statement: its text as the client sent it, in short."""
     after = F.expr("substr(body, instr(body, ': ') + 2)")
     said = F.when(F.col("kind").isin(BEGINS, WHOLE), after).otherwise(F.col("statement"))

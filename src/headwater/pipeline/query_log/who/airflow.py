@@ -20,8 +20,8 @@ from headwater.pipeline.query_log.who.evidence import (
     LOSSY,
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     Values,
     asset,
     connected_as,
@@ -39,14 +39,14 @@ _PREFIX = re.compile(r"^(?:airflow[_.-]ctx[_.-]|airflow[_.-])", re.IGNORECASE)
 _KEY = re.compile(r"[\w.-]{1,250}")
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         labels = _task(attached.values, "airflow-dag", "airflow-task")
         if labels and attached.where == "tags":
-            return _found(labels, config, LOSSY, exact=False)
+            return _task_attribution(labels, config, LOSSY, exact=False)
         values = {_PREFIX.sub("", key).lower(): value for key, value in attached.values.items()}
         if task := _task(values, "dag_id", "task_id"):
-            return _found(task, config, TOLD, exact=True)
+            return _task_attribution(task, config, TOLD, exact=True)
     return connected_as(evidence, APPLICATIONS)
 
 
@@ -57,9 +57,9 @@ def _task(values: Values, dag_key: str, task_key: str) -> tuple[str, str] | None
     return None
 
 
-def _found(task: tuple[str, str], config: Config, confidence: float, *, exact: bool) -> Found:
+def _task_attribution(task: tuple[str, str], config: Config, confidence: float, *, exact: bool) -> Attribution:
     dag_id, task_id = task
-    return Found(
+    return Attribution(
         tool=TOOL,
         kind="pipeline",
         confidence=confidence,

@@ -4,7 +4,7 @@ A name is a fair mark and no proof: every client may set it. Tools with marks of
 """
 
 from headwater.pipeline.query_log.who.config import Config, Kind
-from headwater.pipeline.query_log.who.evidence import Application, Evidence, Found, connected_as
+from headwater.pipeline.query_log.who.evidence import Application, Attribution, Evidence, connected_as
 
 TOOL = "application"
 MARKS: tuple[str, ...] = ()
@@ -112,5 +112,5 @@ APPLICATIONS = tuple(
 )
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     return connected_as(evidence, APPLICATIONS)

@@ -25,7 +25,7 @@ _AFTER = " ;\t\r\n"
 _OPENING = re.compile(r"--|/\*|#")
 
 
-def found(texts: "pa.Array", marks: tuple[str, ...]) -> "pa.Array":
+def find_comments(texts: "pa.Array", marks: tuple[str, ...]) -> "pa.Array":
     """Of each text `statement_comments`. Only texts that hold a mark anywhere become objects of Python."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -49,7 +49,7 @@ def with_comments(table: "DataFrame", marks: tuple[str, ...], *, statement: str,
     from pyspark.sql import functions as F  # noqa: N812
 
     def made(texts: pa.Array) -> pa.Array:
-        return found(texts, marks)
+        return find_comments(texts, marks)
 
     # Bytes that are no text have no characters.
     return table.withColumn(name, F.arrow_udf(made, "string")(F.make_valid_utf8(F.col(statement))))

@@ -7,7 +7,15 @@
 """
 
 from headwater.pipeline.query_log.who.config import Config, Kind
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "databricks"
 MARKS: tuple[str, ...] = ()
@@ -29,9 +37,9 @@ SOURCES: tuple[tuple[str, str, Kind], ...] = (
 )
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     told = evidence.tags if evidence.source == TOOL else {}
     for key, shape, kind in SOURCES:
         if name := first(told, key):
-            return Found(tool=TOOL, kind=kind, confidence=TOLD, asset=asset((shape, name)))
+            return Attribution(tool=TOOL, kind=kind, confidence=TOLD, asset=asset((shape, name)))
     return connected_as(evidence, APPLICATIONS)

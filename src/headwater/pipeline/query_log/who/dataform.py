@@ -10,8 +10,8 @@ from headwater.pipeline.query_log.who.evidence import (
     LOSSY,
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     asset,
     connected_as,
     first,
@@ -23,13 +23,13 @@ APPLICATIONS = (Application(r"dataform", TOOL, "pipeline"),)
 ACTION = "dataform_workflow_execution_action_id_"
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     tags = evidence.tags
     repository, action = first(tags, "dataform_repository_id"), first(tags, ACTION + "name")
     if repository or action:
         path = ".".join(filter(None, (first(tags, ACTION + "database"), first(tags, ACTION + "schema"), action)))
         shape = asset(("repository", repository), ("action", path or None))
-        return Found(tool=TOOL, kind="pipeline", confidence=LOSSY, asset=shape, asset_name=action)
+        return Attribution(tool=TOOL, kind="pipeline", confidence=LOSSY, asset=shape, asset_name=action)
     if tags.get("data_source_id") == "scheduled_query":
-        return Found(tool="scheduled_query", kind="pipeline", confidence=TOLD)
+        return Attribution(tool="scheduled_query", kind="pipeline", confidence=TOLD)
     return connected_as(evidence, APPLICATIONS)

@@ -24,8 +24,8 @@ from headwater.pipeline.query_log.who.evidence import (
     TOLD,
     Application,
     Attached,
+    Attribution,
     Evidence,
-    Found,
     asset,
     connected_as,
     first,
@@ -42,7 +42,7 @@ _NODE = re.compile(
 _OPAQUE = re.compile(r"dbt_v1_opaque_id\[\[\[([\w.-]{3,250}):")
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     """A tag that names only dbt does not hide a comment that names the node."""
     candidates = [found for attached in evidence.attached if (found := _of(attached, config))]
     if candidates:
@@ -53,7 +53,7 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
     return connected_as(evidence, APPLICATIONS)
 
 
-def _of(attached: Attached, config: Config) -> Found | None:
+def _of(attached: Attached, config: Config) -> Attribution | None:
     values = attached.values
     if opaque := _OPAQUE.search(attached.text):
         return _node(opaque[1], config, None, None, None, None, invocation=True)
@@ -70,7 +70,7 @@ def _of(attached: Attached, config: Config) -> Found | None:
     if (model := first(values, "@@dbt_model_name")) or "@@dbt_core_version" in values:
         return _node(model or "", config, None, None, model, None, invocation=False)
     if attached.where == "tags" and first(values, "dbt_invocation_id"):
-        return Found(tool=TOOL, kind="pipeline", confidence=LOSSY, run="invocation")
+        return Attribution(tool=TOOL, kind="pipeline", confidence=LOSSY, run="invocation")
     return None
 
 
@@ -83,10 +83,10 @@ def _node(
     which: str | None,
     *,
     invocation: bool,
-) -> Found:
+) -> Attribution:
     parts = _NODE.fullmatch(unique_id)
     job = job_name(unique_id, config.dbt_names, database, schema, which)
-    return Found(
+    return Attribution(
         tool=TOOL,
         kind="pipeline",
         confidence=TOLD,

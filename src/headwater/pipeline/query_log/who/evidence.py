@@ -61,7 +61,7 @@ class Evidence(msgspec.Struct, frozen=True):
     attached: tuple[Attached, ...] = ()
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool's module makes of the evidence; None is what it does not know.
 
     `actor` is the person or account behind the tool, `tool_asset` a path of kinds and ids (`dashboard/12/card/7`). `run` says how the run's
@@ -159,12 +159,12 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def connected_as(evidence: Evidence, rules: tuple[Application, ...]) -> Found | None:
+def connected_as(evidence: Evidence, rules: tuple[Application, ...]) -> Attribution | None:
     """The first rule that fits the name under which the client connected."""
     name = evidence.application[:LONGEST_VALUE]
     if not name:
         return None
     for rule in rules:
         if _expression(rule.pattern).search(name):
-            return Found(tool=rule.tool, kind=rule.kind, confidence=CONNECTED_AS)
+            return Attribution(tool=rule.tool, kind=rule.kind, confidence=CONNECTED_AS)
     return None

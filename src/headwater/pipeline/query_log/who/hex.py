@@ -7,18 +7,26 @@
 """
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "hex"
 MARKS = ("hex query metadata",)
 APPLICATIONS = (Application(r"^hex(?:[ _/.-]|$)|hex\.tech", TOOL, "bi"),)
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         if "hex query metadata" in attached.before.lower():
-            return Found(
+            return Attribution(
                 tool=TOOL,
                 kind="bi",
                 confidence=TOLD,

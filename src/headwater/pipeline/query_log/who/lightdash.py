@@ -6,21 +6,29 @@
 """
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "lightdash"
 MARKS = ("organization_uuid", "lightdash")
 APPLICATIONS = (Application(r"lightdash", TOOL, "bi"),)
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         if "query_context" not in values or not {"organization_uuid", "project_uuid", "user_uuid"} & values.keys():
             continue
         dashboard, chart = first(values, "dashboard_uuid"), first(values, "chart_uuid")
         explore, user = first(values, "explore_name"), first(values, "user_uuid")
-        return Found(
+        return Attribution(
             tool=TOOL,
             kind="bi",
             confidence=TOLD,

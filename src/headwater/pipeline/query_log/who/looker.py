@@ -12,8 +12,8 @@ from headwater.pipeline.query_log.who.config import Config
 from headwater.pipeline.query_log.who.evidence import (
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     Values,
     asset,
     connected_as,
@@ -25,19 +25,19 @@ MARKS = ("looker",)
 APPLICATIONS = (Application(r"(?<![a-z])looker(?!.?studio)(?![a-z])", TOOL, "bi"),)
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         if user := first(values, "looker-context-user_id", "looker-context-user-id"):
-            return _found(user, {**evidence.tags, **values})
+            return _attribution(user, {**evidence.tags, **values})
         if "Looker Query Context" in attached.before or {"history_slug", "instance_slug"} <= values.keys():
-            return _found(first(values, "user_id"), {**evidence.tags, **values})
+            return _attribution(first(values, "user_id"), {**evidence.tags, **values})
         if any(key.startswith("looker-context-") for key in values):
-            return _found(None, {**evidence.tags, **values})
+            return _attribution(None, {**evidence.tags, **values})
     return connected_as(evidence, APPLICATIONS)
 
 
-def _found(user: str | None, values: Values) -> Found:
+def _attribution(user: str | None, values: Values) -> Attribution:
     dashboard = first(values, "dashboard_id", "looker_dashboard_id", "looker-dashboard-id", "dashboard")
     look = first(values, "look_id", "looker_look_id", "looker-look-id", "look")
     explore = first(values, "explore", "explore_name", "looker_explore")
@@ -51,7 +51,7 @@ def _found(user: str | None, values: Values) -> Found:
         shape = asset(("explore", f"{model}::{explore}" if model else explore))
     name = first(values, "dashboard_title", "dashboard_name", "look_title", "look_name")
     folder = first(values, "folder", "folder_name", "space")
-    return Found(
+    return Attribution(
         tool=TOOL,
         kind="bi",
         confidence=TOLD,

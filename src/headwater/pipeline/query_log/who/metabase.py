@@ -14,8 +14,8 @@ from headwater.pipeline.query_log.who.config import Config
 from headwater.pipeline.query_log.who.evidence import (
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     Values,
     asset,
     connected_as,
@@ -31,25 +31,25 @@ _REMARK = re.compile(r"Metabase:: {1,3}(?=\w)")
 _FIELD = re.compile(r"(?<!\w)(userID|dashboardID|cardID|pulseID): {0,3}(\d{1,18})(?!\w)")
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         if word(values.get("client")) == "Metabase":
-            return _found(values)
+            return _attribution(values)
         if remark := _REMARK.search(attached.text):
             told: Values = dict(_FIELD.findall(attached.text, remark.end()))
-            return _found({**(values if 'partner: "metabase"' in attached.text else {}), **told})
+            return _attribution({**(values if 'partner: "metabase"' in attached.text else {}), **told})
         if 'partner: "metabase"' in attached.before:
-            return _found(values)
+            return _attribution(values)
     return connected_as(evidence, APPLICATIONS)
 
 
-def _found(values: Values) -> Found:
+def _attribution(values: Values) -> Attribution:
     user = first(values, "userID", "userId", "optional_user_id")
     dashboard = first(values, "dashboardID", "dashboardId", "dashboard_id")
     card = first(values, "cardID", "cardId", "chart_id")
     pulse = first(values, "pulseID", "pulseId")
-    return Found(
+    return Attribution(
         tool=TOOL,
         kind="bi",
         confidence=TOLD,

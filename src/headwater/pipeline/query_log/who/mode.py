@@ -9,7 +9,15 @@
 import re
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "mode"
 MARKS = ("modeanalytics.com", "app.mode.com")
@@ -20,11 +28,11 @@ _URL = re.compile(
 )
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         url = first(attached.values, "url")
         if url and (parts := _URL.match(url)):
-            return Found(
+            return Attribution(
                 tool=TOOL,
                 kind="bi",
                 confidence=TOLD,

@@ -7,7 +7,7 @@ It is the one link that needs no guess, so it beats what every other tool says o
 import re
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Evidence, Found, first
+from headwater.pipeline.query_log.who.evidence import TOLD, Attribution, Evidence, first
 
 TOOL = "openlineage"
 MARKS = ("openlineage", "lineage_parent_id")
@@ -23,14 +23,14 @@ KEYS = (
 _PARENT = re.compile(r"(.{1,400})/([^/]{1,400})/(?:[0-9a-fA-F-]{36}|0)")
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = {key.lower(): value for key, value in attached.values.items()}
         raw = next((str(values[key]) for key in KEYS if isinstance(values.get(key), str)), None)
         if raw and (parts := _PARENT.fullmatch(raw[:900].strip())):
             namespace, job = parts[1], parts[2]
             name = first(values, "application", "app")
-            return Found(
+            return Attribution(
                 tool=name or TOOL,
                 kind="pipeline",
                 confidence=TOLD,

@@ -10,8 +10,8 @@ from headwater.pipeline.query_log.who.config import Config
 from headwater.pipeline.query_log.who.evidence import (
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     asset,
     connected_as,
     first,
@@ -25,7 +25,7 @@ APPLICATIONS = (
 )
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = {
             key.lower().replace("_", "").replace("-", "").removeprefix("powerbi"): value
@@ -34,7 +34,7 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
         dataset, report = first(values, "datasetid", "semanticmodelid"), first(values, "reportid")
         named = "power" in evidence.application.lower() or "powerbi" in attached.text.lower().replace(" ", "")
         if (dataset and (report or named)) or (report and named):
-            return Found(
+            return Attribution(
                 tool=TOOL,
                 kind="bi",
                 confidence=TOLD,

@@ -9,7 +9,15 @@
 import re
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, word
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    word,
+)
 
 TOOL = "redash"
 MARKS = ("query hash", "query_hash", "username:")
@@ -20,7 +28,7 @@ _FIELD = re.compile(
 )
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         if attached.where != "comment" or "{" in attached.text:
             continue
@@ -28,7 +36,7 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
         query = word(values.get("Query ID") or values.get("query_id"))
         if len(values) >= 3 and {"Username", "Query Hash", "Query ID", "query_id"} & values.keys():
             saved = query if query and query.isdigit() else None
-            return Found(
+            return Attribution(
                 tool=TOOL,
                 kind="bi",
                 confidence=TOLD,

@@ -9,7 +9,15 @@
 import re
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "sigma"
 MARKS = ("sigma",)
@@ -22,14 +30,14 @@ _URL = re.compile(
 _SHAPE = {"b": "workbook", "m": "data-model"}
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         url = first(values, "sourceUrl")
         if url is None or not ("Sigma" in attached.before or "sigmacomputing" in url):
             continue
         parts = _URL.match(url)
-        return Found(
+        return Attribution(
             tool=TOOL,
             kind="bi",
             confidence=TOLD,

@@ -5,14 +5,14 @@
 """
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import LOSSY, Evidence, Found, asset, first
+from headwater.pipeline.query_log.who.evidence import LOSSY, Attribution, Evidence, asset, first
 
 TOOL = "sqlcommenter"
 MARKS = ("traceparent=", "framework=", "controller=", "db_driver=", "route=", "dddbs=", "application=")
 KEYS = {"traceparent", "framework", "db_driver", "controller", "route", "dddbs", "ddps"}
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         values = attached.values
         if attached.where != "comment" or not KEYS & values.keys() or "='" not in attached.text.replace(" ", ""):
@@ -20,7 +20,7 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
         application = first(values, "application", "ddps")
         framework = (first(values, "framework") or "").partition(":")[0]
         route = first(values, "route") or "#".join(filter(None, (first(values, "controller"), first(values, "action"))))
-        return Found(
+        return Attribution(
             tool=application or framework or TOOL,
             kind="service",
             confidence=LOSSY,

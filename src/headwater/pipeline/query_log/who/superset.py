@@ -9,7 +9,15 @@
 import re
 
 from headwater.pipeline.query_log.who.config import Config
-from headwater.pipeline.query_log.who.evidence import TOLD, Application, Evidence, Found, asset, connected_as, first
+from headwater.pipeline.query_log.who.evidence import (
+    TOLD,
+    Application,
+    Attribution,
+    Evidence,
+    asset,
+    connected_as,
+    first,
+)
 
 TOOL = "superset"
 MARKS = ("superset", "[sql lab]")
@@ -20,15 +28,15 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d|0$")
 _NAMED = re.compile(r"superset", re.IGNORECASE)
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         if attached.where == "comment" and (lab := _LAB.search(attached.text)):
             user = lab[1] if lab[1] and not _TIME.match(lab[1]) else None
-            return Found(tool=TOOL, kind="bi", confidence=TOLD, actor=user)
+            return Attribution(tool=TOOL, kind="bi", confidence=TOLD, actor=user)
         values = attached.values
         dashboard, chart = first(values, "dashboard_id", "dashboard"), first(values, "slice_id", "chart_id", "chart")
         if (dashboard or chart) and (_NAMED.search(attached.text) or any(map(_NAMED.search, values))):
-            return Found(
+            return Attribution(
                 tool=TOOL,
                 kind="bi",
                 confidence=TOLD,

@@ -10,8 +10,8 @@ from headwater.pipeline.query_log.who.config import Config
 from headwater.pipeline.query_log.who.evidence import (
     TOLD,
     Application,
+    Attribution,
     Evidence,
-    Found,
     asset,
     connected_as,
     first,
@@ -27,7 +27,7 @@ APPLICATIONS = (
 KEY = "tableau-query-origins"
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     for attached in evidence.attached:
         if KEY not in attached.values:
             continue
@@ -39,7 +39,7 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
         dashboard = first(origins, "dashboard-luid", "dashboard_luid", "dashboard-id", "dashboard")
         sheet = first(origins, "worksheet-luid", "worksheet_luid", "view-luid", "worksheet", "view")
         user = first(origins, "user-luid", "user_luid", "user-id", "user")
-        return Found(
+        return Attribution(
             tool=TOOL,
             kind="bi",
             confidence=TOLD,

@@ -34,7 +34,7 @@ from headwater.pipeline.query_log.who import (
 )
 from headwater.pipeline.query_log.who.comments import comments, statement_comments
 from headwater.pipeline.query_log.who.config import Config, Kind
-from headwater.pipeline.query_log.who.evidence import LOSSY, Evidence, Found, evidence
+from headwater.pipeline.query_log.who.evidence import LOSSY, Attribution, Evidence, evidence
 
 # Nearest to the statement first; names of applications and users last.
 TOOLS = (
@@ -59,7 +59,7 @@ TOOLS = (
     applications,
     users,
 )
-_RECOGNISERS: tuple[Callable[[Evidence, Config], Found | None], ...] = tuple(tool.recognise for tool in TOOLS)
+_RECOGNISERS: tuple[Callable[[Evidence, Config], Attribution | None], ...] = tuple(tool.recognise for tool in TOOLS)
 # What a comment must hold to be looked at.
 MARKS: tuple[str, ...] = tuple(dict.fromkeys(mark for tool in TOOLS for mark in tool.MARKS))
 UNKNOWN: Final[Kind] = "unknown"
@@ -83,7 +83,7 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
 def recognise(known: Evidence, config: Config) -> Who:
     """Who is behind this evidence. Never raises; what is not recognized is unknown, and the actor then is the user or the application."""
     found = [answer for ask in _RECOGNISERS if (answer := ask(known, config))]
-    told = users.told_kind(known.user, config) if known.user and config.users else None
+    told = users.configured_kind(known.user, config) if known.user and config.users else None
     account = known.user or known.application or UNKNOWN
     if not found:
         return Who(actor=account, actor_kind=told or UNKNOWN, confidence=1.0 if told else 0.0)

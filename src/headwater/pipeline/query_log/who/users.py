@@ -9,7 +9,7 @@ import re
 from fnmatch import translate
 
 from headwater.pipeline.query_log.who.config import Config, Kind
-from headwater.pipeline.query_log.who.evidence import NAMED, Evidence, Found
+from headwater.pipeline.query_log.who.evidence import NAMED, Attribution, Evidence
 
 TOOL = "user"
 MARKS: tuple[str, ...] = ()
@@ -125,13 +125,13 @@ def _setting(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.lower()))
 
 
-def told_kind(user: str, config: Config) -> Kind | None:
+def configured_kind(user: str, config: Config) -> Kind | None:
     """The kind the settings give this user."""
     name = user.lower()
     return next((kind for pattern, kind in config.users.items() if _setting(pattern).match(name)), None)
 
 
-def recognise(evidence: Evidence, config: Config) -> Found | None:
+def recognise(evidence: Evidence, config: Config) -> Attribution | None:
     name = evidence.user.lower().strip()[:200]
     if not name:
         return None
@@ -139,14 +139,14 @@ def recognise(evidence: Evidence, config: Config) -> Found | None:
     words = _WORDS.findall(local)
     for said in words:
         if tool := TOOLS.get(said):
-            return Found(tool=tool[0], kind=tool[1], confidence=NAMED)
+            return Attribution(tool=tool[0], kind=tool[1], confidence=NAMED)
     alone = len(words) == 1 and not domain
     for said in words:
         if (tool := SHARED.get(said)) and (alone or ACCOUNT & set(words)):
-            return Found(tool=tool[0], kind=tool[1], confidence=NAMED)
+            return Attribution(tool=tool[0], kind=tool[1], confidence=NAMED)
     if (kind := _kind(name, local, domain, set(words))) is None:
         return None
-    return Found(tool="", kind=kind, confidence=NAMED)
+    return Attribution(tool="", kind=kind, confidence=NAMED)
 
 
 def _kind(name: str, local: str, domain: str, words: set[str]) -> Kind | None:

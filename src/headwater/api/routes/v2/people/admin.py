@@ -130,7 +130,7 @@ async def revoke_key(
     name = unquote(key)
     revoked = await key_writes.revoke(state.database, name, by=_change(request, "revoke_key", name, 200, {}))
     request.state.audit = {"written": True}
-    return keys.shown(revoked)
+    return keys.describe_key(revoked)
 
 
 @get("/identity")

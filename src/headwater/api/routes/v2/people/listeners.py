@@ -30,7 +30,7 @@ class WantedSecret(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @get()
-async def list_listeners(state: State) -> answers.ShownListeners:
+async def list_listeners(state: State) -> answers.ListenerList:
     """Every listener, without its secret."""
     return await answers.listeners(state.database)
 

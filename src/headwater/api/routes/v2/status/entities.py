@@ -115,7 +115,7 @@ async def list_entities(
     as_of: Time = None,
     limit: Limit = 100,
     offset: Offset = 0,
-) -> entities.ShownEntities:
+) -> entities.EntityList:
     """Entities by name."""
     return await entities.entities(state.database, tag=tag, text=text, as_of=utc(as_of), limit=limit, offset=offset)
 
@@ -171,7 +171,7 @@ async def post_instances_at(state: State, name: Segment, data: JSONBody[Texts]) 
 
 
 @post("/entities/{name:str}/drift", status_code=200, opt={"role": "read", "audit": False})
-async def post_drift(state: State, name: Segment, data: JSONBody[drift.Stored]) -> drift.ShownDrift:
+async def post_drift(state: State, name: Segment, data: JSONBody[drift.Stored]) -> drift.DriftAnswer:
     """Where what is known differs from what storage holds."""
     return await drift.compared(state.database, unquote(name), data)
 
@@ -263,7 +263,7 @@ async def list_incidents(
     in_state: Annotated[str | None, QueryParameter(name="state", description="open, fixed or retracted.")] = None,
     limit: Limit = 100,
     offset: Offset = 0,
-) -> incidents.ShownIncidents:
+) -> incidents.IncidentList:
     """Verdicts, the latest first."""
     return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
 
