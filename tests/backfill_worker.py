@@ -1,6 +1,6 @@
 """A worker of a plan that kills itself with SIGKILL after its N-th step of a kind: `worker.py URL PLAN PACKAGES LOGS STEP N`; N 0: never.
 
-Steps: taken, renewed, begun, over (a run ended, and nobody was told), ended, given_back.
+Steps: taken, renewed, begun, over (a run ended, and was not reported), ended, given_back.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What nobody should send, and events with everything in them to put it into."""
+"""Hostile values, and complete events to put them into."""
 
 import copy
 from typing import Any

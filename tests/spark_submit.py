@@ -1,6 +1,6 @@
 """Stands for `spark-submit restore_delta.py JSON` where what is around it is tested: commits as that does, and writes no file of data.
 
-`spark_submit.py HOW SCRIPT JSON`. HOW: `well`; `late`: somebody else writes the same rows first; `badly`: it ends without a commit;
+`spark_submit.py HOW SCRIPT JSON`. HOW: `well`; `late`: another writer writes the same rows first; `badly`: it ends without a commit;
 `dies`: with one, and as if it had failed.
 """
 

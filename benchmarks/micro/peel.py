@@ -1,16 +1,16 @@
-"""What it takes to find what may go in a large graph: the peeling of `pipeline.query_log.peel`, without what is read and written around it.
+"""The cost of finding removable tables in a large graph: the peeling of `pipeline.query_log.peel`, without its input and output.
 
     python benchmarks/micro/peel.py [--tables 100000] [--edges 1000000] [--layers 25]
 
-Tables stand in layers; edges lead one to three layers up, both ends in the same half. Of one half the last layer is read, nobody reads the other. One
-in a thousand tables also feeds back, so both halves have loops. Reported: what may go, how much of it is in loops, and seconds.
+Tables stand in layers; edges lead one to three layers up, both ends in the same half. The last layer of one half has readers, that of the other none.
+One in a thousand tables also feeds back, so both halves have loops. Reported: removable tables, how many of them are in loops, and seconds.
 """
 
 import argparse
 import resource
 import time
 
-from pyspark.sql import functions as F  # noqa: N812  (the name everybody who writes PySpark knows)
+from pyspark.sql import functions as F  # noqa: N812  (PySpark's usual name)
 
 from headwater.pipeline.query_log.peel import peel
 from headwater.pipeline.session import session

@@ -171,7 +171,7 @@ def questions(names: list[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
             ("two words", f"{word} {making.word()}", {}),
             ("a misspelt word", word[:slip] + word[slip + 1 :], {}),
             ("a column", f"{word}_{pick.choice(SUFFIXES)}", {}),
-            ("a word everybody has", pick.choice(["id", "created_at", "customer", "a", "date", "raw"]), {}),
+            ("a frequent word", pick.choice(["id", "created_at", "customer", "a", "date", "raw"]), {}),
             ("narrowed", word, {"type": pick.choice(["dataset", "job"]), "tag": pick.choice(TAGS)}),
         )
 

@@ -1,4 +1,4 @@
-"""What the spool costs and how fast it empties: emit while nobody answers, writing alone, and the drain into a sink.
+"""The cost of the spool and its drain: `emit` without a server, writing alone, and the drain into a sink.
 
     python benchmarks/micro/spool.py [--events 20000] [--fsync never|interval|always] [--destinations 1] [--amqp amqp://…]
 

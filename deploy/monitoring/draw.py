@@ -73,7 +73,7 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
             (
                 "Queue",
                 "short",
-                "Messages that wait in RabbitMQ, and letters nobody has dealt with.",
+                "Messages that wait in RabbitMQ, and dead letters that wait for a decision.",
                 [
                     ("max(headwater_queue_messages{%})", "waiting"),
                     ("max(headwater_dead_letter_queue_messages{%})", "dead letters"),
@@ -206,7 +206,7 @@ def dashboard() -> dict[str, Any]:
     return {
         "uid": "headwater",
         "title": "Headwater",
-        "description": "Lineage events on their way from producers to the tables, and what stands in the way.",
+        "description": "Lineage events on their way from producers to the tables, and what delays them.",
         "tags": ["headwater", "lineage"],
         "schemaVersion": 41,
         "editable": True,

@@ -1,8 +1,8 @@
-"""Ten hours of weather were wrong. Which days, weeks, months and windows are, too; make just those again; and prove that nothing else was needed.
+"""Ten hours of weather were wrong. Find what was made from them, make only that again, and prove that no other instance was needed.
 
     python examples/flights_repair/repair.py FOLDER
 
-A server has to be up (`headwater up`). Everything is told to it over HTTP; this file is also how small a worker for plans can be.
+Needs a server (`headwater up`) and talks to it over HTTP. The file also shows how small a worker for plans can be.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The tables behind the entities, made with Spark for just the instances that are asked for.
+"""The tables behind the entities, made with Spark for exactly the requested instances.
 
-Each table is a folder of Parquet partitions, one a period (hours: one a day). Making some instances writes their partitions and leaves the others as
-they are. What an instance holds is told by a fingerprint of its rows.
+Each table is a folder of Parquet partitions, one for each period (hours: one a day). Making some instances writes only their
+partitions. A fingerprint of its rows identifies the content of an instance.
 """
 
 from collections.abc import Collection
@@ -35,7 +35,7 @@ class Tables:
         return self.fingerprints(entity, keys)
 
     def fingerprints(self, entity: str, keys: Collection[str] | None = None) -> dict[str, str]:
-        """What each instance holds, whatever the order of its rows."""
+        """The fingerprint of each instance, for any order of its rows."""
         rows = self._read(entity)
         if keys is not None:
             rows = rows.where(F.col("instance").isin(list(keys)))

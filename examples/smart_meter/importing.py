@@ -1,8 +1,8 @@
-"""One import: what lies at the grid operator's becomes forecasts, and every one of them can be traced back to its files.
+"""One import: the grid operator's files become forecasts, each of which can be traced back to its files.
 
-The work is done in bulk by Spark. What came from what is told item by item: lineage goes through runs, so one run that read all series and
-wrote all delivery points would say that each came from all. Each delivery point, each forecast and each published file is therefore
-a step of its own inside the step that did the work; telling one costs microseconds.
+Spark does the work in bulk. The lineage is reported item by item, because lineage goes through runs: if one run read all series and
+wrote all delivery points, each would come from all. Each delivery point, each forecast and each published file is therefore
+a step of its own inside the step that did the work; reporting one costs microseconds.
 """
 
 import shutil
@@ -36,7 +36,7 @@ class Imported:
 
 @dataclass
 class Import:
-    """`session` gives the Spark session; nobody asks for it before there is something to do. `forced`: files to import although they are known."""
+    """`session` returns the Spark session, and is called only when there is work. `forced`: known files to import again."""
 
     places: Places
     weather_source: Path

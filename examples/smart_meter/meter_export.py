@@ -130,7 +130,7 @@ class Curves:
         }
 
     def draw(self, meter: Meter) -> np.ndarray:
-        """The meter's readings. The same for the same seed and number, whatever else is generated."""
+        """The meter's readings. They depend on the seed and the number alone."""
         chance = np.random.default_rng([self._seed, 1, meter.number])
         celsius = self._celsius[meter.station]
         noise = chance.gamma(4.0, 0.25, self.size)
@@ -154,13 +154,13 @@ def _bumps(hour: np.ndarray, *peaks: tuple[float, float, float]) -> np.ndarray:
 
 
 class Lines:
-    """Readings as the lines of the file: a table of bytes for all moments, of which what is not there is left out."""
+    """Readings as the lines of the file: a table of bytes for all moments, without the missing ones."""
 
     def __init__(self, export: Export) -> None:
         clock = export.moments.strftime("%Y-%m-%d %H:%M").to_numpy().astype("S16")
         self._clock = np.frombuffer(clock.tobytes(), np.uint8).reshape(len(clock), 16)
         wall = pd.Series(export.moments.tz_localize(None))
-        # An hour that comes twice has no line twice: nobody could tell the two apart.
+        # A local hour that occurs twice has no duplicate line: it would look like the other hour.
         self._once = ~wall.duplicated(keep=False).to_numpy()
         self._seed = export.seed
 

@@ -1,7 +1,7 @@
 """Meters add up to delivery points: what a customer took from the grid in each quarter of an hour, in Wh.
 
-A solar plant's meter counts against the others. A quarter in which one of the meters has no reading has a sum that says less than
-it seems: `complete` is false then, and nobody forecasts from it.
+A solar plant's meter counts against the others. A quarter in which one of the meters has no reading has an incomplete
+sum: `complete` is false then, and no forecast uses it.
 """
 
 from collections.abc import Iterable

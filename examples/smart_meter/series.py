@@ -1,8 +1,8 @@
-"""The lines of an export become time series: one folder a meter, energy in whole watt-hours, time as an instant.
+"""The lines of an export become time series: one folder for each meter, energy in whole watt-hours, time as an instant.
 
-What is wrong with the lines is settled here and nowhere later. Times are local and have no offset: the hour that comes twice in autumn
-becomes two, the first line of a meter being the earlier one (where a line of the first is missing, the second is taken for it: nothing
-in the file tells them apart). A line that comes twice at any other time is one reading. A line without a value is none.
+All errors of the lines are handled here, and nowhere later. Times are local and have no offset: the hour that comes twice in autumn
+becomes two, the first line of a meter being the earlier one (if a line of the first is missing, the second is taken for it, because nothing
+in the file distinguishes them). A line that comes twice at any other time is one reading. A line without a value is none.
 """
 
 from pathlib import Path

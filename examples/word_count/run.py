@@ -26,7 +26,7 @@ STAGES = {
         ("articles_by_author", "2019-01-01..2019-03-25"),
         ("words_count", "2019-01-01..2019-03-25"),
         ("word_prominence", "2019-01..2019-02"),
-        ("user_weekly_reads", "2019-W05..2019-W13"),  # estimated: nobody has counted reads
+        ("user_weekly_reads", "2019-W05..2019-W13"),  # estimated: reads are not counted yet
     ],
     "rest": [
         ("articles_by_author", "2019-03-26..2019-03-31"),
@@ -39,7 +39,7 @@ STAGES = {
 
 
 def declare(url: str | None) -> None:
-    """Tell the server what there is."""
+    """Declare the entities on the server."""
     files = [{"name": "entities.yaml", "text": (HERE / "entities.yaml").read_text(encoding="utf-8")}]
     send(url, "POST", "/api/v2/entities", {"files": files})
 

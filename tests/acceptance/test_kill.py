@@ -203,7 +203,7 @@ def rounds(machine: Machine, count: int, seed: int) -> dict[str, int]:
         missing = told - set(kept)
         assert not missing, f"round {number}, {what}: {len(missing)} of {len(told)} acknowledged events are lost"
         # What is there and was never acknowledged was sent again, and is therefore acknowledged.
-        assert set(kept) == told, f"round {number}, {what}: {len(set(kept) - told)} events nobody was told of"
+        assert set(kept) == told, f"round {number}, {what}: {len(set(kept) - told)} unreported events"
         duplicates = len(kept)
     check = machine.run("rebuild", "--check", "--json")
     assert json.loads(check.stdout)["equal"] is True, check.stdout

@@ -130,7 +130,7 @@ def test_a_real_prometheus_loads_the_rules_and_answers_every_panel(
                 server.ask("POST", "/api/v1/lineage", encoded(run_event("COMPLETE", number, "job", [], ["/out"])))[0]
                 == 201
             )
-        assert server.ask("POST", "/api/v1/lineage", b'{"nobody": 1}')[0] == 400
+        assert server.ask("POST", "/api/v1/lineage", b'{"no_run": 1}')[0] == 400
 
         def sent_by_amqp(text: str) -> None:
             code = f"from headwater.client import emitter_from_environment as e\nx = e()\n{text}\nassert x.flush(20)"
@@ -140,7 +140,7 @@ def test_a_real_prometheus_loads_the_rules_and_answers_every_panel(
             )
 
         sent_by_amqp("from headwater.client import event\nx.emit(event.run('START', run_id=event.run_id(), job=('n', 'j')))\nx.emit({'no': 'identity'})")  # fmt: skip
-        # Nobody listens there: it stays in the spool.
+        # No server listens there: it stays in the spool.
         kept = {**environment, "HEADWATER_URL": f"http://127.0.0.1:{free_port()}", "HEADWATER_FLUSH_SECONDS": "0"}
         subprocess.run(
             [sys.executable, "-c", "from headwater.client import emitter_from_environment as e\ne().emit({'waits': 1})"],
@@ -169,7 +169,7 @@ def test_a_real_prometheus_loads_the_rules_and_answers_every_panel(
             }
             return {title for title, query in asked if not prometheus.query(query)}
 
-        # Nobody reconciled, nobody listens, and nobody was turned away.
+        # No reconciliation, no listener, and no refused request.
         until(lambda: silent() <= quiet)
         alerts = until(
             lambda: [one["labels"]["alertname"] for one in prometheus.ask("/api/v1/alerts")["data"]["alerts"]]

@@ -150,7 +150,7 @@ def test_a_full_disk(disk: Any, postgres: EmbeddedPostgres, tmp_path: Path) -> N
 
 
 class Locked:
-    """The log is locked by somebody else for a while."""
+    """Another transaction locks the log for a while."""
 
     def __init__(self, postgres: EmbeddedPostgres) -> None:
         self.link = psycopg.connect(postgres.url)
@@ -199,7 +199,7 @@ def test_a_statement_that_takes_too_long(serve: Any, postgres: EmbeddedPostgres)
 
 
 def test_clients_that_send_a_byte_a_second(serve: Any, postgres: EmbeddedPostgres) -> None:
-    """They are let go, and nobody else waits for them."""
+    """They are disconnected, and no other client waits for them."""
     server = serve(HEADWATER_SERVER__BODY_SECONDS="2", HEADWATER_SERVER__MAX_CONCURRENT="40").ready()
     told: list[bytes] = []
 

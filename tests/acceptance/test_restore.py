@@ -174,7 +174,7 @@ def test_a_day_of_a_table_goes_back(warehouse: Warehouse) -> None:
     shown = warehouse.headwater("backfill", "show", plan["id"]).stdout
     assert f"version 1 of {warehouse.table}" in shown.replace("\n", "")
 
-    # Killed while Spark starts; killed when the rows are back and nobody was told; gone on with.
+    # Killed while Spark starts; killed when the rows are back and not reported; continued.
     warehouse.killed_once(plan["id"], lambda: [*warehouse.logs.glob("*/*.log")])
     assert warehouse.rows() == bad
     assert len(warehouse.commits()) == 4

@@ -1,4 +1,4 @@
-"""`headwater run DIR --period` with a real server: asked first, made of exactly what was told, reported, and told by events where nobody answers."""
+"""`headwater run DIR --period` with a real server: asked first, made from exactly the pins, reported directly, and by events if no server answers."""
 
 import json
 import os
@@ -214,7 +214,7 @@ def test_forced_failed_and_waited_for(server: Server, package: Run) -> None:
     assert package(REPORT, "--wait", "3").returncode == 2
 
 
-def test_nobody_answers(package: Run, tmp_path: Path) -> None:
+def test_no_server_answers(package: Run, tmp_path: Path) -> None:
     closed = {"HEADWATER_URL": "http://127.0.0.1:9"}
     refused = package(REPORT, "--period", "2024-W10", **closed)
     assert (refused.returncode, refused.stdout) == (75, "")

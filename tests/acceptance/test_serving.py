@@ -34,7 +34,7 @@ rebuild.needed = needed
 EVENT = encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"]))
 
 
-def test_it_does_not_listen_to_a_network_unless_somebody_can_come_in(serve: Any, database: Any, run: Any) -> None:
+def test_it_does_not_listen_to_a_network_without_access_control(serve: Any, database: Any, run: Any) -> None:
     async def no_keys() -> None:
         async with database.connection() as connection:
             await connection.execute("update api_keys set revoked_at = now() where revoked_at is null")

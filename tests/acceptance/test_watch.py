@@ -99,7 +99,7 @@ def watch_until_killed(machine: Machine, patience: str) -> "subprocess.Popen[str
     return watching
 
 
-def test_nobody_there_is_not_now(tmp_path: Path) -> None:
+def test_without_a_server_the_exit_code_is_75(tmp_path: Path) -> None:
     nowhere = Machine(tmp_path)
     done = nowhere.run("watch", "--for", "0.5s", "--patience", "0.5", "--json")
     assert done.returncode == 75

@@ -85,7 +85,7 @@ def test_each_role_may_what_it_may_and_no_more(served: Any, key: Any) -> None:
 
 
 def test_every_route_is_guarded_unless_it_says_anyone(served: Any) -> None:
-    """Nobody gets anything but the few public routes, whatever routes there are."""
+    """Without credentials only the few public routes answer, for any set of routes."""
     server = served(**KEYS)
     public = set()
     for route in server.app._app._app._app.routes:
@@ -189,7 +189,7 @@ def test_a_key_is_nowhere_but_in_the_answer_that_made_it(served: Any, run: Any, 
     assert server.ask("DELETE", f"/api/v2/admin/keys/{name}", ADMIN).status_code == 404
 
 
-def test_an_open_server_takes_everybody_and_knows_who_sends_a_key(served: Any, key: Any) -> None:
+def test_an_open_server_accepts_every_caller_and_knows_the_owner_of_a_key(served: Any, key: Any) -> None:
     server, one = served(ROUTES, access={"mode": "open"}), key("read")
     assert server.ask("PUT", "/api/v2/things/a").json() == {"by": "anonymous", "role": "admin"}
     assert server.ask("PUT", "/api/v2/things/a", "some-other-servers-key").json()["by"] == "anonymous"

@@ -173,7 +173,7 @@ class Killed(BaseException):
 
 
 def dies_once_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts a run is killed before it hears of it."""
+    """The worker that starts a run is killed before it gets the answer."""
     triggers = Airflow.trigger
 
     def dies(*words: Any, **more: Any) -> Any:
@@ -233,7 +233,7 @@ def test_calls_that_go_unanswered_are_made_again(
             calls[name] += 1
             found = does(*words, **more) if arrives or calls[name] % 2 == 0 else None
             if calls[name] % 2:
-                raise ServerUnavailable("nobody answers")
+                raise ServerUnavailable("no server answers")
             return found
 
         monkeypatch.setattr(owner, name, broken)
@@ -323,7 +323,7 @@ def came(found: Turn) -> tuple[str, str]:
 
 
 def test_items_one_by_one(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
-    """A plan that nobody began, in any order, some twice."""
+    """A plan that was not begun, in any order, some twice."""
     airflow, url = scheduler
     plan = place_.plan(incident=place_.incident("2024-03-06T23"), apply=False)
     assert came(turn(place_, url, plan, 1)) == ("failed", "no run is making what it needs: items 0")
@@ -349,7 +349,7 @@ def test_an_item_whose_turn_it_is_not(place_: Place, scheduler: tuple[Scheduler,
     assert airflow.asked == []
 
 
-def test_an_item_that_failed_is_run_again_when_somebody_asks(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
+def test_a_failed_item_is_run_again_on_retry(place_: Place, scheduler: tuple[Scheduler, str]) -> None:
     airflow, url = scheduler
     airflow.fails.add("weather")
     plan = place_.plan(incident=place_.incident("2024-03-06T23"))

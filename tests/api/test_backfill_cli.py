@@ -28,7 +28,7 @@ def place(server_url: str, tmp_path: Path) -> Place:
 
 
 def until(true: Callable[[], Any]) -> None:
-    """Waits for as long as a slow machine may need; what is waited for comes without anybody's doing."""
+    """Waits for as long as a slow machine may need; the awaited event comes by itself."""
     end = time.monotonic() + 60
     while not true():
         assert time.monotonic() < end, "it never came"

@@ -250,7 +250,7 @@ def test_an_id_that_was_given_twice(client: Any) -> None:
         *(text for text in TEXTS[1:] if len(text) < 7000),
     ],
 )
-def test_what_nobody_knows(client: Any, id_: str) -> None:
+def test_unknown_ids(client: Any, id_: str) -> None:
     reply = client.get(f"/api/v2/correlation/{quote(id_, safe='')}")
     assert reply.status_code in {400, 404}, reply.text
     assert reply.json()["code"] in {"not_found", "invalid_question"}

@@ -25,7 +25,7 @@ entity: weekly
 period: {every: week, from: 2024-01-01}
 depends_on: {reads: all_week}
 """
-NOBODY = "http://127.0.0.1:9"
+UNREACHABLE = "http://127.0.0.1:9"
 
 
 class Terminal:
@@ -230,7 +230,7 @@ def test_some_columns_are_wrong(declared: Terminal) -> None:
     (id_,) = re.findall(r"^incident (\S+):", told, re.MULTILINE)
     hits = {line[0]: line for line in lines(told) if line and line[0] in {"reads", "weekly"}}
     assert hits["reads"][-2:] == ["country,", "page"]
-    assert hits["weekly"][-1] == "all"  # nobody told which it is made from
+    assert hits["weekly"][-1] == "all"  # its inputs were not reported
     assert (
         hits["reads"][-2:]
         == next(line for line in lines(declared("incident", "show", id_)) if line[:1] == ["reads"])[-2:]
@@ -266,8 +266,8 @@ def test_all_that_can_be_said_is_known() -> None:
     assert get_args(What) == WHAT
 
 
-def test_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    nobody = Terminal(NOBODY, monkeypatch, capsys)
+def test_no_server_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    unreachable = Terminal(UNREACHABLE, monkeypatch, capsys)
     (tmp_path / "a.yaml").write_text(YAML)
     for words in (
         ("entities", "apply", str(tmp_path)),
@@ -278,7 +278,7 @@ def test_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         ("taint", "reads", "2024-03-10", "--reason", "x"),
         ("incident", "list"),
     ):
-        assert "no Headwater server answers" in nobody(*words, code=75), words
+        assert "no Headwater server answers" in unreachable(*words, code=75), words
 
 
 def test_what_others_said_does_not_drive_the_terminal(declared: Terminal) -> None:

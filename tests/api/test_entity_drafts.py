@@ -179,12 +179,12 @@ def test_windows_snapshots_and_the_newest(lake: Lake) -> None:
     check(lake, "windows")
 
 
-def test_what_is_ad_hoc_speaks_for_nobody(lake: Lake) -> None:
+def test_ad_hoc_jobs_are_no_evidence(lake: Lake) -> None:
     events = []
     for start, end in intervals({"every": "day", "from": "2024-01-01"}, 10):
         events.append(one_run("load", [table("s3.raw")], [table("db.reads", str(start.date()))], end, start, end))
         events.append(one_run("look", [table("db.reads")], [table("db.mine")], end, start, end))
-        # Both need the other, and nobody knows of which day.
+        # Each needs the other, for an unknown day.
         events.append(one_run("a", [table("db.b"), table("db.reads")], [table("db.a")], end, start, end))
         seldom = [table("db.reads")] if start.day == 5 else []
         events.append(one_run("b", [table("db.a"), *seldom], [table("db.b")], end, start, end))
@@ -224,7 +224,7 @@ def test_what_is_declared_is_not_drafted_but_needed(lake: Lake) -> None:
         "---\nentity: report\nperiod: day\n"
     )
     events = []
-    # Only winter is seen: whose midnight this is nobody could tell, if others were not cut in Paris.
+    # Only winter was observed: without other entities cut in Paris, the zone of this midnight would be unknown.
     for start, end in intervals({"every": "week", "tz": "Europe/Berlin", "from": "2024-01-01"}, 9):
         read = [table("db.reads", *days(str(start.date()), 7)), table("db.sites")]
         events.append(one_run("weekly", read, [table("db.report")], end, start, end))

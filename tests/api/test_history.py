@@ -93,7 +93,7 @@ def test_the_difference_of_two_versions(client: Any) -> None:
         }
 
     write(client, 1, "a", "b", facets={"version": facet(datasetVersion="7")}, **run_of("aaa", "1"))
-    # What a failed run left is nobody's "before".
+    # What a failed run left is not the "before" of any version.
     send(client, run_event("FAIL", 2, "w", [], [told(**schema("broken"))], at=day(2)))
     write(client, 3, "b", "a", "c", type="long", facets={"version": facet(datasetVersion="8")}, **run_of("bbb", "2"))
     found = get(client, f"{T}/versions/diff", **{"from": "7", "to": "8"})
@@ -140,7 +140,7 @@ def test_schemas_with_their_spans(client: Any) -> None:
     assert found["schemas"][0]["run"]["run_id"] == RUN.format(4)
 
 
-def test_schemas_of_a_source_nobody_writes(client: Any) -> None:
+def test_schemas_of_a_source_without_a_writer(client: Any) -> None:
     for number, columns in ((1, ("a",)), (2, ("a", "b"))):
         send(client, run_event("COMPLETE", number, "r", [told(**schema(*columns))], ["/o"], at=day(number)))
     found = get(client, f"{T}/schema-history")

@@ -56,7 +56,7 @@ def test_what_failed_or_has_not_ended_imported_nothing(client: Any) -> None:
     assert runs(ask(client, second)) == [4]
 
 
-def test_content_that_nobody_has_seen(client: Any) -> None:
+def test_unknown_content(client: Any) -> None:
     assert ask(client, "xxh3-128:" + "A" * 32) == {"fingerprint": "xxh3-128:" + "a" * 32, "imported": False, "runs": []}
 
 

@@ -124,7 +124,7 @@ def test_broken_text_costs_neither_the_event_nor_the_batch_nor_the_search(client
 
 
 def test_odd_but_harmless_is_kept_without_a_word(client: Any) -> None:
-    """Unknown keys, unknown facets, null facets, a facet with a format nobody checks."""
+    """Unknown keys, unknown facets, null facets, a facet with an unchecked format."""
     event = run_event("START", 1, "job", [dataset("/i", custom=facet(x=[1]), dataSource=facet(uri="file"), empty=None)])
     event["somethingNew"] = {"a": 1}
     reply = client.post(LINEAGE, encoded(event))

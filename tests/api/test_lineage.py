@@ -221,7 +221,7 @@ def test_what_is_declared_yields_to_what_a_child_was_seen_doing(client: Any) -> 
     after = ask(client, "dataset:file:/out")
     assert set(hops(after)) == {"/in", "package.out", "/out"}
     assert next(n for n in after["nodes"] if n["name"] == "package.out")["parent"] == "job:test:package"
-    # The input nobody was seen reading is still there, as declared.
+    # The input without an observed reader is still there, as declared.
     assert [e["origin"] for e in ask(client, "dataset:file:/never")["edges"]] == ["DECLARED"]
     # One version, not two.
     assert len(client.get("/api/v2/datasets/file/%2Fout").json()["versions"]) == 1

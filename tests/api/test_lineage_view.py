@@ -1,4 +1,4 @@
-"""Lineage as somebody wants to see it: filtered without breaking a connection, collapsed, grouped."""
+"""Views of lineage: filtered without breaking a connection, collapsed, grouped."""
 
 from typing import Any
 

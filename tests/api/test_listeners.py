@@ -116,7 +116,7 @@ def test_only_admins(served: Any, key: Any) -> None:
         {"name": "a/b"},
         {"name": ""},
         {"kind": "kafka"},
-        {"kind": "python:nobody", "url": None},
+        {"kind": "python:unknown", "url": None},
         {"url": None},
         {"url": "ftp://x"},
         {"url": "http://"},

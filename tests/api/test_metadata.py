@@ -293,7 +293,7 @@ def test_what_people_say_is_found(known: Client, people: People) -> None:
     assert found("confidential") == ["dataset:file:/data/a"]
 
 
-def test_nobody_in_particular_is_anonymous(known: Client, people: People) -> None:
+def test_an_author_without_a_name_is_anonymous(known: Client, people: People) -> None:
     reply = people.call("PUT", "v2", "metadata", *A, "description", body={"text": "x"})
     assert reply.json()["author"] == "anonymous"
 
@@ -312,7 +312,7 @@ def test_reading_many_costs_the_same_statements_as_one(known: Client, people: Pe
     assert counts[0] == counts[1]
 
 
-def test_whoever_came_with_a_key_is_the_author(served: Any, key: Any) -> None:
+def test_the_owner_of_the_key_is_the_author(served: Any, key: Any) -> None:
     """Whatever name is said beside it; and who may only read says nothing."""
     server = served(access={"mode": "keys", "admin_key": "a secret that is long enough to be one"})
     writer = key("write")

@@ -44,7 +44,7 @@ def sign_in(server: Any, identity: IdentityProvider, to: str = "", **over: str) 
     return server.get(urlsplit(back).path, params=query)
 
 
-def test_nobody_is_told_where_to_sign_in(server: Any) -> None:
+def test_an_unauthenticated_caller_gets_the_address_to_sign_in_at(server: Any) -> None:
     reply = server.get("/auth/me")
     assert (reply.status_code, reply.json()["detail"]["login"]) == (401, "auth/login")
     assert server.get("/api/v2/status").status_code == 401
@@ -112,7 +112,7 @@ def test_names_in_any_script_are_gone_back_to(server: Any, identity: IdentityPro
 
 
 def test_another_browsers_sign_in_is_refused(server: Any, identity: IdentityProvider) -> None:
-    assert sign_in(server, identity, state="somebody-elses").status_code == 403
+    assert sign_in(server, identity, state="of-another-session").status_code == 403
     back = identity.authorize(server.get("/auth/login").headers["location"])
     server.http.cookies.clear()
     reply = server.get(urlsplit(back).path + "?" + urlsplit(back).query)
@@ -190,7 +190,7 @@ def test_new_keys_of_the_provider_are_found_and_old_answers_are_kept(
     assert identity.asked.count("jwks") == 1
     identity.keys["two"] = rsa.generate_private_key(65537, 2048)
     token = identity.token("two")
-    # Tokens with keys nobody has heard of do not make us ask and ask.
+    # Tokens with unknown keys do not make the server ask again and again.
     assert server.get("/api/v2/status", token).status_code == 401
     assert identity.asked.count("jwks") == 1
     monkeypatch.setattr(oidc, "_AT_MOST_EVERY", 0)
@@ -207,7 +207,7 @@ def test_a_provider_that_is_away_is_said_as_such_and_left_alone(
     for reply in (server.get("/auth/login"), server.get("/api/v2/status", identity.token())):
         assert (reply.status_code, reply.json()["code"]) == (503, "provider_unavailable")
         assert reply.headers["retry-after"]
-    # Those who come meanwhile are told so at once, and soon somebody looks again.
+    # Requests in the meantime get that answer at once, and soon one of them asks again.
     assert identity.asked.count("openid-configuration") == 1
     identity.broken.clear()
     monkeypatch.setattr(oidc, "_QUIET", 0)
@@ -229,7 +229,7 @@ def forged(cookie: str) -> list[str]:
     return ["", ".", body, f"{body}.", f".{signature}", f"x{body}.{signature}", f"{body}.{signature[:-2]}AA", "é.é"]
 
 
-def test_a_forged_or_ended_session_is_nobody(server: Any, identity: IdentityProvider) -> None:
+def test_a_forged_or_ended_session_is_unauthenticated(server: Any, identity: IdentityProvider) -> None:
     sign_in(server, identity)
     good = server.http.cookies["headwater_session"]
     server.http.cookies.clear()

@@ -59,7 +59,7 @@ EVENTS = [
     *query(1, ["RAW.ORDERS"], ["MART.ORDERS"]),
     ran("model.shop.orders", ["RAW.ORDERS"], ["MART.ORDERS"], DBT, "DBT", "dbt"),
     ran("dag.orders", ["RAW.ORDERS"], ["MART.ORDERS"], AIRFLOW, "AIRFLOW"),
-    # Somebody's script.
+    # A person's script.
     *query(2, ["MART.ORDERS"], ["SCRATCH.ADA"]),
     # Its task says that it reads something else.
     *query(3, ["RAW.ITEMS"], ["MART.ITEMS"], job_namespace="prod", job_name="dag.items", job_run_id=str(uuid.uuid4())),

@@ -94,7 +94,7 @@ def wrong(client: Client) -> list[str]:
 
 
 def test_what_events_of_spark_told_is_enough(client: Client, database: Database, run: Any) -> None:
-    """Its capture names the version of a Delta table that a query left, and the code; nobody reports anything by hand."""
+    """Its capture names the version of a Delta table that a query left, and the code; nothing is reported by hand."""
     yaml = "entity: loads\nperiod: {every: day, from: 2024-01-01}\nstored_in: [file /lake/loads]\n"
     assert declare(client, yaml).status_code == 200
     run(now(database))
@@ -187,7 +187,7 @@ def test_the_same_code_made_the_same_mistake(client_: Client) -> None:
     assert restore(client_, item, 9) == "done"
 
 
-def test_of_code_that_is_not_known_nobody_can_say_that_it_is_another(client_: Client) -> None:
+def test_unknown_code_does_not_count_as_other_code(client_: Client) -> None:
     say(client_, stored("loads", 3), stored("loads", 4))
     id_ = incident(client_)
     assert shown(plan(client_, incident=id_)) == []

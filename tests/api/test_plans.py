@@ -139,7 +139,7 @@ def test_items_by_number(client_: Client) -> None:
     id_ = found["id"]
     post(client_, f"/api/v2/plans/{id_}/apply", {})
     work = take(client_, id_, numbers=[2, 3])
-    assert (work["items"], work["wait"]) == ([], False)  # nobody is making what they need
+    assert (work["items"], work["wait"]) == ([], False)  # no worker is making what they need
     (second,) = take(client_, id_, numbers=[1])["items"]
     assert (second["number"], take(client_, id_, numbers=[1])["wait"]) == (1, True)
     assert take(client_, id_, numbers=[2])["wait"]
@@ -275,7 +275,7 @@ def test_what_a_failed_run_means(client_: Client) -> None:
         ("reads", ["2024-03-06"]),
         ("weekly", ["2024-W10"]),
     ]
-    assert post(client_, "/api/v2/impact", {"dag_id": "nobody", "partition_key": "x"}).status_code == 404
+    assert post(client_, "/api/v2/impact", {"dag_id": "unknown", "partition_key": "x"}).status_code == 404
 
 
 APART = """

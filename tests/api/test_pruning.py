@@ -11,10 +11,10 @@ PATH = "/api/v2/pruning"
 def told(client: Any) -> None:
     send(
         client,
-        dataset("report", pruning={"wave": 1, "reason": "nobody reads it", "money_month": 2.0, "evidence": "last read 2026-01-01", "confidence": 0.9},
+        dataset("report", pruning={"wave": 1, "reason": "it has no readers", "money_month": 2.0, "evidence": "last read 2026-01-01", "confidence": 0.9},
                 usage={"writes": 30, "reads": 1, "last_read_at": "2026-01-01T00:00:00Z", "status": "stale"}),
         dataset("mart", pruning={"wave": 2, "reason": "only feeds report", "money_month": 5.0, "confidence": 0.8}),
-        dataset("loose", pruning={"wave": 1, "reason": "nobody reads it", "confidence": 0.3}),
+        dataset("loose", pruning={"wave": 1, "reason": "it has no readers", "confidence": 0.3}),
         dataset("old", namespace="bigquery", pruning={"wave": 1, "money_month": 0.5, "confidence": 0.95}),
         dataset("used", usage={"reads": 5, "status": "active"}),
     )  # fmt: skip
@@ -34,7 +34,7 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
         (2, "mart"),
     ]
     assert found["datasets"][0] == {
-        "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "nobody reads it", "money_month": 2.0,
+        "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "it has no readers", "money_month": 2.0,
         "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
         "last_read_by_person_at": None, "last_written_at": None, "told_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip

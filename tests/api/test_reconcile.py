@@ -115,7 +115,7 @@ def test_what_was_meant_to_go_is_no_loss(client: Client, headwater: Any, tmp_pat
     assert (refused.exit_code, "there is no state 'nice'" in refused.output) == (1, True)
 
 
-def test_an_empty_folder_is_a_wrong_path_until_somebody_says_otherwise(
+def test_an_empty_folder_is_a_wrong_path_without_the_option_empty(
     client: Client, headwater: Any, tmp_path: Path
 ) -> None:
     say(client, made("reads", "2024-01-01"))

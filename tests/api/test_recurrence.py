@@ -73,7 +73,7 @@ def test_which_and_in_what_order(client: Any, question: dict[str, Any], expected
     assert names(client, **question) == expected
 
 
-def test_what_is_taken_back_or_nobody_told_is_not_there(client: Any) -> None:
+def test_removed_and_unreported_shapes_are_not_listed(client: Any) -> None:
     assert ask(client, PATH)["told_at"] is None
     told(client)
     later = job("MERGE a 1", at="2026-11-22T06:00:00Z")

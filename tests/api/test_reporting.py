@@ -37,7 +37,7 @@ def content(body: Any) -> bytes:
 
 
 class Both:
-    """A server, asked as anybody asks it, and its router alone."""
+    """A server over HTTP, and its router alone."""
 
     def __init__(self, server: Any) -> None:
         self.server, self.router = server, server.app._app._app._app

@@ -1,4 +1,4 @@
-"""What is around a copy: where an instance lies in its table, whether somebody wrote there since, and what is reported."""
+"""What is around a copy: where an instance lies in its table, whether another writer changed it since, and what is reported."""
 
 import json
 import sys
@@ -77,7 +77,7 @@ def test_the_rows_of_the_instance_and_no_others(lake: Lake) -> None:
     assert (now["fingerprint"], now["code"], now["storage"]["delta_version"]) == ("good", "v1", 3)
 
 
-def test_what_nobody_reported_is_not_written_over(lake: Lake) -> None:
+def test_unreported_changes_are_not_overwritten(lake: Lake) -> None:
     lake.commit(lake.add(DAY))
     ended, note = lake.work()
     assert ended == "failed"
@@ -137,7 +137,7 @@ def test_a_version_without_the_instance_is_none_of_it(lake: Lake) -> None:
     assert "has no partition that is reads 2024-03-05" in note
 
 
-def test_times_of_a_zone_that_nobody_says_are_left_alone(server_url: str, tmp_path: Path) -> None:
+def test_times_in_an_unknown_zone_are_left_alone(server_url: str, tmp_path: Path) -> None:
     ended, note = Lake(server_url, tmp_path, "timestamp").work()
     assert ended == "failed"
     assert "by day, a timestamp" in note

@@ -304,6 +304,6 @@ def test_statements_grow_with_depth_and_not_with_width(client: Any, statements: 
 
 def test_questions_that_make_no_sense(client: Any) -> None:
     days(client, 1)
-    assert client.get("/api/v2/runs/nobody/lineage").status_code == 404
+    assert client.get("/api/v2/runs/unknown/lineage").status_code == 404
     for wrong in ({"direction": "sideways"}, {"depth": -1}, {"depth": 101}, {"max_nodes": 0}):
         assert client.get(f"/api/v2/runs/{RUN.format(11)}/lineage", **wrong).status_code == 400, wrong

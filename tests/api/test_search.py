@@ -170,7 +170,7 @@ def test_changed_facets_change_what_is_found(client: Any) -> None:
     assert names(ask(client, "first")) == []
 
 
-def test_a_word_nobody_has_any_more_mends_nothing(client: Any) -> None:
+def test_a_deleted_word_corrects_nothing(client: Any) -> None:
     told = {"type": "dataset", "name": "t", "columns": [["salary", None]]}
     send(client, node(told))
     assert ask(client, "salery")["corrected"] == "salary"

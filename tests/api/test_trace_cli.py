@@ -174,7 +174,7 @@ def test_a_folder(client: Any, headwater: Any, tmp_path: Path) -> None:
     assert "import prices" in headwater("trace", str(tmp_path / "data")).output
 
 
-def test_a_file_nobody_knows(headwater: Any, tmp_path: Path) -> None:
+def test_an_unknown_file(headwater: Any, tmp_path: Path) -> None:
     """Says what its content is, and what to do."""
     file = tmp_path / "new.csv"
     file.write_text("new")

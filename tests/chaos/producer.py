@@ -38,7 +38,7 @@ _WAITED = 10  # ticks
 
 
 class Watch:
-    """Tells a call that waits from a process that is stopped or starved: a thread beside it that does what the machine lets anybody do.
+    """Tells a call that waits from a process that is stopped or starved: a thread beside it that does as much work as the machine allows.
 
     It sleeps, and asks the disk to keep a byte, as the record does. If it gets that done ten times while one call of a step lasts, the machine
     was there, and it was the call that waited. No time of the machine is compared with anything.

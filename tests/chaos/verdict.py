@@ -81,7 +81,7 @@ def judge(world: World, say: Callable[[str], None]) -> tuple[list[str], dict[str
         doubts.append(f"{len(missing)} of {len(records.told)} events are lost")
     strange = log - set(records.told) - records.may
     if strange:
-        doubts.append(f"{len(strange)} events in the log that nobody gave to a spool: {sorted(strange)[:3]}")
+        doubts.append(f"{len(strange)} events in the log that were never spooled: {sorted(strange)[:3]}")
     doubts += _rubbish(world.rubbish, letters)
     for kind in world.spools():
         for refused in Path(kind["HEADWATER_SPOOL"]).rglob("rejected.ndjson*"):

@@ -94,7 +94,7 @@ def test_large_events_are_spread_over_messages(rabbitmq: Broker, queue_name: Nam
         assert len(found) == 1 or sum(len(json.dumps(each)) for each in found) < 1_300_000
 
 
-def test_a_queue_somebody_else_made_otherwise_is_used(rabbitmq: Broker, queue_name: Names, tmp_path: Path) -> None:
+def test_a_queue_with_other_properties_is_used(rabbitmq: Broker, queue_name: Names, tmp_path: Path) -> None:
     queue = queue_name("events")
 
     async def work() -> None:

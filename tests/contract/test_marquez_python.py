@@ -54,7 +54,7 @@ def test_events(marquez: Any) -> None:
     reply = marquez.list_events()
     assert (len(reply["events"]), reply["totalCount"]) == (4, 4)
     assert marquez.list_events(NS, limit=3)["totalCount"] == 4
-    assert marquez.list_events("nobody") == {"events": [], "totalCount": 0}
+    assert marquez.list_events("unknown") == {"events": [], "totalCount": 0}
 
 
 def test_sources(marquez: Any) -> None:

@@ -33,6 +33,6 @@ def test_what_a_reader_of_the_statement_would_say(
     assert found.rows == rows
 
 
-def test_the_engine_and_the_analyzer_agree_about_statements_nobody_wrote(session: Any) -> None:
+def test_the_engine_and_the_analyzer_agree_about_generated_statements(session: Any) -> None:
     analyzer = Analyzer(session, SCHEMAS, "generated")
     assert generated.differing(FIRST, COUNT, analyzer) == []

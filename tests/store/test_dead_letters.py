@@ -141,7 +141,7 @@ def test_reconciliation_explains_accepts_and_leaves(queues: Queues, database: Da
 
     async def scene() -> None:
         await Intake(database).accept_each([known])
-        before = await reconciliation.last(database)  # nobody ever empties the audit log
+        before = await reconciliation.last(database)  # the audit log is never emptied
         await written(
             queues,
             (good, "database_refused"), (good, "database_refused"), (b"{}", "invalid_event"),

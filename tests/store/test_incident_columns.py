@@ -56,7 +56,7 @@ SAME = "DIRECT:IDENTITY"
 
 
 class Weather:
-    """These entities, made once by jobs that told of columns: delays over a dataset that is none, winds from the wind alone, raw from nobody knows what."""
+    """These entities, made once by jobs that reported columns: delays over a dataset that is no entity, winds from the wind alone, raw from unknown columns."""
 
     def __init__(self, database: Database, run: Any) -> None:
         self.database, self.run, self.numbers = database, run, itertools.count(1)
@@ -137,7 +137,7 @@ def test_who_used_other_columns_is_not_wrong(weather: Weather) -> None:
     assert {hit.entity: hit.columns for hit in found.hits} == {
         "weather": ["temp"],
         "delays": ["mean"],  # over a dataset that no entity is stored in
-        "raw": None,  # nobody told of columns
+        "raw": None,  # no columns were reported
         "monthly": None,  # nor is it stored anywhere
     }
     assert weather.wrong(found.id) == SPREAD
@@ -210,7 +210,7 @@ def test_the_same_edge_by_two_jobs_is_both(weather: Weather) -> None:
     assert "winds" in weather.wrong(weather.open_("temp").id)
 
 
-def test_what_is_wrong_of_no_column_that_is_used_holds_nobody_back(weather: Weather) -> None:
+def test_wrong_columns_that_are_not_used_hold_nothing_back(weather: Weather) -> None:
     weather.open_("temp")
     assert weather.ready("winds", "2024-03-05")
     assert weather.ready("by_hand", "2024-03-05")
@@ -248,8 +248,8 @@ def test_who_is_right_again_is_told_by_columns(weather: Weather) -> None:
     assert weather.wrong(other) == {}
 
 
-def test_a_column_that_nobody_knows_is_refused(weather: Weather) -> None:
-    weather.open_("wnd")  # as long as nobody told which there are
+def test_an_unknown_column_is_refused(weather: Weather) -> None:
+    weather.open_("wnd")  # as long as no schema was reported
     weather.told("load", [], "/weather", ["day", "temp", "wind"], hours=0.5)
     with pytest.raises(InvalidStatus, match=r"'weather' has no column 'wnd'; did you mean 'wind'\?"):
         weather.open_("wnd")

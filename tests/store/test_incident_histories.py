@@ -1,6 +1,6 @@
 """Incidents over random histories in a database, beside what the versions say, one by one: each with what it read, as it was then.
 
-The histories have records that equal what is declared, that are smaller or larger, or of what nobody declares; none at all; snapshots, chains, something
+The histories have records that equal what is declared, that are smaller or larger, or of undeclared inputs; none at all; snapshots, chains, something
 static, versions that were made again, with the same content or other, late ones, and deletions.
 """
 

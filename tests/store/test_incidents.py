@@ -73,7 +73,7 @@ def test_what_is_made_after_the_fix_is_right(board: Board) -> None:
     assert f"tainted {found.id}" not in board.marks("reads")
 
 
-def test_somebody_says_that_the_new_one_is_right(board: Board) -> None:
+def test_a_report_confirms_the_new_version(board: Board) -> None:
     found = opened(board, "2024-03-10")
     board.say(says("reads", "produced", "2024-03-10", at=at(5), code="v1", right=True))
     assert f"tainted {found.id}" not in board.marks("reads")
@@ -105,7 +105,7 @@ def test_the_same_content_was_never_wrong(board: Board) -> None:
     assert found.count == 3
 
 
-def test_who_read_what_nobody_declares_stays_wrong_when_others_turn_out_right(board: Board) -> None:
+def test_readers_of_undeclared_inputs_stay_wrong_when_others_turn_out_right(board: Board) -> None:
     board.say(says("reads", "produced", "2024-03-10", at=at(2), code="v1", fingerprint="xxh3:1"))
     board.say(says("report", "produced", "2024-W02", at=at(2), reads=[ReadInstances("bill", ["2024-03"])]))
     wrong = [Wrong("bill", ["2024-03"]), Wrong("reads", ["2024-03-10"])]
@@ -131,7 +131,7 @@ def test_of_many_stretches_the_first_are_told(board: Board) -> None:
     assert hit.instances[:2] == every_other[:2]
 
 
-def test_who_read_only_what_somebody_says_is_right_is_right(board: Board) -> None:
+def test_readers_of_confirmed_inputs_alone_are_right(board: Board) -> None:
     board.say(says("report", "produced", "2024-W13", at=at(2), reads=[ReadInstances("reads", ["2024-03-26"])]))
     found = opened(board, "2024-03-26..2024-03-27")
     board.run(incidents.confirm(board.database, found.id, [Wrong("reads", ["2024-03-26"])], "ada"))
@@ -153,7 +153,7 @@ def test_what_was_read_decides(board: Board) -> None:
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W11..2024-W12"]
 
 
-def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
+def test_readers_of_undeclared_inputs_are_wrong_too(board: Board) -> None:
     """A report that read the bill, which read none of what is declared; and who read that report, and so on."""
     board.say(says("report", "produced", "2024-W02..2024-W03", at=at(2), reads=[ReadInstances("bill", ["2024-03"])]))
     board.say(says("reads", "produced", "2024-01-01", at=at(3), reads=[ReadInstances("report", ["2024-W02"])]))
@@ -165,7 +165,7 @@ def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
         ("bill", ["2024-03"], "exact", ""),
     ]
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W01..2024-W03"]
-    # Somebody says that the day is right, and so is who read that alone.
+    # The day is confirmed as right, and so are readers of that day alone.
     settled = board.run(incidents.confirm(board.database, found.id, [Wrong("reads", ["2024-01-01"])], "ada"))
     assert {each.entity: each.instances for each in settled.changed} == {
         "reads": ["2024-01-01"],
@@ -177,7 +177,7 @@ def test_who_read_what_nobody_declares_is_wrong_too(board: Board) -> None:
 def test_who_was_made_together_with_it_is_found_wherever_it_is(board: Board) -> None:
     read = [ReadInstances("reads", ["2024-02-19..2024-03-10", "2024-03-31"])]
     board.say(says("report", "produced", "2024-W08..2024-W10", at=at(2), reads=read))
-    # Nobody says for which of the three weeks the 31st was read.
+    # The report does not say for which of the three weeks the 31st was read.
     found = opened(board, "2024-03-08", "2024-03-31")
     assert board.marks("report")[f"inherited {found.id}"] == ["2024-W08..2024-W10"]
 
@@ -230,7 +230,7 @@ def test_a_run_that_read_before_it_was_repaired_is_wrong(board: Board) -> None:
     assert f"inherited {found.id}" not in board.marks("bill")
 
 
-def test_somebody_looked_and_it_is_right(board: Board) -> None:
+def test_a_confirmed_instance_is_right(board: Board) -> None:
     found = opened(board, "2024-03-10")
     board.run(incidents.confirm(board.database, found.id, [Wrong("bill", ["2024-03"])], "bob"))
     assert list(board.marks("bill")) == ["state completed"]

@@ -29,15 +29,15 @@ async def heard(database: Database, news: News, *entities: str) -> bool:
     return await waiting
 
 
-def test_of_what_somebody_waits_for(board: Board) -> None:
+def test_only_awaited_news_arrive(board: Board) -> None:
     news = News()
     assert board.run(heard(board.database, news, "reads", "bill"))
     assert not board.run(heard(board.database, news, "bill"))
     assert board.run(heard(board.database, news, "reads"))
 
 
-def test_whoever_else_waits_for_what_is_far_away(board: Board) -> None:
-    """A number that somebody made up, or of another database."""
+def test_a_waiter_for_a_distant_number_delays_no_other(board: Board) -> None:
+    """An invented number, or one of another database."""
     news = News()
     for seq in (10**9, 5):
         assert not board.run(news.after(board.database, seq, frozenset([1]), 0.3))

@@ -172,7 +172,7 @@ def test_a_broker_killed_in_mid_load_comes_back_and_nothing_is_lost(
     run(scene())
 
 
-def test_an_event_that_makes_the_code_fail_stops_nobody_else(
+def test_an_event_that_makes_the_code_fail_stops_no_other(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accept_each = Intake.accept_each

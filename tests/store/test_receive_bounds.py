@@ -124,7 +124,7 @@ def test_a_transaction_that_does_not_end_does_not_keep_it_from_stopping(
 def test_what_is_held_is_bounded_by_bytes(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Large messages among small ones: what does not fit goes back, comes again, and nobody is taken for a suspect."""
+    """Large messages among small ones: messages that do not fit go back and come again, and none is taken for a suspect."""
     arrived = Inbox._arrived
     held: list[int] = []
     given: list[int] = []

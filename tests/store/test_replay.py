@@ -95,7 +95,7 @@ def step(type_: str, number: int, job: str, read: str, wrote: str, at: str, **fa
 
 
 async def answers(database: Database) -> list[Any]:
-    """What somebody who asks gets."""
+    """The answers of a server."""
     told = [
         await lineage.lineage(database, lineage.Question("dataset:file:/c", depth=9, columns=True)),
         await lineage.lineage(database, lineage.Question("dataset:file:/c", depth=9, as_of=FAR)),
@@ -310,7 +310,7 @@ async def rows_gone(database: Database) -> None:
         await connection.execute("delete from audit")
 
 
-def test_rules_nobody_wrote_down_are_todays(database: Database, other: Callable[[], Database], run: Any) -> None:
+def test_without_an_audit_log_todays_rules_apply(database: Database, other: Callable[[], Database], run: Any) -> None:
     async def scene(target: Database) -> None:
         await rows_gone(database)
         await first_days(database)
@@ -440,7 +440,7 @@ def test_stopped_it_goes_on(
 
 
 def test_what_is_being_written_is_waited_for(database: Database, other: Callable[[], Database], run: Any) -> None:
-    """An event has its time of arrival before anybody can see it."""
+    """An event has its time of arrival before any reader can see it."""
     target = other()
 
     async def scene() -> None:

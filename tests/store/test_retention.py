@@ -156,7 +156,7 @@ def test_young_runs_and_runs_that_go_on_stay(database: Database, run: Any) -> No
     assert jobs == {"daily": 30, "long": 11}
 
 
-def test_content_nobody_has_goes_and_is_written_again(database: Database, run: Any) -> None:
+def test_unreferenced_content_is_deleted_and_can_be_written_again(database: Database, run: Any) -> None:
     """A server that remembers it wrote the columns must not leave them out when they are told again."""
     intake = Intake(database)
     old = columns({"x": [("/in", "old", "DIRECT:IDENTITY")]})
@@ -245,7 +245,7 @@ def test_one_process_at_a_time(database: Database, run: Any) -> None:
 
 
 def test_what_is_locked_is_left_and_stops_nothing(database: Database, run: Any) -> None:
-    """Rows somebody writes to are for the next time; a table somebody reads for long is an error of its kind alone."""
+    """Rows that a writer holds are left for the next pass; a long read of a table is an error of that kind alone."""
     send(database, run, [*daily(100, 40), run_event("STRANGE", 900, "one", at="1999-01-01T00:00:00Z")])
 
     async def work() -> retention.Report:

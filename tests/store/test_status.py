@@ -116,7 +116,7 @@ def test_what_comes_late_is_kept_and_changes_nothing_else(board: Board) -> None:
 
 
 def test_a_report_that_makes_no_sense_does_not_stop_the_others(board: Board) -> None:
-    nobody, state, good, day, missing = board.say(
+    entity, state, good, day, missing = board.say(
         says("raeds", "produced", "2024-03-10"),
         says("reads", "produced", "2024-03-10", states=["complete"]),
         says("reads", "produced", "2024-03-10"),
@@ -124,7 +124,7 @@ def test_a_report_that_makes_no_sense_does_not_stop_the_others(board: Board) -> 
         says("report", "doubted", "2024-W10", ref="not_null"),
     )
     assert good.seq == 1
-    told = [each.refused for each in (nobody, state, day, missing)]
+    told = [each.refused for each in (entity, state, day, missing)]
     assert [each.code for each in told if each] == ["not_found", "invalid_status", "invalid_period", "invalid_status"]
     assert told[0]
     assert "did you mean 'reads'" in told[0].message

@@ -45,7 +45,7 @@ WRITERS, EACH = 6, 12
 
 
 def drawn(chance: random.Random, number: int) -> Reported:
-    """Something that anybody may say, with a key or without, of some days or weeks of March."""
+    """A random report, with or without a key, about some days or weeks of March."""
     entity = chance.choice(ENTITIES)
     what: Any = chance.choices(
         ["started", "produced", "failed", "deleted", "doubted", "trusted", "withheld", "released"],
@@ -97,7 +97,7 @@ async def judge(database: Database, seed: int) -> None:
         entity, day = chance.choice(["raw", "clean"]), chance.randrange(1, 28)
         wrong = [Wrong(entity, [f"2024-03-{day:02}..2024-03-{day + 3:02}"])]
         await asyncio.sleep(0.01)
-        with contextlib.suppress(InvalidStatus):  # of days that nobody has made yet
+        with contextlib.suppress(InvalidStatus):  # about days that were not made yet
             opened.append((await incidents.open_(database, wrong, "spoilt", "judge")).id)
         if not opened:
             continue

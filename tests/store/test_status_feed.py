@@ -1,4 +1,4 @@
-"""Events become reports: once, in any order of a run's events, whoever is killed when."""
+"""Events become reports: once, in any order of a run's events, and after any kill."""
 
 import asyncio
 import datetime as dt
@@ -330,7 +330,7 @@ def test_an_event_that_cannot_be_fed_is_passed(log: Log, monkeypatch: pytest.Mon
     assert log.marks("reads") == {"state completed": ["2024-03-08", "2024-03-10"]}
 
 
-def test_older_events_are_fed_when_somebody_asks(log: Log, run: Any) -> None:
+def test_older_events_are_fed_on_request(log: Log, run: Any) -> None:
     days = [f"2024-03-{day:02}" for day in range(1, 11)]
     for number, day in reversed(list(enumerate(days))):
         log.send(run_event("COMPLETE", number, "load", [], [table("db.reads", day)], at=minute(number)))

@@ -1,4 +1,4 @@
-"""The database's marks beside versions told one by one (`drawn_versions.py`): random histories, recorded as anybody would report them."""
+"""Compare the database's marks with versions evaluated one by one (`drawn_versions.py`), for random histories of reports."""
 
 import datetime as dt
 import json
@@ -30,7 +30,7 @@ T0 = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
 
 
 def yaml(graph: Graph) -> str:
-    """The graph as somebody would declare it."""
+    """The graph as its declaration."""
     texts = []
     for name, entity in graph.entities.items():
         assert entity.instances is not None

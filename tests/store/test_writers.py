@@ -1,4 +1,4 @@
-"""Many writers at once, in several pools and in several server processes: nothing is lost, nobody is told of a deadlock."""
+"""Many writers at once, in several pools and in several server processes: nothing is lost, and no caller sees a deadlock."""
 
 import asyncio
 import json
@@ -132,7 +132,7 @@ def test_two_servers_are_told_the_same_at_once(
 def test_an_event_without_a_time_told_to_many_at_once_is_one(
     postgres: EmbeddedPostgres, database: Database, run: Any
 ) -> None:
-    """Its time is that of its first arrival, and nobody knows yet which is the first."""
+    """Its time is that of its first arrival, and the first is still open."""
     bodies = []
     for number in range(20):
         event = run_event("START", number, f"job{number}")
@@ -163,7 +163,7 @@ def test_an_event_without_a_time_told_to_many_at_once_is_one(
 
 @contextmanager
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every statement that goes through the driver, whoever sends it."""
+    """Every statement that goes through the driver, from any sender."""
     counted: list[str] = []
     execute = psycopg.AsyncCursor.execute
 

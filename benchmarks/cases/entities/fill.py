@@ -1,4 +1,4 @@
-"""Entities and three years of their history in a database: declared as anybody would, the history by COPY, row for row what reports leave behind.
+"""Entities and three years of their history in a database: declared as usual, the history by COPY, row for row as reports would leave it.
 
     python benchmarks/cases/entities/fill.py --database URL [--entities 10000] [--runs 50] [--singles 10]
 
@@ -100,7 +100,7 @@ class Told(NamedTuple):
 
 
 def told(held: Held, until: dt.datetime, runs: int, singles: set[str]) -> list[Told]:
-    """In the order in which it was said."""
+    """In the order of the reports."""
     chance, found = random.Random(11), []
     for name, number in held.ids.items():
         of = held.instances(name)
@@ -179,7 +179,7 @@ def write(url: str, held: Held, reports: Sequence[Told], singles: set[str]) -> N
 
 
 async def checked(database: Database, held: Held, names: Iterable[str]) -> None:
-    """Of these entities the marks are what the log says."""
+    """Check that the marks of these entities follow from the log."""
     async with database.connection() as connection:
         for name in names:
             number = held.ids[name]

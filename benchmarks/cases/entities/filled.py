@@ -45,17 +45,17 @@ class Bench:
         return cls(server, seconds, held, hourly, since, until)
 
     def key(self, name: str, back: int = 0) -> str:
-        """Of the last instance that was over at midnight, or of one so many before it."""
+        """The key of the last instance that was over at midnight, or of the one `back` before it."""
         of = self.held.graph.entities[name].instances
         assert of is not None
         return keys.key(of.calendar, of.over(self.until).end - 1 - back)
 
     def ahead(self, name: str, ahead: int = 0) -> str:
-        """Of the first instance that nothing was said of when this began, or of one so many after it."""
+        """The key of the first instance without a report when this began, or of the one `ahead` after it."""
         return self.key(name, -1 - ahead)
 
     def drive(self, requests: Sequence[bytes], connections: int = 1, *, keep: bool = False) -> "Taken":
-        """What they took. Of a single request that took too long (503 after two minutes), that is the answer; nothing else may be refused."""
+        """The time and processor that the requests took. A single request may end with 503 after two minutes; no other may be refused."""
         before, client = self.processor(), time.process_time()
         outcome = drive(self.server.port, requests, connections, 600.0, keep=keep)
         client, after = time.process_time() - client, self.processor()

@@ -1,4 +1,4 @@
-"""What is told a filled server: one report a request for a while, all entities at the top of an hour, and who waits for one of them."""
+"""Reports to a filled server: one report a request for a while, all entities at the top of an hour, and clients that wait for one of them."""
 
 import asyncio
 import datetime as dt

@@ -34,7 +34,7 @@ def edges(spark: SparkSession, datasets: int, parts: int) -> DataFrame:
     far, hub, back, small = chance(1), chance(2), chance(3), chance(4)
     target = F.floor(F.col("id") / DEGREE)
     up = layer * F.floor(1 + far * far * far * 5)
-    # Of the layer it reads from a place near its own, or one of the few that everybody reads.
+    # It reads a near place of that layer, or one of its few hubs.
     near = F.floor(target - up + (hub - 0.5) * layer / 4)
     source = F.when(hub < 0.05, F.floor(near / layer) * layer + F.floor(hub * 1000)).otherwise(near)
     source = F.when(back < 0.0001, target + 5 * layer).otherwise(source)

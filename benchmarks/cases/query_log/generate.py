@@ -60,7 +60,7 @@ def rows(spark: SparkSession, count: int, shapes: int, skew: float, source: str,
         "dialect": F.lit(source),
         "database": F.lit("dwh"),
         "schema": F.concat(F.lit("s"), F.col("shape") % 3),
-        # Of each shape three people at most ask it.
+        # At most three people run a shape.
         "user": F.concat(F.lit("user"), (F.col("shape") * 7 + F.col("id") % 3) % 200, F.lit("@example.com")),
         "state": F.lit("succeeded"),
         "duration_ms": F.col("id") % 9000,

@@ -23,7 +23,7 @@ def main() -> int:
     args = parser.parse_args()
     wrong = sum(demo.run(each) for each in DEMOS)
     if not args.quick:
-        # A process of its own, so that nothing is warm from the demos.
+        # A process of its own: nothing is warm from the demos.
         command = [sys.executable, str(HERE / "dagster_taint.py")]
         wrong += sum(
             subprocess.run([*command, *more], check=False).returncode

@@ -81,7 +81,7 @@ class Marquez:
         return int(psutil.Process(self.pid).memory_info().rss)
 
     def forget_questions(self) -> None:
-        """Stop what the database still works on for a question that nobody waits for any more."""
+        """Cancel the database's work on abandoned requests."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             connection.execute(
                 "select pg_cancel_backend(pid) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()"

@@ -6,7 +6,7 @@ Texts and schemas from scripts/corpus, expected edges from tests/cases/columns/t
 .tools/versus (setup.py makes those that are missing) behind an adapter of a few lines (peers/). Counted alike for all: a query is exact
 when every output has the base columns its value is made of; the conditions of CASE and the columns of a window may be among them or not, since
 engines differ in what they call them, and so may the argument of GROUPING(). Outputs are compared by name without case, of equal names together;
-names that only one side has are compared by their inputs, so that nobody's naming of unnamed outputs counts. Speed is CPU time, the best of
+names that only one side has are compared by their inputs, so the naming of unnamed outputs does not count. Speed is CPU time, the best of
 --rounds, of what gives those edges; what a peer computes beside them is its own business. Without schemas: of all edges over all queries.
 """
 

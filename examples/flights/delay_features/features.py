@@ -5,12 +5,12 @@ is taken at the cutoff, one hour before the scheduled departure:
 
 - The weather is that of the hour before the scheduled hour, not of the hour itself.
 - The carrier's yesterday counts only the flights that had left by midnight. One that left at 03:00 belongs to yesterday's
-  schedule, but at 00:30 nobody knew its delay. (Nothing is scheduled between midnight and one, so no cutoff is before midnight.)
+  schedule, but at 00:30 its delay was unknown. (Nothing is scheduled between midnight and one, so no cutoff is before midnight.)
 - The aircraft's departure before this one counts only when it had left by the cutoff. That it had not left is known as
-  well, and tells more: `previous_leg_pending`. Whether it left later or was cancelled in the end is not told.
+  well, and is the stronger feature: `previous_leg_pending`. Whether it left later or was cancelled is not a feature.
 
 The label is an arrival more than 15 minutes late, so only completed flights have a row. The split is by time: a model that
-is tested on days among those it was trained on is asked what it has already been told.
+is tested on days between those of its training has already seen the answers.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 LATE_MINUTES = 15
 FIRST_TEST_DAY = "2013-10-01"
-# The three origins keep one time; departures after it began are told from those before it by the date they belong to.
+# The three origins keep one time; departures after its start are distinguished from earlier ones by their date.
 ORIGIN_TIMEZONE = "America/New_York"
 
 

@@ -1,7 +1,7 @@
 """Flights counted by carrier, airport and scheduled hour: the finest grain that the later aggregates are made from.
 
-Only what can be added up (or be the least of leasts) is kept: counts, sums and minima. A mean is not, because the mean of
-hourly means is not the day's mean; means are made at the end, from the sums, where somebody reads them.
+It has only values that can be aggregated further: counts, sums and minima. It has no means, because the mean of
+hourly means is not the day's mean; the report computes means from the sums.
 """
 
 import argparse

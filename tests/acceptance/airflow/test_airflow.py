@@ -44,7 +44,7 @@ class Headwater:
         self.post("/api/v2/entities", {"files": [{"name": "entities.yaml", "text": text}]})
 
     def made(self, **instances: str) -> None:
-        """By somebody else."""
+        """By another writer."""
         reports = [
             {"entity": name, "what": "produced", "ref": "loader", "instances": [some]}
             for name, each in instances.items()
@@ -174,7 +174,7 @@ def test_a_task_that_dies_without_a_word(airflow: RealAirflow, headwater: Headwa
     airflow.broken.write_text(f"{key}:dies")
     run = airflow.rest.trigger("hourly", logical_date=moment(key), interval=(moment(key), moment(key) + HOUR))
     airflow.until(lambda: airflow.states(run)["hour"] == "failed", "the hour has died")
-    # Airflow calls nobody back, so this is all that can be known.
+    # Airflow calls no callback, so this is all that can be known.
     assert headwater.instance("reads_hourly", key)["status"] == "running"
     airflow.broken.write_text("")
     clear(airflow, run, "hour")

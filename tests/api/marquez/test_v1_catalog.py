@@ -36,8 +36,8 @@ def test_namespaces_of_events_by_name_with_slashes_and_ports(client: Any) -> Non
         "isHidden": False,
     }
     assert names(client.get("/api/v1/namespaces", limit=1, offset=1), "namespaces") == ["default"]
-    gone = client.get("/api/v1/namespaces/nobody")
-    assert (gone.status_code, gone.json()) == (404, {"code": 404, "message": "Namespace 'nobody' not found."})
+    gone = client.get("/api/v1/namespaces/unknown")
+    assert (gone.status_code, gone.json()) == (404, {"code": 404, "message": "Namespace 'unknown' not found."})
 
 
 def test_sources_are_what_data_source_facets_name(client: Any) -> None:

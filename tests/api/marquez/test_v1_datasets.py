@@ -163,7 +163,7 @@ def test_versions_newest_first_with_their_runs_schemas_and_facets(client: Any) -
         assert client.get(f"{FILE}/%2Fout/versions/{one['version']}").json() == one
 
 
-def test_a_source_that_nobody_writes_has_one_version_that_its_readers_point_at(client: Any) -> None:
+def test_a_source_without_a_writer_has_one_version_that_its_readers_point_at(client: Any) -> None:
     send(client, run_event("COMPLETE", 1, "j", [dataset("/in", **schema("a"))], []))
     one = client.get(f"{FILE}/%2Fin").json()
     reply = client.get(f"{FILE}/%2Fin/versions").json()

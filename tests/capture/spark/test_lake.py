@@ -36,7 +36,7 @@ def test_spark_reads_at_each_version_what_was_written(lake: Statements) -> None:
 
 
 def test_nothing_else_is_told(lake: Statements) -> None:
-    """Spark's own queries, of the logs of Delta and for its checkpoints, are nobody's; nothing went wrong."""
+    """Spark's own queries, of the logs of Delta and for its checkpoints, belong to no query; nothing went wrong."""
     assert lake.trouble == []
     tables = {"reads", "sums", "old", "warehouse", "placed", "ice", "streamed"}
     assert {Path(name).parts[0] for name in lake.read()} == tables

@@ -163,7 +163,7 @@ def test_a_stream_may_be_silent_between(
             [("s3://b", "t")],
             {("s3://b", "t"): [{"partition": "reservoirVersion", "offset": 4}]},
         ),
-        # Of which of two datasets is it? Nobody knows.
+        # It may belong to either of two datasets.
         ({"Mine": 12}, [("spark", "mine"), ("file", "/static")], {}),
         ({"Mine": None}, [("spark", "mine")], {}),
         ({"Mine": {}}, [("spark", "mine")], {}),

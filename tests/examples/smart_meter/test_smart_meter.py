@@ -214,7 +214,7 @@ def test_sparks_queries_are_children_of_the_step_they_ran_in(flow: Flow) -> None
     assert {run["effective_state"] for run in runs} == {"COMPLETED"}
 
 
-def test_with_nobody_there_the_flow_is_the_same_and_all_is_told_later(
+def test_without_a_server_the_flow_is_the_same_and_is_reported_later(
     flow: Flow, truth: dict[str, Truth], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Neither server nor broker answers: the same forecasts. Once the server is there, `drain` tells it what it missed."""

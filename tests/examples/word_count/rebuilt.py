@@ -89,6 +89,6 @@ def weekly(found: dict[str, Table], week: str, reads: list[tuple[Any, ...]], mon
 
 
 def guessed(raw: Path, days: int) -> list[tuple[str, str, int]]:
-    """What users are taken to have read while nobody has counted."""
+    """The assumed reads of users while reads are not counted."""
     with (raw / "subscriptions.csv").open() as file:
         return [(row["user"], row["author"], days) for row in csv.DictReader(file)]

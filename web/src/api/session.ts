@@ -1,4 +1,4 @@
-// Signing in: where to, when the server says that nobody is known.
+// Signing in: the address, if the server reports an unauthenticated browser.
 
 /** The address to sign in at, from the reply of auth/me, with the way back to this page; null when that is not the answer. */
 export function signInAddress(status: number, body: unknown, page: URL): string | null {
@@ -11,7 +11,7 @@ export function signInAddress(status: number, body: unknown, page: URL): string 
   return address.href;
 }
 
-/** Ask the server who this browser is; the address to sign in at when it is nobody. */
+/** Ask the server for this browser's user; return the address to sign in at if it has none. */
 export async function askToSignIn(signal?: AbortSignal): Promise<string | null> {
   const response = await fetch(new URL("auth/me", document.baseURI), {
     signal,

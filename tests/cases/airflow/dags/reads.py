@@ -1,4 +1,4 @@
-"""Three DAGs of different periodicities. Between those tasks that make data nobody writes an order."""
+"""Three DAGs of different periodicities. No order is written between the tasks that make data."""
 
 import datetime as dt
 import os
@@ -11,7 +11,7 @@ from airflow.timetables.interval import CronDataIntervalTimetable
 from headwater.capture.airflow.entities import EntityDAG, Makes, link
 
 BROKEN = Path(os.environ["AIRFLOW_HOME"]) / "broken"
-# Over long ago, so that nothing runs but what a test starts.
+# Over long ago: only runs that a test starts are run.
 WHEN = {
     "start_date": dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
     "end_date": dt.datetime(2024, 3, 1, tzinfo=dt.UTC),
