@@ -24,7 +24,7 @@ def commit(note: str) -> None:
 if how == "badly":
     sys.exit("no Spark here")
 if how == "late":
-    commit("somebody else")
+    commit("another writer")
 commit(told["name"])
 if how == "dies":
     sys.exit("killed")

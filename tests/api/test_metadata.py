@@ -319,7 +319,7 @@ def test_the_owner_of_the_key_is_the_author(served: Any, key: Any) -> None:
     where = "/api/v2/metadata/namespaces/n"
     body = {"owner": "ops"}
     assert server.ask("PUT", where, key("read").key, json=body).status_code == 403
-    (reply,) = server.ask("PUT", where, writer.key, json=body, params={"as": "somebody else"}).json()
+    (reply,) = server.ask("PUT", where, writer.key, json=body, params={"as": "another author"}).json()
     assert reply["author"] == writer.name
     assert server.ask("PUT", "/api/v1/namespaces/m", writer.key, json={"ownerName": "ops"}).status_code == 200
     said = server.get("/api/v2/changes", writer.key).json()["changes"]
