@@ -53,7 +53,7 @@ def _harmless(method: Callable[Concatenate["Step", P], None]) -> Callable[Concat
     return cast(Callable[Concatenate["Step", P], None], quiet)
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
+class StepArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What a step is told before it begins: the arguments of `headwater.step`, which says what they mean."""
 
     name: str
@@ -74,7 +74,7 @@ class Step:
     `ABORT`; `IDLE` for the step that `current_step()` gives where there is none, which is false and takes everything without recording it.
     """
 
-    def __init__(self, given: Given, enclosing: "Step | None" = None, *, idle: bool = False) -> None:
+    def __init__(self, given: StepArguments, enclosing: "Step | None" = None, *, idle: bool = False) -> None:
         self.id = event.run_id()
         self.enclosing: current.Open | None = enclosing
         self.parent = _parent_of(given.parent) or (enclosing.as_parent if enclosing else current.inherited())
@@ -343,7 +343,7 @@ class Step:
             self.say("fingerprint", error)
 
     @_harmless
-    def _take(self, given: Given) -> None:
+    def _take(self, given: StepArguments) -> None:
         for field, value in (given.details or {}).items():
             self.detail(field, value)
         for name, body in (given.facets or {}).items():

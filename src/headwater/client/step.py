@@ -16,7 +16,7 @@ import msgspec
 from headwater.client import current
 from headwater.client.context import Parent
 from headwater.client.ending import message
-from headwater.client.recording import Given, Source, Step
+from headwater.client.recording import Source, Step, StepArguments
 
 log = logging.getLogger("headwater")
 
@@ -35,7 +35,7 @@ class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
     KeyboardInterrupt, a cancelled task and `sys.exit` with another status than 0.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: StepArguments) -> None:
         self._given = given
         self._entered: list[Step] = []
 
@@ -206,18 +206,18 @@ def carry(function: Callable[P, R], /) -> Callable[P, R]:
     return carried
 
 
-_IDLE_GIVEN = Given(name=_IDLE)
+_IDLE_GIVEN = StepArguments(name=_IDLE)
 
 
 def _idle() -> Step:
     return Step(_IDLE_GIVEN, idle=True)
 
 
-def _step_arguments(name: Any, told: Mapping[str, Any]) -> Given:
+def _step_arguments(name: Any, told: Mapping[str, Any]) -> StepArguments:
     given = dict(told)
     inputs = given.pop("inputs", ())
     one = isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable) or _is_dataset(inputs)
-    return Given(name=name, inputs=(inputs,) if one else tuple(inputs), **given)
+    return StepArguments(name=name, inputs=(inputs,) if one else tuple(inputs), **given)
 
 
 def _is_dataset(inputs: object) -> bool:
@@ -228,7 +228,7 @@ def _is_dataset(inputs: object) -> bool:
     return bool(scheme and server) and "/" not in server and "://" not in inputs[1]
 
 
-def _begun(given: Given) -> Step:
+def _begun(given: StepArguments) -> Step:
     try:
         around = current.own()
         return Step(given, around if isinstance(around, Step) else None)
@@ -244,7 +244,7 @@ def _quietly(change: Callable[[Step], None], step: Step) -> None:
         log.warning("step %s is not the current one everywhere: %s", step.name, message(error)[0])
 
 
-def _driven(generator: Any, given: Given) -> Any:
+def _driven(generator: Any, given: StepArguments) -> Any:
     """Run a generator inside a step that is the current one while it runs, and not while its caller does."""
     running = _begun(given)
     send, value = generator.send, None

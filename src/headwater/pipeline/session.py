@@ -31,7 +31,7 @@ RELIED_ON = {
 
 # What only the start of a driver can set.
 AT_THE_START = {
-    # PySpark 4 asks the JVM nine more things about each expression, to name its line in an error; a sync makes some thousands of them.
+    # PySpark 4 sends the JVM ten more messages for each expression, to name its line in an error; a sync makes some thousands of them.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
