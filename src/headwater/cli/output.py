@@ -27,20 +27,24 @@ def escaped(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 def table(
     headings: Sequence[str], rows: Iterable[Sequence[object]], *, styles: dict[int, dict[str, str]] | None = None
 ) -> None:
-    """A table on standard output. `styles` maps a column to its values' styles."""
+    """Print a table on standard output; on a terminal within its width, ids unbroken. `styles` maps a column to its values' styles."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    texts = [["" if value is None else printable(str(value)) for value in row] for row in rows]
     made = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        made.add_column(heading, overflow="fold")
-    for row in rows:
-        texts = ["" if value is None else printable(str(value)) for value in row]
-        made.add_row(*(Text(text, style=(styles or {}).get(i, {}).get(text, "")) for i, text in enumerate(texts)))
+    for place, heading in enumerate(headings):
+        # An id that is folded cannot be copied.
+        made.add_column(heading, overflow="fold", no_wrap=any(_ID.fullmatch(row[place]) for row in texts))
+    for row in texts:
+        made.add_row(*(Text(text, style=(styles or {}).get(i, {}).get(text, "")) for i, text in enumerate(row)))
     console = Console()
     # Piped into another program a line must not be folded at 80 columns.
     (console if console.is_terminal else Console(width=10_000)).print(made)
