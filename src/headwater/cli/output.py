@@ -31,14 +31,24 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Sequence[object]], *, styles: dict[int, dict[str, str]] | None = None
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    styles: dict[int, dict[str, str]] | None = None,
+    empty: str | None = None,
 ) -> None:
-    """Print a table on standard output; on a terminal within its width, ids unbroken. `styles` maps a column to its values' styles."""
+    """Print a table on standard output; on a terminal within its width, ids unbroken. `styles` maps a column to its values' styles.
+
+    `empty`: printed in place of a table without rows; it says what to do next.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     texts = [["" if value is None else printable(str(value)) for value in row] for row in rows]
+    if not texts and empty is not None:
+        line(empty)
+        return
     made = Table(box=None, header_style="bold", pad_edge=False)
     for place, heading in enumerate(headings):
         # An id that is folded cannot be copied.

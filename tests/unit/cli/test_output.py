@@ -1,11 +1,17 @@
 """What commands print: numbers and nouns that agree, tables that fit."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from headwater.cli import output
 from headwater.cli.output import counted
+from headwater.cli.program import program
+
+CLI = Path(output.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -33,3 +39,23 @@ def test_a_table_fits_the_terminal_and_breaks_no_id(
     lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert sum(id_ in line for line in lines) == 1
     assert max(map(len, lines)) <= 100
+
+
+def test_an_empty_table_says_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
+    output.table(["run"], [], empty="No runs found. Record one with `headwater run DIR`.")
+    assert capsys.readouterr().out == "No runs found. Record one with `headwater run DIR`.\n"
+
+
+def test_what_empty_tables_advise_exists() -> None:
+    hints = {
+        text for path in CLI.rglob("*.py") for text in re.findall(r'empty="([^"]+)"', path.read_text(encoding="utf-8"))
+    }
+    assert len(hints) > 15
+    commands: Any = typer.main.get_command(program)
+    for hint in hints:
+        for words in re.findall(r"`headwater ([^`]+)`", hint):
+            command = commands
+            for word in words.split():
+                if word.isupper() or word.startswith("-"):
+                    break
+                command = command.commands[word]

@@ -62,6 +62,7 @@ def status(
             )
             for row in found
         ],
+        empty="The spool is empty: no event waits.",
     )
     refused = sum(row["rejected"] for row in found)
     if refused:
@@ -171,6 +172,7 @@ def rejected(
             (output.moment(str(each["at"])), each["destination"], *_named(each["event"]), each["reason"])
             for each in found[:limit]
         ],
+        empty="No event was refused.",
     )
     if len(found) > limit:
         output.line(f"{len(found) - limit:,} older ones are not shown: --limit", "dim")

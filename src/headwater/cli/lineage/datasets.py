@@ -49,6 +49,7 @@ def datasets(
             )
             for d in found["datasets"]
         ],
+        empty="No datasets found. Record a job with `headwater run DIR`, or send OpenLineage events to the server.",
     )
     if found["total"] > len(found["datasets"]):
         output.line(f"{len(found['datasets'])} of {found['total']:,}; --limit shows more", "dim")

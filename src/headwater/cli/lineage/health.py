@@ -60,6 +60,7 @@ def _list(found: dict[str, Any]) -> None:
             for one in found["freshness"]
         ],
         styles={2: _STYLES},
+        empty="No dataset found in this state. List all with --all.",
     )
     counts = ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in found["counts"].items() if count)
     output.line(f"of {found['examined']:,} datasets: {counts or 'none was ever written'}", "dim")
@@ -161,6 +162,7 @@ def slower(
             )
             for one in found["slower"]
         ],
+        empty="No job became slower in this time.",
     )
     output.line(
         f"{found['total']:,} of {found['examined']:,} jobs that ran since {output.moment(found['since'])}", "dim"
@@ -220,6 +222,7 @@ def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
             )
             for one in found
         ],
+        empty="No events arrived in this time. Look further back with --since.",
     )
     for one in found:
         who = output.printable(one["producer"] or "(not told)")

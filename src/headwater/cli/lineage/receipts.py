@@ -99,6 +99,7 @@ def receipts(
             )
             for one in found["receipts"]
         ],
+        empty="No events found. Look further back with --since, or ask `headwater doctor` why none arrive.",
     )
     if found["more"]:
         output.line("there are more; --limit shows them", "dim")

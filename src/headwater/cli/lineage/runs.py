@@ -49,6 +49,7 @@ def runs(
             for r in found["runs"]
         ],
         styles={2: output.STATE_STYLES},
+        empty="No runs found. Record one with `headwater run DIR`, or send OpenLineage events to the server.",
     )
     if found["total"] > len(found["runs"]):
         output.line(f"{len(found['runs'])} of {found['total']:,}; --limit shows more", "dim")

@@ -63,6 +63,7 @@ def audit(
             )
             for entry in found["entries"]
         ],
+        empty="No changes found.",
     )
     if found["total"] > len(found["entries"]):
         output.line(f"{len(found['entries'])} of {found['total']:,}; --limit and --offset show more", "dim")

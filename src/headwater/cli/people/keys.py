@@ -100,6 +100,7 @@ def list_keys(json: Json = False) -> None:
             for key in msgspec.json.decode(answer)["keys"]
         ],
         styles={3: {"live": "green", "revoked": "dim", "expired": "yellow"}},
+        empty="There are no keys. Make one with `headwater keys create NAME`.",
     )
 
 

@@ -75,6 +75,7 @@ def list_listeners(json: Json = False) -> None:
             for one in msgspec.json.decode(answer)["listeners"]
         ],
         styles={3: {"active": "green", "failing": "bold red", "paused": "yellow"}},
+        empty="There are no listeners. Add one with `headwater listeners add NAME`.",
     )
 
 

@@ -130,6 +130,7 @@ def tags_list(url: Url = None, json: Json = False) -> None:
             )
             for t in msgspec.json.decode(answer)["tags"]
         ],
+        empty="There are no tags. Define one with `headwater tags define NAME`, or set one with `headwater tag`.",
     )
 
 
@@ -282,6 +283,7 @@ def changes(
             (output.moment(c["at"]), c["author"], c["action"], c["target"], _values(c["before"]), _values(c["after"]))
             for c in found["changes"]
         ],
+        empty="No changes by people found.",
     )
     if found["total"] > len(found["changes"]):
         output.line(f"{len(found['changes'])} of {found['total']:,}; --limit shows more", "dim")

@@ -134,6 +134,7 @@ def list_plans(
             for each in found["plans"]
         ],
         styles={1: _STATES},
+        empty="There are no plans. Make one with `headwater backfill plan`.",
     )  # fmt: skip
     figures.more(len(found["plans"]), found["total"], offset)
 

@@ -97,6 +97,7 @@ def list_(
             )
             for one in found
         ],
+        empty="There are no dead letters.",
     )
     output.line(f"{len(found):,} letters in {queues.dead_letters}" if found else f"{queues.dead_letters} is empty")
 

@@ -189,6 +189,7 @@ def list_(
             )
             for one in found["entities"]
         ],
+        empty="No entities found. Declare some with `headwater entities apply FOLDER`.",
     )
     shown = len(found["entities"])
     if found["total"] > shown:

@@ -174,6 +174,7 @@ def list_(
             for one in found["incidents"]
         ],
         styles={1: _STATES},
+        empty="No incidents found. Open one with `headwater taint ENTITY KEY`.",
     )
     shown = len(found["incidents"])
     if found["total"] > shown:

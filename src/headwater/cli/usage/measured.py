@@ -67,6 +67,7 @@ def usage(
             for one in found["datasets"]
         ],
         styles={2: _STATUS},
+        empty="No usage found. It comes from query logs: `headwater sync query-log --help`.",
     )  # fmt: skip
     counts = ", ".join(f"{n:,} {status.replace('_', '-')}" for status, n in found["totals"]["by_status"].items() if n)
     output.line(
@@ -161,6 +162,7 @@ def cost(
             )
             for one in found["costs"]
         ],
+        empty="No costs found. They come from query logs: `headwater sync query-log --help`.",
     )  # fmt: skip
     totals = found["totals"]
     spent = f"{money(totals['money'])} in " if totals["money"] is not None else ""
@@ -224,6 +226,7 @@ def prune(
             )
             for one in found["datasets"]
         ],
+        empty="No unused datasets found. They are found in query logs: `headwater sync query-log --help`.",
     )  # fmt: skip
     saved = (
         ""

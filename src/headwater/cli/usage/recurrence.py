@@ -65,6 +65,7 @@ def recurrence(
             for one in found["shapes"]
         ],
         styles={2: _CLASSES},
+        empty="No query shapes found. They come from query logs: `headwater sync query-log --help`.",
     )  # fmt: skip
     totals = found["totals"]
     counts = ", ".join(f"{n:,} {kind.replace('_', '-')}" for kind, n in totals["by_class"].items() if n)
