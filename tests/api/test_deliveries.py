@@ -47,7 +47,7 @@ def receiver() -> Iterator[Receiver]:
 
 async def add(database: Database, kind: str, url: str | None, name: str = "one", **more: Any) -> writes.Added:
     return await writes.add(
-        database, writes.Wanted(name, kind, url, **more), by=by_command("listeners add", "add", name)
+        database, writes.ListenerRequest(name, kind, url, **more), by=by_command("listeners add", "add", name)
     )
 
 

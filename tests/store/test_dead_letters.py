@@ -18,7 +18,7 @@ from headwater.intake.events.isolation import IsolatedIntake
 from headwater.intake.events.tolerant import TolerantIntake
 from headwater.intake.queue import reconciliation
 from headwater.intake.queue.amqp import Bad, Queues, bury, connected, declared
-from headwater.intake.queue.dead_letters import Chosen, discard, listed, replay, shown
+from headwater.intake.queue.dead_letters import LetterFilter, discard, find_letter, listed, replay
 from headwater.intake.queue.reconciliation import Reconciliation, Report
 from headwater.store.database import Database
 
@@ -50,26 +50,26 @@ def test_looking_moves_nothing(queues: Queues, run: Any) -> None:
 
     async def scene() -> None:
         await written(queues, *bad)
-        first = await listed(queues, Chosen())
+        first = await listed(queues, LetterFilter())
         assert [(one.code, one.reason, one.origin) for one in first] == [
             (code, f"reason {number}", f"m{number}#0") for number, (_, code) in enumerate(bad)
         ]
         assert (first[1].job, first[1].event_type) == ("test/job", "COMPLETE")
         for _ in range(30):  # more than RabbitMQ 4 lets pass without being told
-            again = await listed(queues, Chosen())
+            again = await listed(queues, LetterFilter())
         assert again == first
-        assert [one.origin for one in await listed(queues, Chosen(codes=frozenset({"invalid_event"})))] == [
+        assert [one.origin for one in await listed(queues, LetterFilter(codes=frozenset({"invalid_event"})))] == [
             "m0#0",
             "m2#0",
         ]
-        assert [one.origin for one in await listed(queues, Chosen(limit=2))] == ["m0#0", "m1#0"]
+        assert [one.origin for one in await listed(queues, LetterFilter(limit=2))] == ["m0#0", "m1#0"]
         assert first[2].at is not None
-        assert [one.origin for one in await listed(queues, Chosen(before=first[2].at))] == ["m0#0", "m1#0"]
-        assert [one.origin for one in await listed(queues, Chosen(after=first[2].at))] == ["m2#0", "m3#0"]
-        held = await shown(queues, first[1].id)
+        assert [one.origin for one in await listed(queues, LetterFilter(before=first[2].at))] == ["m0#0", "m1#0"]
+        assert [one.origin for one in await listed(queues, LetterFilter(after=first[2].at))] == ["m2#0", "m3#0"]
+        held = await find_letter(queues, first[1].id)
         assert held is not None
         assert held.body == event
-        assert await shown(queues, str(uuid.UUID(int=0))) is None
+        assert await find_letter(queues, str(uuid.UUID(int=0))) is None
         assert [message.body for message in await letters(queues)] == [body for body, _ in bad]
 
     run(scene())
@@ -78,8 +78,8 @@ def test_looking_moves_nothing(queues: Queues, run: Any) -> None:
 def test_discarded_is_gone_and_nothing_else(queues: Queues, run: Any) -> None:
     async def scene() -> None:
         await written(queues, (b"1", "invalid_event"), (b"2", "too_large"), (b"3", "invalid_event"))
-        (one, _, three) = await listed(queues, Chosen())
-        done = await discard(queues, Chosen(ids=frozenset({one.id, three.id})))
+        (one, _, three) = await listed(queues, LetterFilter())
+        done = await discard(queues, LetterFilter(ids=frozenset({one.id, three.id})))
         assert [(o.id, o.outcome) for o in done] == [(one.id, "discarded"), (three.id, "discarded")]
         assert [message.body for message in await letters(queues)] == [b"2"]
 
@@ -96,12 +96,12 @@ def test_replayed_is_in_the_log_and_the_rest_stays(queues: Queues, database: Dat
             queues, (good, "database_refused"), (b"no", "invalid_event"), (known, "redelivered"), (whole, "too_large")
         )
         accept, trial = TolerantIntake(database), IsolatedIntake(database.url)
-        done = await replay(queues, Chosen(), accept, trial)
+        done = await replay(queues, LetterFilter(), accept, trial)
         assert [o.outcome for o in done] == ["replayed", "left", "delivered", "replayed"]
         assert await logged(database) == 3
-        left = await listed(queues, Chosen())
+        left = await listed(queues, LetterFilter())
         assert [(one.code, one.origin) for one in left] == [("invalid_event", "m1#0"), ("invalid_event", "m3#0#1")]
-        again = await replay(queues, Chosen(), accept, trial)
+        again = await replay(queues, LetterFilter(), accept, trial)
         assert [o.outcome for o in again] == ["left", "left"]
         assert len(await letters(queues)) == 2
 
@@ -123,12 +123,12 @@ def test_an_interrupted_replay_loses_nothing(queues: Queues, database: Database,
     async def scene() -> None:
         await written(queues, *((body, "database_refused") for body in bodies))
         with pytest.raises(DatabaseUnavailable):
-            await replay(queues, Chosen(), away_in_the_middle, accept)
-        assert len(await listed(queues, Chosen())) == 250
-        done = await replay(queues, Chosen(), accept, accept)
+            await replay(queues, LetterFilter(), away_in_the_middle, accept)
+        assert len(await listed(queues, LetterFilter())) == 250
+        done = await replay(queues, LetterFilter(), accept, accept)
         assert [o.outcome for o in done] == ["delivered"] * 200 + ["replayed"] * 50
         # Acknowledgements may be lost with their channel: a busy broker gives those letters once more, and they are known.
-        again = await replay(queues, Chosen(), accept, accept)
+        again = await replay(queues, LetterFilter(), accept, accept)
         assert {o.outcome for o in again} <= {"delivered"}
         assert await logged(database) == 450
         assert await letters(queues) == []
@@ -150,7 +150,7 @@ def test_reconciliation_explains_accepts_and_leaves(queues: Queues, database: Da
         foreseen = await reconciled(queues, database, dry_run=True)
         assert foreseen.outcomes == {"replayed": 2, "resolved": 0, "delivered": 1, "doubled": 1, "left": 1}
         assert await logged(database) == 1
-        assert len(await listed(queues, Chosen())) == 5
+        assert len(await listed(queues, LetterFilter())) == 5
         assert await reconciliation.last(database) == before, "a dry run is no reconciliation"
 
         report = await reconciled(queues, database)
@@ -191,15 +191,15 @@ def test_a_collision_is_resolved_and_both_are_kept(queues: Queues, database: Dat
         await publish(queues, batch(second, third, wrote(1, "/a")))
         totals = await received(queues, database)
         assert (totals.accepted, totals.duplicate, totals.dead_lettered) == (0, 1, 2)
-        found = await listed(queues, Chosen())
+        found = await listed(queues, LetterFilter())
         assert [one.code for one in found] == ["id_collision", "id_collision"]
         assert [
-            o.outcome for o in await replay(queues, Chosen(), TolerantIntake(database), TolerantIntake(database))
+            o.outcome for o in await replay(queues, LetterFilter(), TolerantIntake(database), TolerantIntake(database))
         ] == ["left"] * 2
 
         report = await reconciled(queues, database)
         assert report.outcomes["resolved"] == 2
-        assert await listed(queues, Chosen()) == []
+        assert await listed(queues, LetterFilter()) == []
         kept = await items()
         assert sorted(row[1] for row in kept.values()) == ["/a", "/b", "/c"]
         assert kept[str(ITEM)][1:] == ("/a", False)

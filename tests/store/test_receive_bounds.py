@@ -48,7 +48,7 @@ def some(count: int, first: int = 0) -> list[Any]:
 def test_a_large_message_is_committed_by_portions_and_acknowledged_once(
     queues: Queues, database: Database, run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(receiver, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(receiver, "_LOG_SECONDS", 0.0)
     told = [*some(120), *([1] * 120)]
 
     async def scene() -> tuple[Totals, Counting]:

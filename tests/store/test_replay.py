@@ -23,7 +23,7 @@ from headwater.intake.people.audit import by_command
 from headwater.intake.people.manual import record
 from headwater.intake.upkeep import rebuild as rebuilding
 from headwater.intake.upkeep.rebuild import fingerprints
-from headwater.intake.upkeep.replay import again, replay
+from headwater.intake.upkeep.replay import accept_again, replay
 from headwater.intake.upkeep.retention import Policy
 from headwater.intake.upkeep.retention import run as retain
 from headwater.model import manual
@@ -238,7 +238,7 @@ def test_sent_again_nothing_is_written(database: Database, run: Any, steps: list
         await empty(database)
         await tell(database, steps)
         for _ in range(2):
-            assert (await again(database)).changed == []
+            assert (await accept_again(database)).changed == []
 
     run(scene())
 
@@ -248,7 +248,7 @@ def test_sent_again_nothing_is_written_to_what_is_hidden(database: Database, run
         await first_days(database)
         await record(database, manual.Hide(Target("job", "early", "test")), "ada")
         await record(database, manual.Hide(Target("namespace", "hive://m")), "ada")
-        told = await again(database)
+        told = await accept_again(database)
         assert (told.events, told.refused, told.changed) == (5, 0, [])
 
     run(scene())
@@ -268,7 +268,7 @@ def test_a_row_that_is_written_again_is_found_out(
             return await each(self, bodies)
 
         monkeypatch.setattr(Intake, "each", rewriting)
-        assert (await again(database)).changed == ["edges"]
+        assert (await accept_again(database)).changed == ["edges"]
 
     run(scene())
 
@@ -334,8 +334,8 @@ def test_times_that_are_none_of_the_log(database: Database, other: Callable[[], 
     assert "the log is empty" in refused(run, replay(database, target, early))
     run(first_days(database))
     late = run(now(database))
-    assert "nothing that is left of the log had arrived by" in refused(run, replay(database, target, early))
-    assert "is yet to come" in refused(run, replay(database, target, late + dt.timedelta(hours=1)))
+    assert "the log has no event that had arrived by" in refused(run, replay(database, target, early))
+    assert "is in the future" in refused(run, replay(database, target, late + dt.timedelta(hours=1)))
     run(retain(database, Policy(events=30), now=dt.datetime(2026, 3, 20, tzinfo=dt.UTC)))
     said = refused(run, replay(database, target, late), LogIncomplete)
     assert "events before 2026-02-01 were dropped by retention" in said
@@ -368,7 +368,7 @@ def test_only_what_is_empty_is_replayed_into(database: Database, other: Callable
 
     run(prepare())
     assert "it has a table 'jobs'" in refused(run, replay(database, strange, at))
-    assert "is none of Headwater's" in refused(run, replay(strange, target, at))
+    assert "is not Headwater's" in refused(run, replay(strange, target, at))
     assert "it holds 1 events and 0 changes" in refused(run, replay(database, full, at))
     assert "it holds 5 events" in refused(run, replay(database, database, at))
     assert run(rows(full, "select count(*) from events")) == [(1,)]
@@ -380,7 +380,7 @@ def test_only_what_is_empty_is_replayed_into(database: Database, other: Callable
     later = run(now(database))
     assert "another replay, until" in refused(run, replay(database, target, later))
     run(send(target, run_event("START", 77, "job")))
-    assert "has taken in something else" in refused(run, replay(database, target, at))
+    assert "has accepted other events or changes" in refused(run, replay(database, target, at))
     assert "another replay, of another log" in refused(run, _of_another_log(database, target, at))
 
 
@@ -403,7 +403,7 @@ def test_an_older_database_is_not_replayed(database: Database, other: Callable[[
 
     run(prepare())
     at = run(now(older))
-    assert "is of an older version (0009_listeners.sql did not run)" in refused(run, replay(older, target, at))
+    assert "has an older schema (0009_listeners.sql did not run)" in refused(run, replay(older, target, at))
 
 
 def test_stopped_it_goes_on(

@@ -104,11 +104,11 @@ def add(
 
       headwater listeners add catalog datahub https://datahub.example.org:8080 --since 2026-01-01
     """
-    from headwater.intake.listeners.changes import Wanted
+    from headwater.intake.listeners.changes import ListenerRequest
     from headwater.intake.listeners.filter import Filter
 
     filter = Filter(tuple(namespace or ()), tuple(job or ()), tuple(type or ()))
-    wanted = Wanted(name, kind, url, secret or None, filter, moment(since) if since else None, paused)
+    wanted = ListenerRequest(name, kind, url, secret or None, filter, moment(since) if since else None, paused)
 
     async def work(database: Database) -> bytes:
         import msgspec

@@ -16,7 +16,7 @@ from headwater.cli.serve.database import on_database
 
 if TYPE_CHECKING:
     from headwater.intake.queue.amqp import Queues
-    from headwater.intake.queue.dead_letters import Chosen, Held, Outcome
+    from headwater.intake.queue.dead_letters import HeldLetter, LetterFilter, Outcome
     from headwater.store.database import Database
 
 dead_letters = typer.Typer(
@@ -46,16 +46,16 @@ def _queues(url: str | None, name: str | None, command: str) -> Queues:
 
 def _meant(
     ids: list[str] | None, codes: list[str] | None, older: float | None, newer: float | None, limit: int | None
-) -> Chosen:
-    from headwater.intake.queue.dead_letters import Chosen
+) -> LetterFilter:
+    from headwater.intake.queue.dead_letters import LetterFilter
 
     now = datetime.now(UTC)
     before = None if older is None else now - timedelta(hours=older)
     after = None if newer is None else now - timedelta(hours=newer)
-    return Chosen(frozenset(ids or ()), frozenset(codes or ()), before, after, limit)
+    return LetterFilter(frozenset(ids or ()), frozenset(codes or ()), before, after, limit)
 
 
-def _check_choice(meant: Chosen, all_: bool) -> None:
+def _check_choice(meant: LetterFilter, all_: bool) -> None:
     from headwater.errors import InvalidQuestion
 
     if not (all_ or meant.ids or meant.codes or meant.before or meant.after or meant.limit):
@@ -117,10 +117,10 @@ def show(
     import msgspec
 
     from headwater.errors import NotFound
-    from headwater.intake.queue.dead_letters import shown
+    from headwater.intake.queue.dead_letters import find_letter
     from headwater.intake.queue.reconciliation import EXPLANATIONS
 
-    held = asyncio.run(shown(queues, letter))
+    held = asyncio.run(find_letter(queues, letter))
     if held is None:
         raise NotFound(
             f"no letter {letter!r} in {queues.dead_letters}; `headwater dead-letters list` shows what is there"
@@ -144,7 +144,7 @@ def show(
     )
 
 
-def _readable(held: Held) -> Any:
+def _readable(held: HeldLetter) -> Any:
     """The JSON in it, else its text as far as it is text."""
     import msgspec
 

@@ -114,7 +114,7 @@ async def _replay(
                 )
                 answer = {field: getattr(made, field) for field in made.__struct_fields__}
                 if check:
-                    twice = await work.again(target, show, live_runs=live_runs)
+                    twice = await work.accept_again(target, show, live_runs=live_runs)
                     answer |= {"changed": twice.changed, "refused": twice.refused}
         finally:
             await target.close()

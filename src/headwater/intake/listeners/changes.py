@@ -1,4 +1,4 @@
-"""Add, change and try listeners. Each change is written down in the transaction that makes it; secrets are shown once and never again."""
+"""Add, change and test listeners. Each change writes an audit row in its transaction. A secret is shown only once."""
 
 import asyncio
 import base64
@@ -26,11 +26,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ROTATION = dt.timedelta(hours=24)
 
 
-class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-    """A listener to be. `kind`: webhook, openlineage, marquez, datahub, openmetadata, or `python:` and the name of an entry point.
+class ListenerRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A listener to add. `kind`: webhook, openlineage, marquez, datahub, openmetadata, or `python:` and the name of an entry point.
 
-    `secret`: what a webhook is signed with (`whsec_…`; made when there is none), else the API key that is sent. `since`: repeat what has this
-    event time or a later one before what comes from now on.
+    `secret`: signs a webhook (`whsec_…`; generated if absent); for other kinds the API key to send. `since`: first deliver the stored events with
+    this event time or a later one.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Added(msgspec.Struct, frozen=True):
-    """`secret` is the only copy of one that was made here."""
+    """`secret`: the only copy, if it was generated here."""
 
     name: str
     secret: str | None
 
 
-class Tried(msgspec.Struct, frozen=True):
-    """What became of one ping. `said`: what the receiver answered, or why it did not."""
+class PingResult(msgspec.Struct, frozen=True):
+    """The outcome of one ping. `said`: the receiver's answer, or why there is none."""
 
     name: str
     ok: bool
@@ -58,21 +58,22 @@ class Tried(msgspec.Struct, frozen=True):
     seconds: float
 
 
-async def add(database: Database, wanted: Wanted, *, by: Change) -> Added:
-    """Keep a listener. Every event that is accepted after this came back is delivered to it.
+async def add(database: Database, wanted: ListenerRequest, *, by: Change) -> Added:
+    """Add a listener. Every event that is accepted after this returns is delivered to it.
 
-    Raises InvalidQuestion on what cannot be meant, a name that is taken, or an entry point that is not there.
+    Raises InvalidQuestion for invalid values, a name in use, or an entry point that is not installed.
     """
     if not _NAME.fullmatch(wanted.name):
         raise InvalidQuestion(
-            "a listener's name is 1 to 63 letters, digits, dots, dashes and underscores", name=wanted.name[:100]
+            "a listener's name must have 1 to 63 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
+            name=wanted.name[:100],
         )
     _check_kind(wanted)
-    told, secret = _secret(wanted.kind, wanted.secret)
+    shown_once, secret = _secret(wanted.kind, wanted.secret)
     filter = msgspec.json.encode(wanted.filter.checked()).decode()
     arrived = await settled(database) + 1
     async with database.transaction() as connection:
-        kept = await store.add(
+        added = await store.add(
             connection,
             wanted.name,
             wanted.kind,
@@ -84,19 +85,21 @@ async def add(database: Database, wanted: Wanted, *, by: Change) -> Added:
             arrived=arrived,
             since=_utc(wanted.since),
         )
-        if not kept:
-            raise InvalidQuestion(f"a listener is already called {wanted.name!r}", name=wanted.name)
+        if not added:
+            raise InvalidQuestion(
+                f"a listener is already called {wanted.name!r}; choose another name", name=wanted.name
+            )
         await audit_store.append(connection, by)
-    return Added(wanted.name, told)
+    return Added(wanted.name, shown_once)
 
 
 async def pause(database: Database, name: str, *, by: Change) -> None:
-    """Deliver nothing until `resume`; what arrives waits. Raises NotFound, as do all that follow."""
+    """Deliver nothing until `resume`; later events wait. Raises NotFound, as do the following functions."""
     await _change(database, name, by, lambda connection: store.pause(connection, name, True))
 
 
 async def resume(database: Database, name: str, *, by: Change) -> None:
-    """Go on where it stopped; one that was failing is tried at once."""
+    """Continue delivery where it stopped; a failing listener is tried at once."""
     await _change(database, name, by, lambda connection: store.pause(connection, name, False))
 
 
@@ -105,14 +108,14 @@ async def remove(database: Database, name: str, *, by: Change) -> None:
 
 
 async def replay(database: Database, name: str, since: dt.datetime, *, by: Change) -> None:
-    """Deliver again, in order of event time, what has this event time or a later one; then go on."""
+    """Deliver the events with this event time or a later one again, ordered by event time; then continue."""
     at = _utc(since)
     assert at is not None
     await _change(database, name, by, lambda connection: store.replay(connection, name, at))
 
 
 async def rotate(database: Database, name: str, given: str | None, *, by: Change) -> Added:
-    """A new secret. A webhook is signed with the old one too for a day. Raises InvalidQuestion for a listener that has none."""
+    """Replace the secret. For a day, a webhook is signed with the old one too. Raises InvalidQuestion for a listener without a secret."""
     async with database.connection() as connection:
         listener = await store.named(connection, name)
     if listener is None:
@@ -120,15 +123,15 @@ async def rotate(database: Database, name: str, given: str | None, *, by: Change
     if listener.kind.startswith(destinations.PYTHON):
         raise InvalidQuestion(f"{name!r} is a Python listener, and has no secret", name=name)
     if given is None and listener.kind != "webhook":
-        raise InvalidQuestion(f"{name!r} needs the new API key", name=name)
-    told, secret = _secret(listener.kind, given)
+        raise InvalidQuestion(f"{name!r} needs the new API key; give it as the secret", name=name)
+    shown_once, secret = _secret(listener.kind, given)
     until = dt.datetime.now(dt.UTC) + _ROTATION if listener.kind == "webhook" else None
     await _change(database, name, by, lambda connection: store.set_secret(connection, name, secret, until))
-    return Added(name, told)
+    return Added(name, shown_once)
 
 
-async def ping(database: Database, name: str, *, by: Change, seconds: float = 10.0) -> Tried:
-    """Send one event that is in no log (`listener.test` in namespace `headwater`), whatever the filter. An open-lineage receiver keeps it."""
+async def ping(database: Database, name: str, *, by: Change, seconds: float = 10.0) -> PingResult:
+    """Send a test event (job `listener.test` in namespace `headwater`), regardless of the filter. It is in no log, but a receiver may store it."""
     async with database.transaction() as connection:
         listener = await store.named(connection, name)
         if listener is None:
@@ -136,18 +139,18 @@ async def ping(database: Database, name: str, *, by: Change, seconds: float = 10
         await audit_store.append(connection, by)
     began = time.monotonic()
     try:
-        destination = await in_thread(lambda: destinations.made(listener, seconds))
+        destination = await in_thread(lambda: destinations.open_destination(listener, seconds))
     except HeadwaterError as error:
-        return Tried(name, False, error.message, round(time.monotonic() - began, 3))
+        return PingResult(name, False, error.message, round(time.monotonic() - began, 3))
     sending = asyncio.ensure_future(in_thread(lambda: destination.send([destinations.ping()])))
     done = await ended(sending, destination, seconds)
     destination.abort()
     took = round(time.monotonic() - began, 3)
     if not done:
-        return Tried(name, False, f"no answer within {seconds:g} s", took)
+        return PingResult(name, False, f"no answer within {seconds:g} s", took)
     outcome = sending.result()
-    said = outcome.failure or next((reason for _, reason in outcome.refused), "taken")
-    return Tried(name, said == "taken", said, took)
+    answer = outcome.failure or next((reason for _, reason in outcome.refused), "taken")
+    return PingResult(name, answer == "taken", answer, took)
 
 
 async def _change(database: Database, name: str, by: Change, change: Callable[[Connection], Awaitable[bool]]) -> None:
@@ -158,23 +161,23 @@ async def _change(database: Database, name: str, by: Change, change: Callable[[C
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(f"no listener is called {name!r}; `headwater listeners list` shows them", name=name)
+    return NotFound(f"no listener is called {name!r}; list the listeners with `headwater listeners list`", name=name)
 
 
-def _check_kind(wanted: Wanted) -> None:
+def _check_kind(wanted: ListenerRequest) -> None:
     kind, url = wanted.kind, wanted.url
     if kind.startswith(destinations.PYTHON):
         if url or wanted.secret:
-            raise InvalidQuestion("a Python listener has neither address nor secret")
+            raise InvalidQuestion("a Python listener has neither address nor secret; leave both out")
         name = kind.removeprefix(destinations.PYTHON)
         if not entry_points(group=destinations.GROUP, name=name):
             raise InvalidQuestion(
-                f"no installed package has an entry point {name!r} in {destinations.GROUP}", name=name
+                f"no installed package has an entry point {name!r} in {destinations.GROUP}; install it first", name=name
             )
         return
     if kind not in destinations.KINDS:
         raise InvalidQuestion(
-            f"{kind!r} is no kind of listener; there are {', '.join(destinations.KINDS)}, python:NAME"
+            f"{kind!r} is not a kind of listener; use one of {', '.join(destinations.KINDS)}, python:NAME"
         )
     try:
         parts = urlsplit(url or "")
@@ -182,27 +185,27 @@ def _check_kind(wanted: Wanted) -> None:
     except ValueError:
         good = False
     if not good or not url or len(url) > 2000 or not url.isascii() or not url.isprintable() or " " in url:
-        raise InvalidQuestion("a listener's address begins with http:// or https:// and has a host")
+        raise InvalidQuestion("a listener's address must begin with http:// or https:// and have a host")
     if parts.username is not None or parts.fragment:
-        raise InvalidQuestion("a listener's address has no user in it and no fragment; a key is given as its secret")
+        raise InvalidQuestion("a listener's address must have no user and no fragment; give a key as the secret")
 
 
 def _secret(kind: str, given: str | None) -> tuple[str | None, bytes | None]:
-    """What is shown, when it was made here, and what is kept."""
+    """The secret to show, if it was generated here, and the secret to store."""
     if kind != "webhook":
         if given is not None and (not given.isascii() or not given.isprintable() or not 1 <= len(given) <= 10_000):
-            raise InvalidQuestion("an API key is printable ASCII")
+            raise InvalidQuestion("an API key must be printable ASCII of at most 10,000 characters")
         return None, given.encode() if given else None
     if given is None:
-        made = secrets.token_bytes(32)
-        return f"whsec_{base64.b64encode(made).decode()}", made
+        generated = secrets.token_bytes(32)
+        return f"whsec_{base64.b64encode(generated).decode()}", generated
     try:
-        known = base64.b64decode(given.removeprefix("whsec_"), validate=True)
+        secret = base64.b64decode(given.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
-        known = b""
-    if not 24 <= len(known) <= 64:
-        raise InvalidQuestion("a webhook's secret is whsec_ and 24 to 64 bytes in base64")
-    return None, known
+        secret = b""
+    if not 24 <= len(secret) <= 64:
+        raise InvalidQuestion("a webhook's secret must be whsec_ and 24 to 64 bytes in base64")
+    return None, secret
 
 
 def _utc(time: dt.datetime | None) -> dt.datetime | None:

@@ -1,8 +1,7 @@
-"""Deliver the log to its listeners: what a server does beside answering, with no part in taking events in.
+"""Deliver the log to its listeners, in the background of a server and independent of accepting events.
 
-Any number of servers may run it over one database: a listener is leased to one of them at a time, and a lease that is not renewed ends by
-itself. At least once, in order of arrival: the place is written down after the receiver has answered. Nothing that a receiver does stops
-another one, or the server.
+Any number of servers may deliver for one database: a listener is leased to one of them at a time, and a lease that is not renewed expires. Delivery
+is at least once, in order of arrival: the position is stored after the receiver has answered. A receiver cannot block another one, or the server.
 """
 
 import asyncio
@@ -31,19 +30,19 @@ _LONGEST_PAUSE = 300.0
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """Events of one request at most, seconds one may take, how long a lease lasts, and how often is looked when nothing calls."""
+    """The most events of a request, the seconds it may take, the duration of a lease, and the seconds between looks without a wake-up call."""
 
     batch_events: int = 100
     timeout_seconds: float = 30.0
     lease_seconds: float = 15.0
     look_seconds: float = 1.0
     idle_seconds: float = 5.0
-    # Between two looks when events come all the time.
+    # Between two looks while events arrive continuously.
     rest_seconds: float = 0.1
 
 
 class Horizon:
-    """How far the log may be read: past no number of arrival whose writer has not ended."""
+    """How far the log can be read: up to `safe`, the highest arrival number below which no transaction is still writing."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -51,13 +50,13 @@ class Horizon:
         self._asked: tuple[int, frozenset[str]] | None = None
 
     async def look(self) -> bool:
-        """Look once, without waiting for anybody; True when everything drawn so far is behind `safe`."""
+        """Look once, without waiting. Returns whether `safe` covers every arrival number drawn so far."""
         async with self._database.connection() as connection:
             if self._asked is None:
                 top = await store.top(connection)
                 if top == self.safe:
                     return True
-                # In this order: whoever drew a number up to `top` is among them, or has ended.
+                # The order matters: each transaction that drew a number up to `top` is among the writers, or has ended.
                 self._asked = (top, await store.writers(connection))
                 left = self._asked[1]
             else:
@@ -70,9 +69,9 @@ class Horizon:
 
 
 async def settled(database: Database, *, patience: float = 30.0) -> int:
-    """A number of arrival that everything committed by now has drawn or is before, and nothing that is still being written.
+    """Wait until every event that has an arrival number by now is committed. Returns the highest of these numbers.
 
-    Raises DatabaseUnavailable when a writer does not end in time.
+    Raises DatabaseUnavailable if a writer does not end in time.
     """
     horizon = Horizon(database)
     try:
@@ -80,12 +79,12 @@ async def settled(database: Database, *, patience: float = 30.0) -> int:
             while not await horizon.look():
                 await asyncio.sleep(0.02)
     except TimeoutError:
-        raise DatabaseUnavailable("a transaction that writes events does not end; try again") from None
+        raise DatabaseUnavailable(f"a transaction has been writing events for over {patience:g} s; try again") from None
     return horizon.safe
 
 
 class Deliverer:
-    """The listeners this process delivers to, and the log's end that they all wait for."""
+    """The listeners to which this process delivers, and the end of the log, for which they all wait."""
 
     def __init__(self, database: Database, pace: Pace) -> None:
         self.database, self.pace = database, pace
@@ -97,35 +96,35 @@ class Deliverer:
         self._looked = -float("inf")
 
     def changed(self) -> None:
-        """A listener was added or changed: look at once."""
+        """Look at once, because a listener was added or changed."""
         self._looked = -float("inf")
         self.called.set()
 
-    async def again_and_again(self) -> None:
-        """Until it is cancelled."""
+    async def run(self) -> None:
+        """Deliver until cancelled."""
         try:
             while True:
                 try:
-                    known = await self._round()
+                    complete = await self._round()
                     self._trouble = False
                 except HeadwaterError as error:
                     if not self._trouble:
                         telemetry.say(telemetry.ListenersHeldUp(error.message))
-                    self._trouble, known = True, True
-                await self._rest(known)
+                    self._trouble, complete = True, True
+                await self._rest(complete)
         finally:
-            await asyncio.gather(*(one.stop() for one in self._deliveries.values()))
-            with suppress(HeadwaterError):  # the leases end by themselves
+            await asyncio.gather(*(delivery.stop() for delivery in self._deliveries.values()))
+            with suppress(HeadwaterError):  # the leases expire anyway
                 async with self.database.connection() as connection:
                     await store.release(connection, self.owner)
 
-    async def _rest(self, known: bool) -> None:
-        """Until somebody calls, or it is time to look; `known`: the log's end is."""
+    async def _rest(self, complete: bool) -> None:
+        """Wait for a wake-up call or the next look. `complete`: no transaction was still writing at the last look."""
         pace = self.pace
         if not self._deliveries:
-            # Events are no reason to look; what changed a listener here calls.
+            # Without listeners, events do not wake it; a change of a listener does.
             await _within(self.called, pace.idle_seconds)
-        elif known:
+        elif complete:
             await _within(self.called, pace.look_seconds)
         self.called.clear()
         await asyncio.sleep(pace.rest_seconds if self._deliveries else 0)
@@ -140,11 +139,11 @@ class Deliverer:
             self._looked = time.monotonic()
         if not self._deliveries:
             return True
-        before, known = self.horizon.safe, await self.horizon.look()
+        before, complete = self.horizon.safe, await self.horizon.look()
         if self.horizon.safe != before:
             for delivery in self._deliveries.values():
                 delivery.more.set()
-        return known
+        return complete
 
     async def _lease(self) -> None:
         async with self.database.connection() as connection:
@@ -155,7 +154,7 @@ class Deliverer:
             listener = now.get(id)
             if listener is None or listener.revision != delivery.listener.revision or delivery.ended():
                 await delivery.stop()
-                # Not before it has ended: who is cancelled meanwhile stops what is still known.
+                # Only after it has ended: if this task is cancelled meanwhile, `run` stops the deliveries that are still listed.
                 del self._deliveries[id]
         for id, listener in now.items():
             if id not in self._deliveries:
@@ -163,7 +162,7 @@ class Deliverer:
 
 
 class Delivery:
-    """One listener: read on, send, write down, wait."""
+    """The delivery to one listener: read the next events, send them, store the position, wait."""
 
     def __init__(self, deliverer: Deliverer, listener: Listener) -> None:
         self.listener = listener
@@ -181,7 +180,7 @@ class Delivery:
         return self._task.done()
 
     async def stop(self) -> None:
-        """End it; what is being sent is sent again by whoever goes on."""
+        """End it. Events that are being sent will be sent again by the next owner of the lease."""
         self._task.cancel()
         if self._destination:
             self._destination.abort()
@@ -190,7 +189,7 @@ class Delivery:
             if isinstance(error, Exception):
                 telemetry.say(telemetry.ListenerFailing(self.listener.name, repr(error)), error)
         if self._destination:
-            if self._sending:  # the socket is shut: that takes no time, unless it is somebody's Python
+            if self._sending:  # aborting closes the socket at once; only a Python listener may take longer
                 await ended(self._sending, self._destination, 1.0)
             else:
                 self._destination.close()
@@ -205,11 +204,11 @@ class Delivery:
                     self.more.clear()
                 elif not await self._deliver(events):
                     return
-            except HeadwaterError:  # the database's: `again_and_again` meets it too, and says so
+            except HeadwaterError:  # a database error, which `Deliverer.run` gets and logs too
                 await asyncio.sleep(1.0)
 
     async def _read(self) -> list[Logged] | None:
-        """The next events; None when all are delivered."""
+        """The next events; None if all are delivered."""
         limit = self._pace.batch_events
         async with self._database.connection() as connection:
             if self._replay:
@@ -217,20 +216,20 @@ class Delivery:
                     return events
                 self._replay = None
                 await self._save(0, [], None)
-            # Everything of `safe` has been committed, and what comes has a higher number.
+            # Every event up to `safe` is committed, and later events have higher numbers.
             return await store.after(connection, self._place, self._deliverer.horizon.safe, limit, _BYTES) or None
 
     async def _deliver(self, events: Sequence[Logged]) -> bool:
-        """Send them until every one is delivered or refused; False when it is no longer ours to do."""
+        """Send events until each is delivered or refused. Returns False if this process must stop delivering to the listener."""
         wanted = [event for event in events if self._filter.wants(event)]
         while wanted:
-            outcome = await self._sent(wanted)
+            outcome = await self._send(wanted)
             done, wanted = wanted[: outcome.settled], wanted[outcome.settled :]
             refused = [(done[index], reason) for index, reason in outcome.refused]
             if done and wanted:
-                self._moved(done[-1])
+                self._advance(done[-1])
             elif done:
-                self._moved(events[-1])
+                self._advance(events[-1])
             self._measure(len(done) - len(refused), len(refused), outcome)
             ours = await self._save(len(done) - len(refused), refused, outcome.failure, gone=outcome.gone)
             if not ours or outcome.gone:
@@ -239,14 +238,14 @@ class Delivery:
                 await asyncio.sleep(self._pause(outcome.retry_after))
             if not wanted:
                 return True
-        self._moved(events[-1])
+        self._advance(events[-1])
         return await self._save(0, [], None)
 
-    async def _sent(self, events: Sequence[Logged]) -> destinations.Outcome:
+    async def _send(self, events: Sequence[Logged]) -> destinations.Outcome:
         if self._destination is None:
             try:
                 self._destination = await in_thread(
-                    lambda: destinations.made(self.listener, self._pace.timeout_seconds)
+                    lambda: destinations.open_destination(self.listener, self._pace.timeout_seconds)
                 )
             except HeadwaterError as error:
                 return destinations.Outcome(failure=error.message)
@@ -264,7 +263,7 @@ class Delivery:
             self._destination = None
         return self._sending.result()
 
-    def _moved(self, event: Logged) -> None:
+    def _advance(self, event: Logged) -> None:
         if self._replay:
             self._replay = (event.event_time, event.digest)
         else:
@@ -286,10 +285,8 @@ class Delivery:
                         error=error,
                         gone=gone,
                     )
-            except (
-                DatabaseUnavailable
-            ):  # what became of a delivery is not forgotten; `again_and_again` says what is wrong
-                await asyncio.sleep(1.0)
+            except DatabaseUnavailable:
+                await asyncio.sleep(1.0)  # retry, because the outcome must not be lost; `Deliverer.run` logs the error
 
     def _measure(self, delivered: int, refused: int, outcome: destinations.Outcome) -> None:
         name = self.listener.name
@@ -301,7 +298,7 @@ class Delivery:
         self._failures = self._failures + 1 if outcome.failure else 0
 
     def _pause(self, asked: float | None) -> float:
-        """Twice as long each time, up to five minutes, and never quite when others come back."""
+        """The seconds until the next try: doubled at each failure up to five minutes, with a random part so that listeners do not retry at once."""
         longest = min(0.5 * 2.0 ** min(self._failures, 12), _LONGEST_PAUSE)
         return max(longest * random.uniform(0.5, 1.0), min(asked or 0.0, _LONGEST_PAUSE))  # noqa: S311
 
@@ -309,7 +306,7 @@ class Delivery:
 async def ended(
     sending: "asyncio.Future[destinations.Outcome]", destination: destinations.Destination, patience: float
 ) -> bool:
-    """Wait so long for what was aborted; the destination is closed when it has ended, at whatever time. Whether it has."""
+    """Wait for an aborted send. Returns whether it has ended; the destination is closed as soon as it ends, even later."""
     done, _ = await asyncio.wait({sending}, timeout=patience)
     if done:
         destination.close()
@@ -319,27 +316,27 @@ async def ended(
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """What `call` answers, in a daemon thread of its own: one that hangs holds up neither other threads nor the end of the process."""
+    """Run `call` in its own daemon thread and return its result. A call that hangs blocks neither other threads nor the end of the process."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: BaseException | None) -> None:
+    def resolve(result: T | None, error: BaseException | None) -> None:
         if not answer.done():
             if error is not None:
                 answer.set_exception(error)
             else:
                 answer.set_result(result)  # type: ignore[arg-type]
 
-    def work() -> None:
-        result, wrong = None, None
+    def run_call() -> None:
+        result, raised = None, None
         try:
             result = call()
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-            wrong = error
-        with suppress(RuntimeError):  # the loop has ended: nobody waits
-            loop.call_soon_threadsafe(tell, result, wrong)
+        except BaseException as error:  # noqa: BLE001 - raised again in the awaiting task
+            raised = error
+        with suppress(RuntimeError):  # the loop has ended, and with it the awaiting task
+            loop.call_soon_threadsafe(resolve, result, raised)
 
-    threading.Thread(target=work, name="headwater-listener", daemon=True).start()
+    threading.Thread(target=run_call, name="headwater-listener", daemon=True).start()
     return await answer
 
 
@@ -350,11 +347,11 @@ async def _within(event: asyncio.Event, seconds: float) -> None:
 
 
 class Running:
-    """What `begin` started."""
+    """The background task that `begin` started."""
 
     def __init__(self, deliverer: Deliverer) -> None:
         self.deliverer = deliverer
-        self._task = asyncio.create_task(deliverer.again_and_again(), name="background: deliveries")
+        self._task = asyncio.create_task(deliverer.run(), name="background: deliveries")
         self._quiet = telemetry.listen(self._measured)
 
     def _measured(self, figures: telemetry.Measured) -> None:
@@ -374,6 +371,6 @@ def begin(database: Database, pace: Pace) -> Running:
 
 
 async def end(running: Running | None) -> None:
-    """Stop; what was being sent is sent again after the next start."""
+    """Stop. Events that are being sent will be sent again after the next start."""
     if running is not None:
         await running.stop()

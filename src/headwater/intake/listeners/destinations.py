@@ -1,6 +1,6 @@
-"""Where a listener's events go: a webhook, an OpenLineage endpoint, a Python callable. Each takes a batch and says what became of it.
+"""The destinations of listeners: a webhook, an OpenLineage endpoint, a Python callable. Each sends a batch and returns its outcome.
 
-What refuses a whole batch for good is asked again by halves until the events it will not take are alone. All of it runs in a thread.
+If a receiver refuses a whole batch permanently, the batch is sent by halves until the refused events are found. All of this runs in a thread.
 """
 
 import base64
@@ -24,7 +24,7 @@ from headwater.store.people.listeners import Listener, Logged
 
 GROUP = "headwater.listeners"
 PYTHON = "python:"
-# Where each takes OpenLineage events below its own address.
+# The path at which each receives OpenLineage events.
 PATHS = {
     "openlineage": "/api/v1/lineage",
     "marquez": "/api/v1/lineage",
@@ -35,10 +35,10 @@ KINDS = ("webhook", *PATHS)
 
 
 class Outcome(msgspec.Struct):
-    """What became of a batch: its first `settled` events are done with, those of them in `refused` (index, reason) for good.
+    """The outcome of a batch: its first `settled` events are delivered, except those permanently `refused` (index, reason).
 
-    `failure`: why the rest has to be sent again, after `retry_after` seconds at least. `gone`: the receiver wants no more, ever.
-    `together`: all were refused in one breath, so that it is not known which of them is meant.
+    `failure`: why the rest must be sent again, after at least `retry_after` seconds. `gone`: the receiver never wants events again. `together`: all
+    were refused by one answer, which does not say which of them it means.
     """
 
     settled: int = 0
@@ -50,22 +50,22 @@ class Outcome(msgspec.Struct):
 
 
 class Destination(Protocol):
-    """What a listener delivers to."""
+    """The receiver of one listener's events."""
 
     def send(self, events: Sequence[Logged]) -> Outcome:
         """Deliver; blocks. Never raises."""
 
     def waiting(self) -> float:
-        """Seconds since the receiver was last asked something that it has not answered yet; 0 when it owes no answer."""
+        """The age of the open request in seconds; 0 without one."""
 
     def abort(self) -> None:
-        """From another thread: let a `send` under way come back, where that can be done. Nothing is sent after it."""
+        """Make a running `send` return, if possible; called from another thread. Nothing is sent afterwards."""
 
     def close(self) -> None: ...
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
-    """What a Python listener is given: the event's identity in Headwater (hex), its time, when it was received, and its bytes as they came."""
+    """An event as a Python listener gets it: its digest (hex), its event time, its time of receipt, and its bytes as received."""
 
     digest: str
     event_time: dt.datetime
@@ -73,58 +73,59 @@ class LoggedEvent(msgspec.Struct, frozen=True):
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """The event, read."""
-        told: dict[str, Any] = json.loads(repaired(self.body))
-        return told
+        """The decoded event."""
+        event: dict[str, Any] = json.loads(repaired(self.body))
+        return event
 
 
 class PythonListener(Protocol):
-    """What an entry point of the group `headwater.listeners` names: a function of this shape, or a class whose instances, made without
-    arguments, can be called so.
+    """The object of an entry point in the group `headwater.listeners`: such a function, or a class without constructor arguments whose instances are
+    such functions.
 
-    Coming back means that the batch is done with. Raising anything means that it is given again, later; a HeadwaterError that is
-    permanent (InvalidEvent) means that an event of it can never be taken: the batch is given by halves to find which. The same
-    event may come twice. It runs in a thread of its own, one batch at a time.
+    Returning means that the batch is delivered. After any exception the batch is sent again later; after a permanent HeadwaterError (InvalidEvent)
+    it is sent by halves, to find the event that can never be accepted. The same event may arrive twice. It runs in its own thread,
+    one batch at a time.
     """
 
     def __call__(self, events: Sequence[LoggedEvent], /) -> object: ...
 
 
-def made(listener: Listener, seconds: float) -> Destination:
-    """The destination of a listener. Raises NotInstalled for a Python listener that is not there."""
+def open_destination(listener: Listener, seconds: float) -> Destination:
+    """The destination of a listener. Raises NotInstalled for a Python listener that is not installed."""
     if listener.kind.startswith(PYTHON):
-        return Python(loaded(listener.kind.removeprefix(PYTHON)))
+        return Python(load_python_listener(listener.kind.removeprefix(PYTHON)))
     if listener.kind == "webhook":
         return Webhook(listener, seconds)
     return OpenLineage(listener, seconds)
 
 
-def loaded(name: str) -> PythonListener:
-    """The callable behind an entry point. Raises NotInstalled when there is none, or when it cannot be loaded."""
-    found = entry_points(group=GROUP, name=name)
-    if not found:
-        there = ", ".join(sorted(one.name for one in entry_points(group=GROUP))) or "none"
+def load_python_listener(name: str) -> PythonListener:
+    """Load the callable of an entry point. Raises NotInstalled if there is none, or it cannot be loaded."""
+    points = entry_points(group=GROUP, name=name)
+    if not points:
+        installed = ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
         raise NotInstalled(
-            f"no installed package has an entry point {name!r} in {GROUP}; there are: {there}", name=name
+            f"no installed package has an entry point {name!r} in {GROUP}; install it, or use one of: {installed}",
+            name=name,
         )
     try:
-        what = next(iter(found)).load()
-        listener = what() if isinstance(what, type) else what
+        loaded = next(iter(points)).load()
+        listener = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:
-        raise NotInstalled(f"the listener {name!r} cannot be loaded: {_said(error)}", name=name) from error
+        raise NotInstalled(f"the listener {name!r} cannot be loaded: {_describe_error(error)}", name=name) from error
     if not callable(listener):
-        raise NotInstalled(f"the listener {name!r} cannot be called", name=name)
+        raise NotInstalled(f"the listener {name!r} is not callable; name a function or a class", name=name)
     return listener  # type: ignore[no-any-return]
 
 
 def address(kind: str, url: str) -> str:
-    """The whole address of an endpoint: one without a path gets the path its kind is known by."""
+    """The full address of an endpoint: without a path, it gets the default path of its kind."""
     path = urlsplit(url).path.rstrip("/")
     return url if path else url.rstrip("/") + PATHS.get(kind, "/")
 
 
-class _Posted:
-    """What both kinds of HTTP destinations have: one connection."""
+class _HttpDestination:
+    """The connection that both kinds of HTTP destinations have."""
 
     def __init__(self, listener: Listener, seconds: float) -> None:
         self._url = address(listener.kind, listener.url or "")
@@ -142,10 +143,10 @@ class _Posted:
         self._poster.close()
 
 
-class Webhook(_Posted):
-    """POSTs `{"listener", "delivery", "events"}`, signed as the Standard Webhooks specification (1.0.0) says.
+class Webhook(_HttpDestination):
+    """POSTs `{"listener", "delivery", "events"}`, signed according to the Standard Webhooks specification (1.0.0).
 
-    A delivery of the same events has the same id, however often and by whichever process it is sent.
+    A delivery of the same events always has the same id, also when another process repeats it.
     """
 
     def __init__(self, listener: Listener, seconds: float) -> None:
@@ -153,11 +154,11 @@ class Webhook(_Posted):
         self._listener = listener
 
     def send(self, events: Sequence[Logged]) -> Outcome:
-        return by_halves(events, self._post)
+        return send_by_halves(events, self._post)
 
     def _post(self, events: Sequence[Logged]) -> Outcome:
-        told = hashlib.sha256(b"".join([self._listener.id.bytes, *(event.digest for event in events)]))
-        delivery = f"msg_{told.hexdigest()[:40]}"
+        digest = hashlib.sha256(b"".join([self._listener.id.bytes, *(event.digest for event in events)]))
+        delivery = f"msg_{digest.hexdigest()[:40]}"
         name = msgspec.json.encode(self._listener.name)
         raw = b",".join(repaired(event.body) for event in events)
         body = b'{"listener":%b,"delivery":"%b","events":[%b]}' % (name, delivery.encode(), raw)
@@ -172,34 +173,34 @@ class Webhook(_Posted):
             reply = self._poster.post(self._path + self._query, body, headers)
         except Unreached as error:
             return Outcome(failure=str(error))
-        return judged(reply, len(events), gone=reply.status == 410)
+        return outcome_of(reply, len(events), gone=reply.status == 410)
 
     def _secrets(self, at: int) -> list[bytes]:
         listener = self._listener
-        kept = [listener.secret or b""]
+        valid = [listener.secret or b""]
         if listener.previous_secret and listener.previous_until and at < listener.previous_until.timestamp():
-            kept.append(listener.previous_secret)
-        return kept
+            valid.append(listener.previous_secret)
+        return valid
 
 
-class OpenLineage(_Posted):
-    """Each event in the bytes it came in: in batches where the receiver is said to know them, else one by one."""
+class OpenLineage(_HttpDestination):
+    """Sends each event in the bytes in which it was received: in batches to receivers that support them, else one by one."""
 
     def __init__(self, listener: Listener, seconds: float) -> None:
         super().__init__(listener, seconds)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if listener.secret:
             self._headers["Authorization"] = f"Bearer {listener.secret.decode()}"
-        # Marquez, DataHub and OpenMetadata take an event a request.
+        # Marquez, DataHub and OpenMetadata accept one event per request.
         self._batches = listener.kind == "openlineage"
 
     def send(self, events: Sequence[Logged]) -> Outcome:
-        # What is not quite JSON would be mended with its batch, and be another event there.
+        # An event that is not valid JSON would be repaired within its batch, and be another event at the receiver.
         if self._batches and len(events) > 1 and all(repaired(event.body) == event.body for event in events):
-            outcome = by_halves(events, self._batch)
+            outcome = send_by_halves(events, self._batch)
             if self._batches:
                 return outcome
-        return self._singly(events)
+        return self._send_singly(events)
 
     def _batch(self, events: Sequence[Logged]) -> Outcome:
         body = b"[" + b",".join(event.body for event in events) + b"]"
@@ -210,9 +211,9 @@ class OpenLineage(_Posted):
         if reply.status in {404, 405, 501}:
             self._batches = False
             return Outcome(failure=str(reply))
-        return of_batch(reply, len(events))
+        return batch_outcome(reply, len(events))
 
-    def _singly(self, events: Sequence[Logged]) -> Outcome:
+    def _send_singly(self, events: Sequence[Logged]) -> Outcome:
         outcome = Outcome()
         for event in events:
             try:
@@ -220,7 +221,7 @@ class OpenLineage(_Posted):
             except Unreached as error:
                 outcome.failure = str(error)
                 break
-            _add(outcome, judged(reply, 1))
+            _add(outcome, outcome_of(reply, 1))
             if outcome.failure:
                 break
         return outcome
@@ -235,21 +236,21 @@ class Python:
         self._over = False
 
     def send(self, events: Sequence[Logged]) -> Outcome:
-        return by_halves(events, self._give)
+        return send_by_halves(events, self._give)
 
     def _give(self, events: Sequence[Logged]) -> Outcome:
         if self._over:
             return Outcome(failure="stopped")
-        given = [LoggedEvent(e.digest.hex(), e.event_time, e.received_at, e.body) for e in events]
+        batch = [LoggedEvent(e.digest.hex(), e.event_time, e.received_at, e.body) for e in events]
         self._began = time.monotonic()
         try:
-            self._call(given)
+            self._call(batch)
         except HeadwaterError as error:
             if error.permanent:
                 return _refused(len(events), error.message)
             return Outcome(failure=error.message)
-        except Exception as error:  # noqa: BLE001 - it is somebody else's code: whatever it raises is shown, and the batch given again
-            return Outcome(failure=_said(error))
+        except Exception as error:  # noqa: BLE001 - a listener may raise anything; the error is recorded and the batch is sent again
+            return Outcome(failure=_describe_error(error))
         finally:
             self._began = None
         return Outcome(len(events))
@@ -264,17 +265,17 @@ class Python:
 
 
 def signature(secret: bytes, delivery: str, at: int, body: bytes) -> str:
-    """`v1,` and the base64 of the HMAC-SHA256 over id, time and body."""
+    """`v1,` and the base64 of the HMAC-SHA256 of the delivery's id, time and body."""
     signed = hmac.digest(secret, b"%b.%d.%b" % (delivery.encode(), at, body), "sha256")
     return "v1," + base64.b64encode(signed).decode()
 
 
-def judged(reply: Reply, count: int, *, gone: bool = False) -> Outcome:
-    """What an answer means for all the events it is about."""
+def outcome_of(reply: Reply, count: int, *, gone: bool = False) -> Outcome:
+    """The outcome for all events of a request, by its answer."""
     if reply.ok:
         return Outcome(count)
     if gone:
-        return Outcome(failure=f"the receiver wants no more: {reply}", gone=True)
+        return Outcome(failure=f"the receiver wants no more events: {reply}", gone=True)
     if reply.refuses_events:
         return _refused(count, str(reply))
     return Outcome(failure=str(reply), retry_after=reply.retry_after)
@@ -286,35 +287,35 @@ class _Failed(msgspec.Struct):
     retriable: bool = False
 
 
-class _Told(msgspec.Struct):
+class _BatchAnswer(msgspec.Struct):
     failed_events: list[_Failed] | None = None
 
 
-def of_batch(reply: Reply, count: int) -> Outcome:
-    """What the answer to `POST …/batch` says of each event. A 2xx without a body that can be read has taken all."""
+def batch_outcome(reply: Reply, count: int) -> Outcome:
+    """The outcome of each event by the answer to `POST …/batch`. A 2xx without a readable body has accepted all."""
     if not reply.ok:
-        return judged(reply, count)
+        return outcome_of(reply, count)
     try:
-        told = msgspec.json.decode(reply.body, type=_Told).failed_events or [] if reply.body.strip() else []
+        failed = msgspec.json.decode(reply.body, type=_BatchAnswer).failed_events or [] if reply.body.strip() else []
     except (msgspec.DecodeError, UnicodeDecodeError):
-        told = []
-    later = [one for one in told if one.retriable and 0 <= one.index < count]
-    # Order is kept: what comes after the first that has to be sent again is sent again too, and known there by its digest.
-    settled = min((one.index for one in later), default=count)
-    refused = {one.index: one.reason for one in told if not one.retriable and 0 <= one.index < settled}
-    failure = next((one.reason for one in later if one.index == settled), None)
+        failed = []
+    retriable = [event for event in failed if event.retriable and 0 <= event.index < count]
+    # To preserve the order, all events after the first retriable one are sent again; the receiver recognises them by their digests.
+    settled = min((event.index for event in retriable), default=count)
+    refused = {event.index: event.reason for event in failed if not event.retriable and 0 <= event.index < settled}
+    failure = next((event.reason for event in retriable if event.index == settled), None)
     return Outcome(settled, sorted(refused.items()), failure)
 
 
-def by_halves(events: Sequence[Logged], send: Callable[[Sequence[Logged]], Outcome]) -> Outcome:
-    """Send; where all of several are refused together, send each half, so that only what is meant stays out."""
+def send_by_halves(events: Sequence[Logged], send: Callable[[Sequence[Logged]], Outcome]) -> Outcome:
+    """Send events; if several are refused together, send each half, so that only the events that the receiver means are refused."""
     outcome = send(events)
     if len(events) == 1 or not outcome.together:
         return outcome
     half = len(events) // 2
-    first = by_halves(events[:half], send)
+    first = send_by_halves(events[:half], send)
     if not first.failure:
-        _add(first, by_halves(events[half:], send))
+        _add(first, send_by_halves(events[half:], send))
     return first
 
 
@@ -323,7 +324,7 @@ def _refused(count: int, reason: str) -> Outcome:
 
 
 def _add(outcome: Outcome, more: Outcome) -> None:
-    """`more` follows on `outcome`."""
+    """Append the outcome of the following events."""
     outcome.refused.extend((outcome.settled + index, reason) for index, reason in more.refused)
     outcome.settled += more.settled
     outcome.failure, outcome.retry_after, outcome.gone, outcome.together = (
@@ -338,12 +339,12 @@ def _since(began: float | None) -> float:
     return time.monotonic() - began if began is not None else 0.0
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 
 def ping() -> Logged:
-    """A run event that `test` sends: it is in no log, and says of itself what it is."""
+    """The RunEvent that a test of a listener sends. It is in no log; its job is `headwater` / `listener.test`."""
     now = dt.datetime.now(dt.UTC)
     body = msgspec.json.encode(
         {

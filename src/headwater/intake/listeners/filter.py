@@ -1,4 +1,4 @@
-"""Which events a listener is sent."""
+"""Select the events that a listener receives."""
 
 from fnmatch import fnmatchcase
 from typing import Self
@@ -13,10 +13,10 @@ _TYPES = frozenset({"START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER", "J
 
 
 class Filter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An event has to fit every part that says something. Names are globs (`*`, `?`, `[a-z]`), case matters.
+    """An event must match every part that is not empty. Names are case-sensitive globs (`*`, `?`, `[a-z]`).
 
-    `namespaces`: of the job, or of the dataset a dataset event is about. `jobs`: names; `namespace/name` also fits. A dataset event has no job.
-    `event_types`: states of runs, and JOB and DATASET for events that are about no run.
+    `namespaces`: of the job, or of a DatasetEvent's dataset. `jobs`: names, or `namespace/name`; a DatasetEvent has no job.
+    `event_types`: OpenLineage's event types of runs, and JOB and DATASET for JobEvents and DatasetEvents.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -28,13 +28,13 @@ class Filter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return msgspec.json.decode(text, type=cls)
 
     def checked(self) -> "Filter":
-        """With types in capitals. Raises InvalidQuestion on one that does not exist, and on patterns that are absurd."""
-        types = tuple(one.upper() for one in self.event_types)
+        """The filter with its types in upper case. Raises InvalidQuestion for an unknown type, and for too many or too long patterns."""
+        types = tuple(type_.upper() for type_ in self.event_types)
         if unknown := sorted(set(types) - _TYPES):
-            raise InvalidQuestion(f"{unknown[0]!r} is no event type; there are {', '.join(sorted(_TYPES))}")
+            raise InvalidQuestion(f"{unknown[0]!r} is not an event type; use one of {', '.join(sorted(_TYPES))}")
         globs = self.namespaces + self.jobs
-        if len(globs) > 100 or any(not one or len(one) > 500 for one in globs):
-            raise InvalidQuestion("a filter has at most 100 patterns of 1 to 500 characters")
+        if len(globs) > 100 or any(not glob or len(glob) > 500 for glob in globs):
+            raise InvalidQuestion("a filter must have at most 100 patterns, each of 1 to 500 characters")
         return Filter(self.namespaces, self.jobs, types)
 
     def wants(self, event: Logged) -> bool:
@@ -46,15 +46,15 @@ class Filter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         if not self.namespaces and not self.jobs:
             return True
         try:
-            told = read(event.body)
-        except InvalidEvent:  # it was taken by other rules once: who narrows what it wants does not want it
+            decoded = read(event.body)
+        except InvalidEvent:  # accepted by an earlier version; its names are unknown
             return False
-        about = told.job or (told.dataset.name if told.dataset else None)
-        if about is None or (self.namespaces and not _fits(about.namespace, self.namespaces)):
+        subject = decoded.job or (decoded.dataset.name if decoded.dataset else None)
+        if subject is None or (self.namespaces and not _fits(subject.namespace, self.namespaces)):
             return False
         if not self.jobs:
             return True
-        job = told.job
+        job = decoded.job
         return job is not None and (_fits(job.name, self.jobs) or _fits(f"{job.namespace}/{job.name}", self.jobs))
 
 

@@ -1,6 +1,6 @@
-"""One kept-alive HTTP connection for deliveries: POST, and what the status means for the events in it.
+"""POST deliveries over one keep-alive HTTP connection, and interpret the status of the answer.
 
-Follows no redirect, uses no proxy, reads at most 64 KiB of an answer. One thread posts at a time; `abort` may be called from another.
+It follows no redirects, uses no proxy, and reads at most 64 KiB of an answer. One thread posts at a time; another may call `abort`.
 """
 
 import datetime as dt
@@ -14,12 +14,12 @@ import msgspec
 
 _MOST_READ = 64 * 1024
 _CONNECT_SECONDS = 5.0
-# Refused for who asks or where, or for now; not for what the events say: they are sent again.
+# Refusals because of credentials, address or time, not because of the events: they are sent again.
 _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """`retry_after`: seconds the receiver asks for."""
+    """The answer of a receiver. `retry_after`: the seconds that it asks the sender to wait."""
 
     status: int
     body: bytes
@@ -31,7 +31,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def refuses_events(self) -> bool:
-        """Whether these very events will never be taken: a 4xx that speaks of them."""
+        """Whether the receiver will never accept these events: a 4xx that is about the events."""
         return 400 <= self.status < 500 and self.status not in _NOT_THE_EVENT
 
     def __str__(self) -> str:
@@ -40,13 +40,13 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Unreached(Exception):
-    """No answer came."""
+    """The receiver did not answer."""
 
 
 class Poster:
-    """POSTs to one address; `seconds` is for each step of an exchange, the caller bounds the whole with `abort`.
+    """POSTs to one address. `seconds` bounds each step of an exchange; the caller bounds the whole with `abort`.
 
-    `since`: when the exchange under way began (monotonic), None between two.
+    `since`: when the current exchange began (monotonic); None between exchanges.
     """
 
     def __init__(self, url: str, seconds: float) -> None:
@@ -57,13 +57,13 @@ class Poster:
         self.since: float | None = None
 
     def post(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
-        """Raises Unreached, always after `abort`."""
+        """Send one request. Raises Unreached; after `abort`, always."""
         self.since = time.monotonic()
         try:
             return self._post(path, body, headers)
         except Unreached:
             if self._over:
-                raise Unreached("it took too long, or was stopped") from None
+                raise Unreached("the request took too long, or delivery was stopped") from None
             raise
         finally:
             self.since = None
@@ -74,7 +74,7 @@ class Poster:
             return self._exchange(path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            # A server may close an idle connection at any time; only then is a second try, on a new one, no retry.
+            # A server may close an idle connection at any time. Only then the request is repeated at once, on a new connection.
             if not reused or self._over or isinstance(error, TimeoutError):
                 raise Unreached(_why(error)) from error
         try:
@@ -89,14 +89,14 @@ class Poster:
             self._connection = None
 
     def abort(self) -> None:
-        """End an exchange that another thread waits for: it raises Unreached there, and so does every other from now on."""
+        """End the exchange of another thread, which raises Unreached there. Every later exchange raises it too."""
         self._over = True
         connection = self._connection
         held = connection.sock if connection is not None else None
         if held is not None:
             try:
                 held.shutdown(socket.SHUT_RDWR)
-            except OSError:  # it has ended by itself
+            except OSError:  # the exchange has ended already
                 return
 
     def _exchange(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
@@ -107,9 +107,9 @@ class Poster:
         connection = self._connection
         connection.request("POST", path, body=body, headers={"User-Agent": "headwater", **headers})
         response = connection.getresponse()
-        told = response.read(_MOST_READ)
-        reply = Reply(response.status, told, _seconds(response.getheader("Retry-After")))
-        if not response.isclosed():  # there is more than anybody reads
+        body_ = response.read(_MOST_READ)
+        reply = Reply(response.status, body_, _seconds(response.getheader("Retry-After")))
+        if not response.isclosed():  # the answer is longer than the part that was read
             self.close()
         return reply
 
@@ -118,18 +118,18 @@ class Poster:
         if self._parts.scheme == "https":
             import ssl
 
-            made: http.client.HTTPConnection = http.client.HTTPSConnection(
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
                 host, port, timeout=_CONNECT_SECONDS, context=ssl.create_default_context()
             )
         else:
-            made = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
-        made.connect()
-        made.sock.settimeout(self._seconds)
-        return made
+            connection = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
+        connection.connect()
+        connection.sock.settimeout(self._seconds)
+        return connection
 
 
 def _seconds(text: str | None) -> float | None:
-    """Of a Retry-After: seconds or a date."""
+    """The seconds in a Retry-After header, which holds seconds or a date."""
     if not text:
         return None
     if text.strip().isdecimal():

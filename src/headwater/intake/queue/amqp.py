@@ -1,8 +1,8 @@
-"""RabbitMQ: the two queues, and how an event becomes a letter in the second.
+"""RabbitMQ: the queue of events, the queue of dead letters, and how an event becomes a letter.
 
-What is in the queue of events is owed to the database; what can never be in the database is owed to a person: it goes to the dead letters,
-one event a letter, with the reason in its headers. A letter's id is made of its code and its bytes, so that a letter written twice (a crash
-between the confirm and the acknowledgement) is seen to be one.
+An event that can never be accepted goes to the dead letters for a person to decide: one event in each letter, with the reason in its headers. A
+letter's id is derived from its code and its bytes, so a letter written twice (a crash between the confirm and the acknowledgement) is
+recognised.
 """
 
 import asyncio
@@ -30,22 +30,22 @@ from headwater import telemetry
 from headwater.errors import BrokerUnavailable, InvalidSettings
 from headwater.model import version
 
-# The one place that says what these queues are; `exchange` is the default one, which routes by the queue's name.
+# The only place that defines these queues. They use the default exchange, which routes by the queue's name.
 QUEUE_ARGUMENTS: dict[str, Any] = {"x-queue-type": "quorum"}
-# Looking at a letter puts it back, and that counts as a delivery: RabbitMQ 4 would drop it after twenty looks.
+# Each look returns the letters, which counts as a delivery: by default, RabbitMQ 4 would drop a letter after twenty looks.
 LETTER_ARGUMENTS: dict[str, Any] = {**QUEUE_ARGUMENTS, "x-delivery-limit": 2**31 - 1}
 
-# Letters under way at once. Each has its time to be confirmed, and of the 100,000 bad events of one message most would not be in time: the message
-# would come again for ever.
+# The most unconfirmed letters. Each must be confirmed in time; if all 100,000 bad events of one message were published at once, most would be late,
+# and the message would be redelivered for ever.
 _UNCONFIRMED = 250
 _UNCONFIRMED_BYTES = 16 * 1024 * 1024
 
-# What the library raises when the broker is gone, going, or slow.
+# What the library raises if the broker is unavailable, shutting down or slow.
 LOST = (AMQPError, ChannelInvalidStateError, OSError, TimeoutError)
 
 
 class Queues(msgspec.Struct, frozen=True):
-    """Where the broker is (`amqp://user:password@host:port/vhost`) and what its queues are called."""
+    """The broker's URL (`amqp://user:password@host:port/vhost`) and the names of its queues."""
 
     url: str
     events: str = "headwater.events"
@@ -53,7 +53,7 @@ class Queues(msgspec.Struct, frozen=True):
 
 
 class Bad(msgspec.Struct, frozen=True):
-    """What can never be accepted as it is: an event, or (`index` is None) a message that could not be taken apart."""
+    """An event that can never be accepted as it is; with `index` None, a message that could not be split."""
 
     body: bytes
     code: str
@@ -72,26 +72,26 @@ class Bad(msgspec.Struct, frozen=True):
 
 
 def letter_id(code: str, body: bytes) -> uuid.UUID:
-    """The same letter written twice has one id."""
+    """The id of a letter, the same each time it is written."""
     return version.content_id(code.encode() + b"\0" + body)
 
 
 @asynccontextmanager
 async def connected(queues: Queues, name: str) -> AsyncIterator[AbstractConnection]:
-    """A connection that `name` is shown for in RabbitMQ's lists; closed at the end. Raises BrokerUnavailable when there is none, and
-    InvalidSettings for what is no address of a broker.
+    """A connection, which RabbitMQ lists under `name`; closed at the end. Raises BrokerUnavailable if the broker cannot be reached, and
+    InvalidSettings if the URL is not a broker's.
 
-    Nothing reconnects by itself: what was delivered on a lost connection comes again, so whoever consumes must begin anew.
+    It never reconnects: the broker redelivers the messages of a lost connection, so a consumer must start over.
     """
     _address(queues.url)
     try:
         connection = await aio_pika.connect(queues.url, timeout=10, client_properties={"connection_name": name})
     except (AuthenticationError, ProbableAuthenticationError) as error:
         raise BrokerUnavailable(f"RabbitMQ refuses the user or the password: {words(error)}") from error
-    except InvalidFrameError as error:  # it says so, and the library does not read what it says
+    except InvalidFrameError as error:  # the broker sends a reason, but the library cannot read it
         raise BrokerUnavailable(
-            "RabbitMQ closed the connection: is the virtual host there, and may the user use it? amqp://host:5672/ is the one called `/`, "
-            "amqp://host:5672/name the one called `name`"
+            "RabbitMQ closed the connection; check that the virtual host exists and that the user may use it (amqp://host:5672/ names the host `/`, "
+            "amqp://host:5672/name the host `name`)"
         ) from error
     except LOST as error:
         raise BrokerUnavailable(f"RabbitMQ does not answer: {words(error)}") from error
@@ -102,7 +102,7 @@ async def connected(queues: Queues, name: str) -> AsyncIterator[AbstractConnecti
 
 
 def _address(url: str) -> None:
-    """Raises InvalidSettings, without the address, which holds a password."""
+    """Check the URL. Raises InvalidSettings; the message leaves the URL out, because it holds a password."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in {"amqp", "amqps"} and bool(parts.hostname) and parts.port != 0
@@ -110,7 +110,7 @@ def _address(url: str) -> None:
         good = False
     if not good:
         raise InvalidSettings(
-            "HEADWATER_AMQP__URL, or --url, is no address of a broker; one is amqp://user:password@host:5672/vhost, or amqps://…",
+            "HEADWATER_AMQP__URL, or --url, is not the URL of a broker; write amqp://user:password@host:5672/vhost, or amqps://…",
             variables=["HEADWATER_AMQP__URL"],
         )
 
@@ -123,7 +123,7 @@ async def _closed(connection: AbstractConnection) -> None:
 
 
 async def declared(connection: AbstractConnection, name: str, arguments: dict[str, Any]) -> None:
-    """Make the queue when it is not there. One that is there stays as its operator made it, whatever its arguments."""
+    """Create the queue if it does not exist. An existing queue keeps its operator's arguments."""
     try:
         channel = await connection.channel()
         await channel.declare_queue(name, passive=True)
@@ -136,7 +136,7 @@ async def declared(connection: AbstractConnection, name: str, arguments: dict[st
 async def opened(
     connection: AbstractConnection, queues: Queues, prefetch: int
 ) -> tuple[AbstractChannel, AbstractQueue]:
-    """A channel with publisher confirms, and the queue of events on it; both queues exist then."""
+    """Create both queues if necessary, and open a channel with publisher confirms. Returns it with the queue of events."""
     await declared(connection, queues.events, QUEUE_ARGUMENTS)
     await declared(connection, queues.dead_letters, LETTER_ARGUMENTS)
     channel = await connection.channel(publisher_confirms=True)
@@ -145,13 +145,13 @@ async def opened(
 
 
 async def ready(channel: AbstractChannel, name: str) -> int:
-    """Messages that wait to be delivered; those that were delivered and not acknowledged are not counted."""
+    """The number of messages that wait for delivery, without those that are delivered and unacknowledged."""
     queue = await channel.declare_queue(name, passive=True)
     return queue.declaration_result.message_count or 0
 
 
 async def bury(channel: AbstractChannel, queue: str, bad: Sequence[Bad]) -> None:
-    """Write letters; each is confirmed when this returns. Raises BrokerUnavailable when one is not."""
+    """Write letters and wait until each is confirmed. Raises BrokerUnavailable if one is not."""
     now = dt.datetime.now(dt.UTC)
     try:
         for some in _at_once(bad):
@@ -200,7 +200,7 @@ def _letter(bad: Bad, at: dt.datetime) -> aio_pika.Message:
 
 
 class Backoff:
-    """Waits that double up to `most` seconds, each between half and one and a half of its turn: a crowd does not come back at once."""
+    """Waits that double up to `most` seconds, each times a random factor of 0.5 to 1.5, so that many clients do not retry at once."""
 
     def __init__(self, first: float = 0.2, most: float = 30.0, draw: Callable[[], float] = random.random) -> None:
         self._first, self._most, self._draw = first, most, draw
@@ -215,5 +215,5 @@ class Backoff:
 
 
 def words(error: BaseException) -> str:
-    """What an exception of the AMQP library says; many say nothing but their name. Never the address, which holds a password."""
+    """The name and text of an exception of the AMQP library; many have no text. Never contains the URL, which holds a password."""
     return f"{type(error).__name__}: {error}".rstrip(": ")[:300]

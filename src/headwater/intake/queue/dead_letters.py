@@ -1,8 +1,8 @@
-"""The dead letters: look at them, try them again, throw them away.
+"""List, replay and discard dead letters.
 
-A look takes the letters without acknowledging them and gives back, at its end, those that were not acted on: in their order, before whatever
-came meanwhile. While it lasts, another look does not see what this one holds. A letter is acknowledged only after what was to happen with it
-has happened, so an interruption at any moment loses none; what was done twice is the same as done once.
+A look receives the letters without acknowledging them. At its end it returns those that were not settled, in their order, before letters that arrived
+since. Meanwhile another look does not see them. A letter is acknowledged only after it was settled, so an interruption loses none; settling a
+letter twice has the same result as once.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from headwater.intake.queue import amqp
 from headwater.intake.queue.receiver import Accept
 
 _ARRIVES_WITHIN = 5.0
-_GIVEN_BACK_WITHIN = 10.0
+_RETURNED_WITHIN = 10.0
 _ANSWERED_WITHIN = 30.0
-# A look holds them all, and AMQP counts what is held in 16 bits.
+# A look holds all letters, and AMQP's prefetch count has 16 bits.
 _MOST = 65535
 CHUNK = 200
 
@@ -40,7 +40,7 @@ class _Run(msgspec.Struct, rename="camel"):
 
 
 class _Glance(msgspec.Struct, rename="camel"):
-    """As much of an event as a list shows. Not the intake's own reader: a letter may be there because that one dies of it."""
+    """The parts of an event that a list shows. It does not use the intake's reader, which the letter may have crashed."""
 
     event_type: str | None = None
     run: _Run | None = None
@@ -51,9 +51,9 @@ _glance = msgspec.json.Decoder(_Glance)
 
 
 class Letter(msgspec.Struct):
-    """One letter. `id` is made of its code and bytes, so the same letter twice has one id. `code` is `unknown` when others put it there.
+    """One letter. `id`: derived from its code and bytes, so a letter written twice has one id. `code`: `unknown` if Headwater did not write it.
 
-    `run`, `job`, `event_type`: what could be read of the event, for people who look.
+    `run`, `job`, `event_type`: of the event, as far as it could be read.
     """
 
     id: str
@@ -67,8 +67,8 @@ class Letter(msgspec.Struct):
     run: str | None = None
 
 
-class Held(msgspec.Struct):
-    """A letter in hand, with its body; `done` takes it from the queue."""
+class HeldLetter(msgspec.Struct):
+    """A received letter with its body. `done` removes it from the queue."""
 
     letter: Letter
     body: bytes
@@ -76,8 +76,8 @@ class Held(msgspec.Struct):
     done: Callable[[], Awaitable[None]]
 
 
-class Chosen(msgspec.Struct, frozen=True):
-    """Which letters are meant: all that match everything given. `before`, `after`: by when they were written."""
+class LetterFilter(msgspec.Struct, frozen=True):
+    """Selects the letters that match every given condition. `before`, `after`: by the time at which they were written."""
 
     ids: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
@@ -96,7 +96,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one letter: `replayed`, `delivered` (its events were in the log already), `discarded` or `left`."""
+    """The outcome of one letter: `replayed`, `delivered` (its events were in the log already), `discarded` or `left`."""
 
     id: str
     outcome: str
@@ -105,16 +105,16 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Pile:
-    """An open look at the dead letters. `owed`: how many must wait in the queue when it ends: held, or new."""
+    """An open look at the dead letters. `owed`: how many letters, held or new, must be in the queue when it ends."""
 
     def __init__(self, queues: amqp.Queues, channel: AbstractChannel) -> None:
         self.queues, self.channel = queues, channel
         self.owed = 0
 
-    async def letters(self, chosen: Chosen) -> AsyncIterator[Held]:
-        """Those that are there now and are meant, the oldest first; of more than 65,535 the first so many."""
+    async def letters(self, chosen: LetterFilter) -> AsyncIterator[HeldLetter]:
+        """The selected letters that are in the queue now, oldest first; at most 65,535 letters are examined."""
         queue = await self.channel.get_queue(self.queues.dead_letters, ensure=False)
-        # A question for the count alone is answered with 0 by a quorum queue that is busy; a get is not.
+        # A busy quorum queue may answer a passive declare with a count of 0; a get returns the real count.
         first = await queue.get(fail=False, timeout=_ANSWERED_WITHIN)
         if first is None:
             return
@@ -131,9 +131,9 @@ class Pile:
             try:
                 message = await asyncio.wait_for(inbox.get(), _ARRIVES_WITHIN)
             except TimeoutError:
-                self.owed -= 1 + rest - number  # somebody else took what was counted
+                self.owed -= 1 + rest - number  # another consumer took the rest
                 break
-            held = _held(message, partial(self._done, message))
+            held = _read_letter(message, partial(self._done, message))
             if chosen.has(held.letter):
                 yield held
                 given += 1
@@ -147,14 +147,14 @@ class Pile:
         self.owed -= 1
 
     async def bury(self, bad: Sequence[amqp.Bad]) -> None:
-        """New letters, confirmed."""
+        """Write new letters; each is confirmed."""
         await amqp.bury(self.channel, self.queues.dead_letters, bad)
         self.owed += len(bad)
 
 
 @asynccontextmanager
 async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
-    """Open the pile; what is not acted on is given back at the end. Raises BrokerUnavailable."""
+    """Open the pile; letters that are not settled are returned at the end. Raises BrokerUnavailable."""
     async with amqp.connected(queues, "headwater dead-letters") as connection:
         try:
             await amqp.declared(connection, queues.dead_letters, amqp.LETTER_ARGUMENTS)
@@ -163,41 +163,41 @@ async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
                 yield pile
             finally:
                 if not pile.channel.is_closed:
-                    await _given_back(connection, pile)
+                    await _return_letters(connection, pile)
         except amqp.LOST as error:
             raise BrokerUnavailable(
-                f"RabbitMQ went away: {amqp.words(error)}; nothing is lost, say it again"
+                f"RabbitMQ went away: {amqp.words(error)}; no letter is lost, run the command again"
             ) from error
 
 
-async def _given_back(connection: AbstractConnection, pile: Pile) -> None:
-    """Let go of what the look holds, and wait until it is there for the next one: a quorum queue takes it back when its log is written."""
+async def _return_letters(connection: AbstractConnection, pile: Pile) -> None:
+    """Release the held letters, and wait until the next look can see them: a quorum queue requeues them when its log is written."""
     name = pile.queues.dead_letters
-    # An acknowledgement is not answered; a question behind it is, and so none is still on its way when the channel ends.
+    # RabbitMQ does not answer acknowledgements. The answer to this request shows that it has processed them all.
     await amqp.ready(pile.channel, name)
     await pile.channel.close()
     channel = await connection.channel()
-    deadline = time.monotonic() + _GIVEN_BACK_WITHIN
+    deadline = time.monotonic() + _RETURNED_WITHIN
     while await amqp.ready(channel, name) < pile.owed and time.monotonic() < deadline:
         await asyncio.sleep(0.01)
 
 
-async def listed(queues: amqp.Queues, chosen: Chosen) -> list[Letter]:
-    """The letters, the oldest first; each stays where it is."""
+async def listed(queues: amqp.Queues, chosen: LetterFilter) -> list[Letter]:
+    """The letters, oldest first; they stay in the queue."""
     async with look(queues) as pile:
         return [held.letter async for held in pile.letters(chosen)]
 
 
-async def shown(queues: amqp.Queues, id_: str) -> Held | None:
-    """One letter with its body."""
+async def find_letter(queues: amqp.Queues, id_: str) -> HeldLetter | None:
+    """The letter of this id with its body, or None."""
     async with look(queues) as pile:
-        async for held in pile.letters(Chosen(ids=frozenset({id_}), limit=1)):
+        async for held in pile.letters(LetterFilter(ids=frozenset({id_}), limit=1)):
             return held
     return None
 
 
-async def discard(queues: amqp.Queues, chosen: Chosen) -> list[Outcome]:
-    """Throw the letters away."""
+async def discard(queues: amqp.Queues, chosen: LetterFilter) -> list[Outcome]:
+    """Remove the letters from the queue."""
     done = []
     async with look(queues) as pile:
         async for held in pile.letters(chosen):
@@ -206,19 +206,21 @@ async def discard(queues: amqp.Queues, chosen: Chosen) -> list[Outcome]:
     return done
 
 
-async def replay(queues: amqp.Queues, chosen: Chosen, accept: Accept, trial: Accept) -> list[Outcome]:
-    """Try the letters again; those that are accepted now are gone. Raises DatabaseUnavailable: the rest is as it was."""
+async def replay(queues: amqp.Queues, chosen: LetterFilter, accept: Accept, trial: Accept) -> list[Outcome]:
+    """Try the letters again, and remove those that are accepted. Raises DatabaseUnavailable; then the remaining letters stay."""
     done: list[Outcome] = []
     async with look(queues) as pile:
         async for chunk in chunks(pile.letters(chosen)):
-            for held, (outcome, code, reason) in zip(chunk, await tried(pile, chunk, accept, trial), strict=True):
+            for held, (outcome, code, reason) in zip(
+                chunk, await retry_letters(pile, chunk, accept, trial), strict=True
+            ):
                 done.append(Outcome(held.letter.id, outcome, code, reason))
     return done
 
 
-async def chunks(letters: AsyncIterator[Held]) -> AsyncIterator[list[Held]]:
-    """Letters by hundreds: one transaction each."""
-    chunk: list[Held] = []
+async def chunks(letters: AsyncIterator[HeldLetter]) -> AsyncIterator[list[HeldLetter]]:
+    """The letters in chunks of `CHUNK`, one transaction each."""
+    chunk: list[HeldLetter] = []
     async for held in letters:
         chunk.append(held)
         if len(chunk) == CHUNK:
@@ -228,11 +230,13 @@ async def chunks(letters: AsyncIterator[Held]) -> AsyncIterator[list[Held]]:
         yield chunk
 
 
-async def tried(pile: Pile, chunk: Sequence[Held], accept: Accept, trial: Accept) -> list[tuple[str, str, str]]:
-    """(outcome, code, reason) of each letter, in order; what is accepted is acknowledged. Suspects are tried in a process of their own.
+async def retry_letters(
+    pile: Pile, chunk: Sequence[HeldLetter], accept: Accept, trial: Accept
+) -> list[tuple[str, str, str]]:
+    """Try letters, and acknowledge those that are accepted. Returns (outcome, code, reason) of each, in order.
 
-    A letter with many events that was written whole (a message that could not be taken apart then, and can now) is replaced by letters of
-    those events that are still refused.
+    Letters that were redelivered too often go to `trial`. A letter that holds a whole message, which could not be split before and can now, is
+    replaced by letters of the events that are still refused.
     """
     found: dict[int, tuple[str, str, str]] = {}
     for suspects in (False, True):
@@ -242,13 +246,13 @@ async def tried(pile: Pile, chunk: Sequence[Held], accept: Accept, trial: Accept
             if (held.letter.code == REDELIVERED) is not suspects:
                 continue
             try:
-                told, _ = messages.split(held.body, held.encoding)
+                events, _ = messages.split(held.body, held.encoding)
             except HeadwaterError as error:
                 found[index] = ("left", error.code, error.message)
                 continue
             found[index] = ("delivered", held.letter.code, held.letter.reason)
-            bodies += told
-            owners += [(index, place) for place in range(len(told))]
+            bodies += events
+            owners += [(index, place) for place in range(len(events))]
         answer = await (trial if suspects else accept)(bodies) if bodies else Accepted([], [])
         refused = {one.index: one for one in answer.refused}
         receipts = iter(answer.receipts)
@@ -271,11 +275,11 @@ async def tried(pile: Pile, chunk: Sequence[Held], accept: Accept, trial: Accept
     return [found[index] for index in range(len(chunk))]
 
 
-def _held(message: AbstractIncomingMessage, done: Callable[[], Awaitable[None]]) -> Held:
+def _read_letter(message: AbstractIncomingMessage, done: Callable[[], Awaitable[None]]) -> HeldLetter:
     headers = message.headers
     code, reason = (_text(headers.get(f"x-headwater-{name}")) for name in ("code", "reason"))
     if not code:
-        code, reason = "unknown", reason or _death(headers.get("x-death")) or "no reason was given"
+        code, reason = "unknown", reason or _death(headers.get("x-death")) or "no reason"
     at = _time(_text(headers.get("x-headwater-at"))) or message.timestamp
     origin = _text(headers.get("x-headwater-origin")) or message.message_id or ""
     letter = Letter(str(amqp.letter_id(code, message.body)), code, reason, at, origin, len(message.body))
@@ -283,12 +287,12 @@ def _held(message: AbstractIncomingMessage, done: Callable[[], Awaitable[None]])
         try:
             seen = _glance.decode(message.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass  # many letters are no event; what they are is shown as it is
+            pass  # many letters are not events; the list shows no event for them
         else:
             letter.event_type = seen.event_type
             letter.job = f"{seen.job.namespace}/{seen.job.name}" if seen.job else None
             letter.run = seen.run.run_id if seen.run else None
-    return Held(letter, message.body, message.content_encoding, done)
+    return HeldLetter(letter, message.body, message.content_encoding, done)
 
 
 def _text(value: object) -> str:
@@ -304,7 +308,7 @@ def _time(text: str) -> dt.datetime | None:
 
 
 def _death(deaths: object) -> str:
-    """Why the broker itself put a message there, where a policy made it do so."""
+    """Why the broker itself dead-lettered a message, if a policy made it do so."""
     if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict):
         return f"the broker dead-lettered it: {_text(deaths[0].get('reason'))} in {_text(deaths[0].get('queue'))}"
     return ""

@@ -1,7 +1,7 @@
-"""What the broker has given out and nobody has begun with: bounded by bytes, where a prefetch is bounded by messages only.
+"""The delivered messages that no batch has taken yet, bounded in bytes.
 
-RabbitMQ has no prefetch by bytes. So when more bytes are held than wanted, the consumer is cancelled, what came on top is given back, and
-the next consumer is given a shorter prefetch; it grows again while messages are small. One message is always taken, whatever its size.
+RabbitMQ's prefetch counts messages, not bytes. If the held messages exceed the limit, the inbox cancels its consumer, returns the surplus, and
+consumes again with a smaller prefetch, which grows again while messages are small. A single message is always accepted, whatever its size.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
 
 
 class Inbox:
-    """Messages of one channel, in their order. `prefetch` messages and `most` bytes (and one message) are here at most."""
+    """The messages of one channel, in order: at most `prefetch` messages, and at most `most` bytes plus one message."""
 
     def __init__(self, channel: AbstractChannel, queue: AbstractQueue, prefetch: int, most: int) -> None:
         self._channel, self._queue, self._most = channel, queue, most
@@ -23,13 +23,13 @@ class Inbox:
         self.bytes = 0
 
     async def open(self) -> None:
-        """Begin to take; again after `fitted` has closed it."""
+        """Start consuming, also after `fitted` has stopped it."""
         await self._channel.set_qos(prefetch_count=self.prefetch)
         self._since = self._peak = 0
         self._tag = await self._queue.consume(self._arrived)
 
     async def close(self) -> None:
-        """Take no more; what is here stays, what came on top goes back."""
+        """Stop consuming. Held messages stay; the surplus is returned."""
         if self._tag is not None:
             tag, self._tag = self._tag, None
             await self._queue.cancel(tag)
@@ -37,13 +37,13 @@ class Inbox:
 
     @property
     def shut(self) -> bool:
-        """Nothing is taken, for too much is held."""
+        """Whether consuming is stopped because too much is held."""
         return self._tag is None
 
     async def _arrived(self, message: AbstractIncomingMessage) -> None:
         tag, size = message.delivery_tag or 0, len(message.body)
         if self._surplus or (self._held and self.bytes + size > self._most):
-            self._surplus.append(tag)  # and not the message: it is forgotten here
+            self._surplus.append(tag)  # the tag only, so that the message's memory is freed
             if len(self._surplus) == 1:
                 self._waiting.put_nowait(None)
             return
@@ -54,11 +54,11 @@ class Inbox:
         self._waiting.put_nowait(message)
 
     def settled(self, message: AbstractIncomingMessage) -> None:
-        """It is acknowledged: its bytes are no longer held."""
+        """Release the bytes of an acknowledged message."""
         self.bytes -= self._held.pop(message.delivery_tag or 0, 0)
 
     async def fitted(self) -> None:
-        """Fit the prefetch to the size of messages. To be called again and again, when nothing else awaits the channel's answers."""
+        """Adapt the prefetch to the size of the messages. Call it regularly, while no other request waits on the channel."""
         if self._surplus:
             self.prefetch = max(1, len(self._held) // 2)
             await self.close()
@@ -77,15 +77,15 @@ class Inbox:
             await underlay.basic_nack(tag, requeue=True)
 
     def wake(self) -> None:
-        """Whoever waits in `get` gets None."""
+        """Make `get` return None."""
         self._waiting.put_nowait(None)
 
     def empty(self) -> bool:
-        """Nothing waits here, and nothing was left with the broker for want of room."""
+        """Whether no message waits here, and none was returned for lack of room."""
         return self._waiting.empty() and not self._surplus
 
     async def get(self, seconds: float | None) -> AbstractIncomingMessage | None:
-        """The next message; None when woken. Raises TimeoutError."""
+        """The next message; None after `wake`. Raises TimeoutError."""
         if not self._waiting.empty():
             return self._waiting.get_nowait()
         return await asyncio.wait_for(self._waiting.get(), seconds)

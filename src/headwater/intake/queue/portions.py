@@ -1,4 +1,4 @@
-"""Messages cut into transactions: a message may be of many events, a transaction may not. Pure."""
+"""Split messages into transactions: a message may hold more events than a transaction should. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,12 +7,12 @@ from aio_pika.abc import AbstractIncomingMessage
 
 from headwater.intake.queue import amqp
 
-# A message that was given out more often than this is a suspect; the broker counts restarts of receivers and of itself alike.
+# A message that was delivered more often than this is a suspect. Restarts of a receiver and of the broker count alike.
 SUSPECT = 5
 
 
-class Taken(msgspec.Struct):
-    """One message with its events; a message that could not be taken apart has its `bad` instead."""
+class ReceivedMessage(msgspec.Struct):
+    """One message and its events; a message that could not be split has one `bad` instead."""
 
     message: AbstractIncomingMessage
     bodies: list[bytes]
@@ -29,17 +29,17 @@ class Taken(msgspec.Struct):
 
 
 class Portion(msgspec.Struct):
-    """What is committed at once: events by their message and place, and letters. After it, `done` messages of the batch are through."""
+    """The content of one transaction: events by message and index, and letters. After it, the first `done` messages of the batch are settled."""
 
     done: int
-    events: list[tuple[Taken, int]] = []
+    events: list[tuple[ReceivedMessage, int]] = []
     bad: list[amqp.Bad] = []
     suspect: bool = False
     bytes: int = 0
 
 
-def portions(batch: Sequence[Taken], events: int, size: int) -> Iterator[Portion]:
-    """The batch in order, at most so many events and bytes at a time (one event may be larger); suspects apart from the others."""
+def portions(batch: Sequence[ReceivedMessage], events: int, size: int) -> Iterator[Portion]:
+    """Split the batch, in order, by number of events and bytes (a single event may be larger). Suspects get portions of their own."""
     portion = Portion(0)
     for place, taken in enumerate(batch):
         portion.bad += taken.bad

@@ -1,14 +1,14 @@
-"""The receiver: events out of RabbitMQ, many messages to a transaction (a large message in several), acknowledged after the commit.
+"""Receive events from RabbitMQ: many messages in a transaction (a large message in several), acknowledged after the commit.
 
-Whatever happens between taking a message and acknowledging it, the broker gives it out again, and an event that is in the log already
-changes nothing. So nothing is lost and nothing is doubled, in any number of receivers.
+If anything fails between receiving a message and acknowledging it, the broker redelivers it, and an event that is in the log already changes
+nothing. So no event is lost or duplicated, with any number of receivers.
 
-| what is in the way | what happens |
+| problem | what happens |
 |---|---|
-| the database is away | the batch waits, unacknowledged, and is tried again with growing pauses |
-| the broker is away | connect again with growing pauses; it gives the messages out again |
-| an event can never be accepted | it becomes a dead letter, confirmed, and then its message is acknowledged |
-| a message was given out again and again | it is tried in a process of its own: what kills that is a dead letter, the rest is accepted |
+| the database is unavailable | the batch waits unacknowledged, and is retried with growing pauses |
+| the broker is unavailable | the receiver reconnects with growing pauses; the broker redelivers the messages |
+| an event can never be accepted | it becomes a dead letter; once that is confirmed, its message is acknowledged |
+| a message was redelivered many times | its events are tried in a child process: those that crash it become dead letters, the others are accepted |
 """
 
 import asyncio
@@ -26,18 +26,18 @@ from headwater.intake.events import messages
 from headwater.intake.events.accept import Accepted
 from headwater.intake.queue import amqp
 from headwater.intake.queue.inbox import Inbox
-from headwater.intake.queue.portions import Portion, Taken, portions
+from headwater.intake.queue.portions import Portion, ReceivedMessage, portions
 
 _BATCH_BYTES = 8 * 1024 * 1024
 # While one batch waits for PostgreSQL, the next is read and projected.
 _AT_ONCE = 2
 _WATCH_SECONDS = 5.0
-_TELL_SECONDS = 60.0
+_LOG_SECONDS = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much is taken at once: `prefetch` messages of `held_bytes` (and one message) are here unacknowledged; a batch closes at `events`
-    or after `wait_seconds`, and is committed at most `events` at a time. `grace_seconds`: how long a commit may take after the word to stop.
+    """How much is received at once. At most `prefetch` messages, and `held_bytes` plus one message, are unacknowledged. A batch closes at `events` or
+    after `wait_seconds`; a transaction has at most `events`. `grace_seconds`: how long a commit may take after the request to stop.
     """
 
     prefetch: int = 250
@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct):
-    """What one receiver did."""
+    """The counts of one receiver."""
 
     messages: int = 0
     accepted: int = 0
@@ -58,17 +58,17 @@ class Totals(msgspec.Struct):
 
 
 class Lost(Exception):
-    """The connection went away under a batch in hand: it comes again."""
+    """The connection was lost during a batch, which the broker will redeliver."""
 
 
-# Accepts bodies: here (`headwater.intake.events.tolerant`), or elsewhere, where dying costs nobody else (`headwater.intake.events.isolation`).
+# Accepts events in this process (`headwater.intake.events.tolerant`), or in a child process (`headwater.intake.events.isolation`).
 Accept = Callable[[Sequence[bytes]], Awaitable[Accepted]]
 
 
 class Receiver:
-    """Takes events from the queue to `accept`, and suspects to `trial`, until `stopped` is set.
+    """Passes events from the queue to `accept`, and suspects to `trial`, until `stopped` is set.
 
-    Then it finishes the transactions in hand, acknowledges the messages that are through, and gives back the rest, which comes again.
+    Then it finishes the running transactions, acknowledges the settled messages, and returns the others to the queue.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Receiver:
         self.totals = Totals()
 
     async def run(self, *, until_empty: bool = False) -> Totals:
-        """Until stopped, or until the queue is empty. Raises BrokerUnavailable only with `until_empty`: a daemon waits for its broker."""
+        """Receive until stopped, or with `until_empty` until the queue is empty. Raises BrokerUnavailable only then: a daemon waits for it."""
         backoff = amqp.Backoff()
         while not self._stopped.is_set():
             try:
-                # An alarm of the broker stops all of a connection that publishes, acknowledgements too: letters have their own.
+                # A broker alarm blocks every connection that publishes, with its acknowledgements; so letters have their own connection.
                 async with (
                     amqp.connected(self._queues, "headwater receive") as connection,
                     amqp.connected(self._queues, "headwater receive, dead letters") as publishing,
@@ -116,7 +116,7 @@ class Receiver:
         backoff: amqp.Backoff,
         until_empty: bool,
     ) -> bool:
-        """Batches until told to stop (True) or the channel closes (raises Lost)."""
+        """Settle batches until stopped or empty (returns True) or the channel closes (raises Lost)."""
         inbox = Inbox(channel, queue, self._limits.prefetch, self._limits.held_bytes)
         closed = asyncio.Event()
 
@@ -126,11 +126,11 @@ class Receiver:
 
         def through(task: asyncio.Task[None]) -> None:
             if inbox.shut or (not task.cancelled() and task.exception()):
-                inbox.wake()  # there is room again, or nothing more can be acknowledged
+                inbox.wake()  # there is room again, or the batch failed and nothing more can be acknowledged
 
         channel.close_callbacks.add(ended)
         letters.close_callbacks.add(ended)
-        watch.close_callbacks.add(ended)  # a queue that was deleted under us closes this one only
+        watch.close_callbacks.add(ended)  # deleting a queue closes this channel only
         settling: deque[asyncio.Task[None]] = deque()
         beside = [
             asyncio.create_task(self._wake_when_stopped(inbox)),
@@ -167,7 +167,7 @@ class Receiver:
             await asyncio.gather(*beside, *settling, return_exceptions=True)
 
     async def _ended(self, settling: asyncio.Task[None]) -> None:
-        """Its end, or, from the word to stop on, what it comes to in the time of grace. Raises what it raises."""
+        """Wait for a batch to settle; after the request to stop, for the time of grace only. Raises what it raises, or Lost."""
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             await asyncio.wait([settling, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -176,7 +176,7 @@ class Receiver:
         if not settling.done():
             await asyncio.wait([settling], timeout=self._limits.grace_seconds)
         if not settling.done():
-            raise Lost(f"the transaction in hand took over {self._limits.grace_seconds:g} s and is given up")
+            raise Lost(f"the running transaction took over {self._limits.grace_seconds:g} s and is abandoned")
         settling.result()
 
     async def _wake_when_stopped(self, inbox: Inbox) -> None:
@@ -184,33 +184,33 @@ class Receiver:
         inbox.wake()
 
     async def _watch(self, channel: AbstractChannel) -> None:
-        """Measures the queues' lengths every few seconds; ends with the channel."""
+        """Measure the queues' lengths every few seconds, until the channel closes."""
         while not channel.is_closed:
             try:
                 waiting = await amqp.ready(channel, self._queues.events)
                 letters = await amqp.ready(channel, self._queues.dead_letters)
             except amqp.LOST:
-                return  # the channel's closing says so to the receiver
+                return  # the channel's close callback notifies the receiver
             telemetry.measure(telemetry.QueueLengths(waiting, letters, idle=not waiting and not self._in_hand))
             await asyncio.sleep(_WATCH_SECONDS)
 
     async def _empty(self, channel: AbstractChannel, inbox: Inbox) -> bool:
-        """Nothing waits, twice in a row: between the two, what was on its way has arrived."""
+        """Whether no message waits, twice in a row: messages in transit arrive in between."""
         for _ in range(2):
             if await amqp.ready(channel, self._queues.events) or not inbox.empty():
                 return False
             await asyncio.sleep(0.1)
         return inbox.empty()
 
-    async def _collect(self, inbox: Inbox, until_empty: bool) -> list[Taken]:
-        """The next batch, closed by events, bytes or time; empty when woken, or when nothing comes with `until_empty`."""
+    async def _collect(self, inbox: Inbox, until_empty: bool) -> list[ReceivedMessage]:
+        """The next batch, closed by events, bytes or time. Empty after a wake-up, or with `until_empty` if no message arrives."""
         if self._stopped.is_set():
             return []
         try:
             first = await inbox.get(0.3 if until_empty else None)
         except TimeoutError:
             return []
-        batch: list[Taken] = []
+        batch: list[ReceivedMessage] = []
         events = size = 0
         ends = time.monotonic() + self._limits.wait_seconds
         following: AbstractIncomingMessage | None = first
@@ -226,8 +226,8 @@ class Receiver:
                 break
         return batch
 
-    def _take(self, message: AbstractIncomingMessage) -> Taken:
-        taken = Taken(message, [], [])
+    def _take(self, message: AbstractIncomingMessage) -> ReceivedMessage:
+        taken = ReceivedMessage(message, [], [])
         try:
             taken.bodies, _ = messages.split(message.body, message.content_encoding, self._limits.message_bytes)
         except HeadwaterError as error:
@@ -240,14 +240,14 @@ class Receiver:
         self,
         letters: AbstractChannel,
         inbox: Inbox,
-        batch: list[Taken],
+        batch: list[ReceivedMessage],
         closed: asyncio.Event,
         before: asyncio.Task[None] | None,
     ) -> None:
-        """Commit what can be accepted and bury what cannot, by portions; then, after the batch `before`, acknowledge at once all that is
-        through. Raises Lost, also when told to stop between two portions.
+        """Commit the batch by portions, and bury the events that can never be accepted; then, after the batch `before`, acknowledge all settled
+        messages at once. Raises Lost, also if stopped between two portions.
         """
-        began = told = time.monotonic()
+        began = logged = time.monotonic()
         size = sum(len(body) for taken in batch for body in taken.bodies)
         events = sum(len(taken.bodies) for taken in batch)
         counts = Totals()
@@ -258,18 +258,18 @@ class Receiver:
             for portion in portions(batch, self._limits.events, _BATCH_BYTES):
                 if self._stopped.is_set():
                     break
-                await self._committed(letters, portion, closed, counts)
+                await self._commit(letters, portion, closed, counts)
                 counts.messages, committed = portion.done, committed + len(portion.events)
-                if time.monotonic() - told >= _TELL_SECONDS:
-                    told = time.monotonic()
-                    telemetry.say(telemetry.BatchGoesOn(committed, events, counts.dead_lettered, round(told - began)))
+                if time.monotonic() - logged >= _LOG_SECONDS:
+                    logged = time.monotonic()
+                    telemetry.say(telemetry.BatchGoesOn(committed, events, counts.dead_lettered, round(logged - began)))
             if before is not None:
                 await asyncio.wait([before])
                 if before.cancelled() or before.exception():
-                    raise Lost("the batch before was not kept")
+                    raise Lost("the batch before was not committed")
             if closed.is_set():
                 raise Lost("the channel closed before the acknowledgement")
-            if counts.messages:  # in the order they were taken, so that one acknowledgement is all of theirs
+            if counts.messages:  # messages are in delivery order, so one acknowledgement covers all of them
                 await batch[counts.messages - 1].message.ack(multiple=True)
         finally:
             self._in_hand -= 1
@@ -284,16 +284,16 @@ class Receiver:
         seconds = time.monotonic() - began
         telemetry.measure(telemetry.Received(counts.messages, counts.accepted, counts.duplicate, seconds, lag))
         if counts.messages < len(batch):
-            raise Lost("told to stop: the rest of the batch comes again")
+            raise Lost("stopped: the rest of the batch will be redelivered")
 
-    async def _committed(
-        self, letters: AbstractChannel, portion: Portion, closed: asyncio.Event, counts: Totals
-    ) -> None:
-        """One transaction, and the letters of what it cannot keep; both are counted. Raises Lost."""
+    async def _commit(self, letters: AbstractChannel, portion: Portion, closed: asyncio.Event, counts: Totals) -> None:
+        """Commit one portion, write letters for its refused events, and count both. Raises Lost."""
         bad = list(portion.bad)
         if portion.events:
             accept = self._trial if portion.suspect else self._accept
-            answer = await self._patiently([taken.bodies[index] for taken, index in portion.events], closed, accept)
+            answer = await self._accept_patiently(
+                [taken.bodies[index] for taken, index in portion.events], closed, accept
+            )
             for refused in answer.refused:
                 taken, index = portion.events[refused.index]
                 bad.append(amqp.Bad(taken.bodies[index], refused.code, refused.reason, taken.id, index))
@@ -303,15 +303,15 @@ class Receiver:
             await amqp.bury(letters, self._queues.dead_letters, bad)
             counts.dead_lettered += len(bad)
 
-    async def _patiently(self, bodies: list[bytes], closed: asyncio.Event, accept: Accept) -> Accepted:
-        """What became of them; waits for as long as the database is away. Raises Lost when the broker or the patience ends first."""
+    async def _accept_patiently(self, bodies: list[bytes], closed: asyncio.Event, accept: Accept) -> Accepted:
+        """Accept events, and wait as long as the database is unavailable. Raises Lost if the channel closes or the receiver is stopped first."""
         backoff = amqp.Backoff()
         while True:
             try:
                 return await accept(bodies)
             except DatabaseUnavailable as error:
                 if closed.is_set() or self._stopped.is_set():
-                    raise Lost("nothing was kept of the batch in hand") from error
+                    raise Lost("the running batch was not committed") from error
                 await self._pause(backoff, telemetry.DatabaseAway, error.message[:300], closed)
 
     async def _pause(
@@ -321,17 +321,17 @@ class Receiver:
         error: str,
         closed: asyncio.Event | None = None,
     ) -> None:
-        """Waits its turn, or until told to stop; what is waited for is logged."""
+        """Log the error, and wait for the backoff or until stopped or closed."""
         wait = backoff.seconds()
         telemetry.say(event(error, round(wait, 3)))
-        waiting = [asyncio.create_task(one.wait()) for one in (self._stopped, closed) if one is not None]
+        waiting = [asyncio.create_task(event_.wait()) for event_ in (self._stopped, closed) if event_ is not None]
         await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
 
 
 def _lag(taken: Sequence[AbstractIncomingMessage]) -> float | None:
-    """Age of the oldest, in seconds, by its timestamp or the time in its id; None when no message says."""
+    """The age of the oldest message in seconds, by its timestamp or the time in its id; None if no message has either."""
     times = [at for at in map(_sent, taken) if at is not None]
     return max(0.0, time.time() - min(times)) if times else None
 
@@ -340,7 +340,7 @@ def _sent(message: AbstractIncomingMessage) -> float | None:
     if message.timestamp is not None:
         return message.timestamp.timestamp()
     try:
-        made = uuid.UUID(message.message_id or "")
+        id_ = uuid.UUID(message.message_id or "")
     except ValueError:
         return None
-    return (made.int >> 80) / 1000 if made.version == 7 else None
+    return (id_.int >> 80) / 1000 if id_.version == 7 else None

@@ -1,6 +1,6 @@
-"""The daily reconciliation: each dead letter explained, what can be accepted now accepted, the rest left and reported.
+"""Reconcile dead letters, once a day: explain each, accept those that can be accepted now, and report the others.
 
-What it did is a row of the audit log, from which receivers tell it to Prometheus. Saying it again changes nothing that is settled.
+Its result is a row of the audit log, from which receivers export it to Prometheus. Running it again changes no settled letter.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from headwater.intake.events.isolation import REDELIVERED
 from headwater.intake.events.tolerant import ID_COLLISION
 from headwater.intake.people import audit
 from headwater.intake.queue.amqp import Queues
-from headwater.intake.queue.dead_letters import Chosen, Held, Pile, chunks, look, tried
+from headwater.intake.queue.dead_letters import HeldLetter, LetterFilter, Pile, chunks, look, retry_letters
 from headwater.intake.queue.receiver import Accept
 from headwater.model import version
 from headwater.model.event import read
@@ -32,22 +32,22 @@ _ACTION = "reconcile_dead_letters"
 _FOLLOW_SECONDS = 30.0
 
 EXPLANATIONS = {
-    "invalid_event": "Not an OpenLineage event: not JSON, or without a run, job or dataset name. The producer has to be mended; "
-    "the same bytes will never be accepted. Discard the letters when it is.",
-    "invalid_encoding": "The message did not unpack: broken or cut gzip, or an unknown encoding. Fix its publisher.",
-    "too_large": "Over what one message may hold. The publisher has to send smaller batches; a receiver with a higher limit would take it.",
-    "database_refused": "PostgreSQL refused the event itself. The receiver's log says what it said; a newer Headwater may accept it.",
-    "unexpected_error": "Headwater failed on the event, which is a fault of Headwater's. The receiver's log has the traceback; "
-    "after an update the letters are accepted.",
-    "redelivered": "The process that took the event died of it, again and again. It is tried in a process of its own each time.",
-    "id_collision": "Two writers gave their items the same id. The later one gets a fresh id, made of both, and keeps the old as "
-    "collided_with. Look at how its producer makes ids: chance does not do this.",
+    "invalid_event": "Not an OpenLineage event: not JSON, or without a run, job or dataset name. The same bytes will never be accepted. "
+    "Fix the producer, then discard the letters.",
+    "invalid_encoding": "The message could not be unpacked: broken or truncated gzip, or an unknown encoding. Fix its publisher.",
+    "too_large": "The message is over the size limit. Send smaller batches, or raise the receiver's limit.",
+    "database_refused": "PostgreSQL refused the event. See the receiver's log for its message; a newer Headwater may accept the event.",
+    "unexpected_error": "Headwater failed on the event because of a bug. See the receiver's log for the traceback; "
+    "replay the letters after an update.",
+    "redelivered": "The event crashed the process that accepted it, repeatedly. Each further try runs in a child process.",
+    "id_collision": "Two writers gave their items the same id. The later one gets a fresh id, derived from both, and keeps the old id as "
+    "collided_with. Check how its producer generates ids: this does not happen by chance.",
     "unknown": "Put there by a policy of the broker or by hand, not by a receiver.",
 }
 
 
 class Group(msgspec.Struct):
-    """Letters of one reason. `outcomes` counts them by what became of them; `left` has a few of those that stay, `reasons` what they say."""
+    """Letters with one code. `outcomes`: counts by outcome. `left`: ids of a few that stay; `reasons`: a few of their reasons."""
 
     code: str
     explanation: str
@@ -60,7 +60,7 @@ class Group(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """What one reconciliation did, or with `dry_run` would try."""
+    """The result of one reconciliation; with `dry_run`, the expected result."""
 
     at: dt.datetime
     dry_run: bool
@@ -70,7 +70,7 @@ class Report(msgspec.Struct):
 
 
 class Reconciliation:
-    """One pass over the letters that are there when it begins."""
+    """One pass over the letters that are in the queue when it begins."""
 
     def __init__(self, queues: Queues, database: Database, accept: Accept, trial: Accept) -> None:
         self._queues, self._database, self._accept, self._trial = queues, database, accept, trial
@@ -78,9 +78,9 @@ class Reconciliation:
         self._seen: set[str] = set()
 
     async def run(self, *, dry_run: bool = False) -> Report:
-        """Raises BrokerUnavailable and DatabaseUnavailable: what was not settled until then stays as it was."""
+        """Settle all letters. Raises BrokerUnavailable and DatabaseUnavailable; letters that are not settled by then stay."""
         async with look(self._queues) as pile:
-            async for chunk in chunks(pile.letters(Chosen())):
+            async for chunk in chunks(pile.letters(LetterFilter())):
                 for held, (outcome, reason) in zip(chunk, await self._settle(pile, chunk, dry_run), strict=True):
                     self._count(held, outcome, reason)
         groups = sorted(self._groups.values(), key=lambda group: (-group.letters, group.code))
@@ -96,15 +96,15 @@ class Reconciliation:
             await audit.append(self._database, change)
         return report
 
-    async def _settle(self, pile: Pile, chunk: Sequence[Held], dry_run: bool) -> list[tuple[str, str]]:
-        """(outcome, reason) of each letter, in order."""
+    async def _settle(self, pile: Pile, chunk: Sequence[HeldLetter], dry_run: bool) -> list[tuple[str, str]]:
+        """Settle letters. Returns (outcome, reason) of each, in order."""
         settled: dict[int, tuple[str, str]] = {}
-        known = await self._in_log([held.body for held in chunk])
+        logged = await self._in_log([held.body for held in chunk])
         rest: list[int] = []
         for index, held in enumerate(chunk):
             if held.letter.id in self._seen:
                 settled[index] = ("doubled", "")
-            elif version.event_digest(held.body) in known:
+            elif version.event_digest(held.body) in logged:
                 settled[index] = ("delivered", "")
             else:
                 rest.append(index)
@@ -119,29 +119,31 @@ class Reconciliation:
                 settled[index] = self._foreseen(chunk[index], index in fresh and fresh[index] != chunk[index].body)
             return [settled[index] for index in range(len(chunk))]
         trying = [
-            Held(held.letter, fresh.get(index, held.body), held.encoding, held.done)
+            HeldLetter(held.letter, fresh.get(index, held.body), held.encoding, held.done)
             for index, held in enumerate(chunk)
             if index in set(rest)
         ]
-        for index, (outcome, _, reason) in zip(rest, await tried(pile, trying, self._accept, self._trial), strict=True):
+        for index, (outcome, _, reason) in zip(
+            rest, await retry_letters(pile, trying, self._accept, self._trial), strict=True
+        ):
             renamed = index in fresh and fresh[index] != chunk[index].body
             settled[index] = ("resolved" if renamed and outcome == "replayed" else outcome, reason)
         return [settled[index] for index in range(len(chunk))]
 
     async def _fresh(self, bodies: list[bytes]) -> list[bytes]:
-        """Each with fresh ids for the items it has no right to; as it is where nobody else claims them any more."""
-        taken: dict[int, set[uuid.UUID]] = {}
-        for one in await claims.collisions(self._database, bodies):
-            taken.setdefault(one.index, set()).add(one.item)
-        return [claims.resolved(body, taken[index]) if index in taken else body for index, body in enumerate(bodies)]
+        """The events with fresh ids for items that collide; unchanged if they no longer collide."""
+        items: dict[int, set[uuid.UUID]] = {}
+        for collision in await claims.collisions(self._database, bodies):
+            items.setdefault(collision.index, set()).add(collision.item)
+        return [claims.resolved(body, items[index]) if index in items else body for index, body in enumerate(bodies)]
 
     async def _in_log(self, bodies: list[bytes]) -> set[bytes]:
         digests = [version.event_digest(body) for body in bodies]
         async with self._database.connection() as connection:
             return set(await events.times_of(connection, digests))
 
-    def _foreseen(self, held: Held, renamed: bool) -> tuple[str, str]:
-        """What would be tried: the database is not asked, so what it would refuse counts as replayed."""
+    def _foreseen(self, held: HeldLetter, renamed: bool) -> tuple[str, str]:
+        """The expected outcome of a letter, without asking the database: an event that it would refuse counts as replayed."""
         if renamed:
             return "resolved", ""
         if held.letter.code != REDELIVERED and held.encoding is None and held.body.lstrip()[:1] != b"[":
@@ -153,13 +155,11 @@ class Reconciliation:
             ("left", held.letter.reason) if held.letter.code in {"too_large", "invalid_encoding"} else ("replayed", "")
         )
 
-    def _count(self, held: Held, outcome: str, reason: str) -> None:
+    def _count(self, held: HeldLetter, outcome: str, reason: str) -> None:
         letter = held.letter
         group = self._groups.setdefault(
             letter.code,
-            Group(
-                letter.code, EXPLANATIONS.get(letter.code, "A reason of a newer version."), 0, None, None, {}, [], []
-            ),
+            Group(letter.code, EXPLANATIONS.get(letter.code, "A code of a newer version."), 0, None, None, {}, [], []),
         )
         group.letters += 1
         group.outcomes[outcome] = group.outcomes.get(outcome, 0) + 1
@@ -174,7 +174,7 @@ class Reconciliation:
 
 
 async def last(database: Database) -> telemetry.LastReconciliation | None:
-    """How the last one ended; None when there was none, or retention has dropped its row."""
+    """The result of the last reconciliation; None if there was none, or retention deleted its row."""
     async with database.connection() as connection:
         rows, _ = await audit_store.page(
             connection, actor=None, target=_TARGET, since=None, until=None, limit=1, offset=0
@@ -187,11 +187,11 @@ async def last(database: Database) -> telemetry.LastReconciliation | None:
 
 
 async def follow(database: Database) -> None:
-    """Measures the last reconciliation every now and then, until cancelled."""
+    """Measure the last reconciliation regularly, until cancelled."""
     while True:
         try:
-            if found := await last(database):
-                telemetry.measure(found)
+            if reconciliation := await last(database):
+                telemetry.measure(reconciliation)
         except DatabaseUnavailable:
-            pass  # the receiver itself says that the database is away
+            pass  # the receiver itself logs that the database is unavailable
         await asyncio.sleep(_FOLLOW_SECONDS)

@@ -1,6 +1,6 @@
-"""Make every projection again from the logs, of events and of what people said, under the rules that hold now. The logs are never touched.
+"""Rebuild every projection from the log of events and the log of changes, under the current identity rules. The logs are never changed.
 
-Runs in one transaction: readers see the old tables until the new ones are whole, writers wait, and a rebuild that stops changes nothing.
+It is one transaction: readers see the old tables until it commits, writers wait, and an interrupted rebuild changes nothing.
 """
 
 import hashlib
@@ -27,15 +27,15 @@ async def rebuild(
     live_runs: int = 10,
     from_what_is_left: bool = False,
 ) -> int:
-    """Replay the whole log; the number of events. `progress(done, total)` is called after each page.
+    """Project the whole log. Returns the number of events. `progress(done, total)` is called after each page.
 
-    Raises LogIncomplete when retention dropped a part of the log and there are tables that still know of it, unless `from_what_is_left`.
+    Raises LogIncomplete if retention dropped a part of the log that the tables still reflect, unless `from_what_is_left`.
     """
     done = 0
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
         await connection.execute("set local plan_cache_mode = force_generic_plan")
-        # As `begin_writing` has it: what is planned while the tables are small is kept to the end.
+        # As in `begin_writing`: a query plan made while the tables are small is cached until the end.
         await connection.execute("set local enable_seqscan = off")
         await connection.execute("set local jit = off")
         await server_state.begin_rebuild(connection)
@@ -43,8 +43,8 @@ async def rebuild(
         gone = state.log_dropped_before
         if gone is not None and not from_what_is_left and await backup.projected(connection):
             raise LogIncomplete(
-                f"events before {gone:%Y-%m-%d} were dropped by retention: a rebuild would forget the lineage only they tell. "
-                "To make the tables from what is left: headwater rebuild --from-what-is-left",
+                f"events before {gone:%Y-%m-%d} were dropped by retention: a rebuild would lose the lineage that only they report. "
+                "To rebuild from the remaining log: headwater rebuild --from-what-is-left",
                 dropped_before=gone.isoformat(),
             )
         known = projections.CommittedRows()
@@ -59,7 +59,7 @@ async def rebuild(
             known.learn(rows)
             done += len(page)
             progress(done, total)
-        # Whole tables are read from here on.
+        # From here on, queries read whole tables.
         await connection.execute("set local enable_seqscan = on")
         await manual.replay(connection, Identity(state.rules))
         await search.refresh_all(connection)
@@ -68,18 +68,18 @@ async def rebuild(
 
 
 async def needed(database: Database) -> bool:
-    """Whether a migration emptied the projections."""
+    """Whether a migration emptied the projections, so that a rebuild is needed."""
     async with database.connection() as connection:
         return (await server_state.read(connection)).rebuild_needed
 
 
 async def fingerprints(database: Database) -> dict[str, str]:
-    """A digest of each projection's rows in order: equal exactly when the tables are equal, byte for byte."""
-    found = {}
+    """A digest of each projection's rows, in order. Equal exactly if the tables are equal, byte for byte."""
+    digests = {}
     async with database.snapshot() as connection:
         for table in projections.TABLES:
             digest = hashlib.blake2b(digest_size=16)
             async for line in projections.lines(connection, table):
                 digest.update(line)
-            found[table] = digest.hexdigest()
-    return found
+            digests[table] = digest.hexdigest()
+    return digests

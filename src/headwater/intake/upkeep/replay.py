@@ -1,7 +1,7 @@
-"""Make a database as another one was at a time: its logs as they had arrived by then, and the tables they make.
+"""Replay a database as it was at a time: copy its logs as they had arrived by then, and project them.
 
-The other one is only read, in one snapshot that ends with the copying. What the tables hold follows from the logs, from the rules about
-names and from one setting (`live_runs`), so that questions are answered as they were answered then.
+The source is only read, in one snapshot that ends with the copying. The tables follow from the logs, the identity rules and one setting
+(`live_runs`), so the target answers questions as the source did then.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from headwater.store.people import listeners
 _PAGE = 200
 _WRITERS_SECONDS = 30.0
 
-# What is done (`copying`, `projecting`, `sending again`), how much of it, of how much.
+# The step (`copying`, `projecting`, `sending again`), how much is done, and the total.
 Progress = Callable[[str, int, int], None]
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """What a replay made. `copied`, `projected`: now, and not by an earlier replay that was stopped or had done it all.
+    """The result of a replay. `copied`, `projected`: whether this replay did it, or an earlier, interrupted or complete one.
 
-    `rules_from`: `audit` (the audit log has the rules of then), `none yet`, or `today` (it does not have them; today's were taken).
-    `log_dropped_before`: what retention had dropped of the log is missing.
+    `rules_from`: `audit` (the rules of that time are from the audit log), `none yet`, or `today` (the audit log lacks them; the current rules were
+    used). `log_dropped_before`: events before it were dropped by retention and are missing.
     """
 
     until: dt.datetime
@@ -43,8 +43,8 @@ class Replayed(msgspec.Struct, frozen=True):
     log_dropped_before: dt.datetime | None
 
 
-class Twice(msgspec.Struct, frozen=True):
-    """What came of accepting every event of the log again. `changed`: tables of which a row was written; `refused`: events."""
+class AcceptedAgain(msgspec.Struct, frozen=True):
+    """The result of accepting every event of the log again. `changed`: tables in which a row was written. `refused`: number of events."""
 
     events: int
     refused: int
@@ -60,10 +60,10 @@ async def replay(
     live_runs: int = 10,
     from_what_is_left: bool = False,
 ) -> Replayed:
-    """Make `target` what `source` was at `until`. `target` is empty, or of this same replay, which then goes on where it stopped.
+    """Make `target` what `source` was at `until`. `target` must be empty, or hold the same replay, interrupted, which then continues.
 
-    Raises ReplayRefused for a time to come or before the log, and for a target that holds anything else; LogIncomplete when retention
-    dropped a part of the log, unless `from_what_is_left`.
+    Raises ReplayRefused for a time in the future or before the log, and for a target that holds anything else; LogIncomplete if retention dropped a
+    part of the log, unless `from_what_is_left`.
     """
     await _settled(source, until)
     async with source.snapshot() as reading:
@@ -77,7 +77,7 @@ async def replay(
             await store.make_months(reading, target)
             async with target.transaction() as writing:
                 await writing.execute("set local statement_timeout = 0")
-                # Nobody else writes to it meanwhile; and it is empty still.
+                # Lock out other writers, and check again that it is empty.
                 await server_state.begin_rebuild(writing)
                 _fits(await store.held(writing), until, wanted)
                 await server_state.set_rules(writing, rules)
@@ -111,38 +111,42 @@ async def replay(
 
 
 async def possible(source: Database, until: dt.datetime, *, from_what_is_left: bool = False) -> None:
-    """Raise what `replay` would raise because of the source or the time, before there is a target."""
+    """Check the source and the time before there is a target. Raises as `replay`."""
     await _settled(source, until)
     async with source.snapshot() as connection:
         await _checked(connection, until, from_what_is_left)
 
 
 async def _settled(source: Database, until: dt.datetime) -> None:
-    """After it, whatever arrived by `until` is committed. Raises ReplayRefused for a source that has no log, or a time to come."""
+    """Wait until all events that arrived by `until` are committed. Raises ReplayRefused for a source without a log, or a time in the future."""
     async with source.connection() as connection:
         behind = await store.behind(connection)
         if behind is None:
-            raise ReplayRefused("there is no log to replay: the database in use is none of Headwater's")
+            raise ReplayRefused(
+                "there is no log to replay: the database in use is not Headwater's; check HEADWATER_DATABASE__URL"
+            )
         if behind:
             raise ReplayRefused(
-                f"the database in use is of an older version ({behind[0]} did not run): start the server of this version on it first",
+                f"the database in use has an older schema ({behind[0]} did not run): start this version's server on it first",
                 missing=behind,
             )
         now = await store.clock(connection)
         if until > now:
-            raise ReplayRefused(f"{_text(until)} is yet to come: by the database's clock it is {_text(now)}")
-        # An event has its time of arrival before its transaction ends.
+            raise ReplayRefused(
+                f"{_text(until)} is in the future: the database's clock says {_text(now)}; give an earlier time"
+            )
+        # An event's time of arrival is set before its transaction commits.
         open_ = await listeners.writers(connection)
         for _ in range(int(_WRITERS_SECONDS * 20)):
             if not open_:
                 return
             await asyncio.sleep(0.05)
             open_ &= await listeners.writers(connection)
-    raise DatabaseUnavailable(f"a transaction writes to the log for more than {_WRITERS_SECONDS:.0f} s; try again")
+    raise DatabaseUnavailable(f"a transaction has been writing to the log for over {_WRITERS_SECONDS:.0f} s; try again")
 
 
 async def _checked(connection: Connection, until: dt.datetime, from_what_is_left: bool) -> server_state.ServerState:
-    """What the source says of itself, when its log reaches back to the time and is whole."""
+    """The source's state. Raises if its log does not reach back to the time, or is incomplete."""
     await connection.execute("set local statement_timeout = 0")
     state = await server_state.read(connection)
     begins, gone = await store.begins(connection), state.log_dropped_before
@@ -151,13 +155,13 @@ async def _checked(connection: Connection, until: dt.datetime, from_what_is_left
     if begins > until:
         less = f" (retention dropped events before {gone:%Y-%m-%d})" if gone else ""
         raise ReplayRefused(
-            f"nothing that is left of the log had arrived by {_text(until)}: it begins {_text(begins)}{less}",
+            f"the log has no event that had arrived by {_text(until)}: it begins at {_text(begins)}{less}; give a later time",
             begins=begins.isoformat(),
         )
     if gone is not None and not from_what_is_left:
         raise LogIncomplete(
-            f"events before {gone:%Y-%m-%d} were dropped by retention: what was answered at {_text(until)} may have come from them. "
-            "To replay what is left: headwater replay --from-what-is-left",
+            f"events before {gone:%Y-%m-%d} were dropped by retention: answers at {_text(until)} may have depended on them. "
+            "To replay the remaining log: headwater replay --from-what-is-left",
             dropped_before=gone.isoformat(),
         )
     return state
@@ -167,19 +171,19 @@ def _fits(held: store.Held, until: dt.datetime, wanted: store.Extent) -> store.H
     """Raises ReplayRefused for a target that is neither empty nor of this replay."""
     if held.strange is not None:
         raise ReplayRefused(
-            f"the database to replay into is not empty: it has a table {held.strange!r} and is none of Headwater's"
+            f"the database to replay into is not empty: it has a table {held.strange!r} that is not Headwater's; name an empty one"
         )
     if held.until is None:
         if held.events or held.changes:
             raise ReplayRefused(
-                f"the database to replay into is not empty: it holds {held.events:,} events and {held.changes:,} changes by people"
+                f"the database to replay into is not empty: it holds {held.events:,} events and {held.changes:,} changes by people; name an empty one"
             )
     elif held.until != until or held.seal != wanted.seal:
         other = f"until {_text(held.until)}" if held.until != until else "of another log"
-        raise ReplayRefused(f"the database to replay into holds another replay, {other}: name an empty one")
+        raise ReplayRefused(f"the database to replay into holds another replay, {other}; name an empty one")
     elif (held.events, held.changes) != (wanted.events, wanted.changes):
         raise ReplayRefused(
-            "the database to replay into has taken in something else since it was replayed: name an empty one"
+            "the database to replay into has accepted other events or changes since it was replayed; name an empty one"
         )
     return held
 
@@ -188,12 +192,12 @@ def _text(time: dt.datetime) -> str:
     return time.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
-async def again(
+async def accept_again(
     database: Database, progress: Progress = lambda what, done, total: None, *, live_runs: int = 10
-) -> Twice:
-    """Accept every event of the log once more, as if its producers had sent it again, and say which tables that wrote to: none should be.
+) -> AcceptedAgain:
+    """Accept every event of the log again, as if its producers had resent it, and return the tables that it changed: there should be none.
 
-    For a database nobody else writes to: a row that others write counts.
+    No other process may write to the database meanwhile: its rows would count.
     """
     intake = Intake(database, live_runs)
     done = refused = 0
@@ -206,4 +210,4 @@ async def again(
             done += len(page)
             progress("sending again", done, total)
         after = await store.places(connection)
-    return Twice(done, refused, [table for table, place in before.items() if after[table] != place])
+    return AcceptedAgain(done, refused, [table for table, place in before.items() if after[table] != place])

@@ -1,8 +1,8 @@
-"""Delete what is older than it is kept: by default nothing.
+"""Delete records that are older than the retention policy; without a policy, nothing.
 
-Cannot stall: each batch is a transaction of its own that waits two seconds at most for a lock, what is in use is left for the next time, and
-what goes wrong with one kind of record does not stop the others. Being stopped half way is being done half: the next run goes on.
-Edges, schemas and the latest of everything stay, whatever their age, so that the answers of today stay.
+It never blocks other work: each batch is its own transaction that waits at most two seconds for a lock, records in use are left for the next run,
+and an error with one kind of record does not stop the others. An interrupted run is continued by the next one. Edges, schemas and the latest
+record of everything stay at any age, so current answers do not change.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from headwater.store.database import Connection, Database
 from headwater.store.events import retention as store
 
 _BATCH = 1000
-# A job's last reports stay whatever their age: they hold its edges.
-_KEPT = 10
+# How many of a job's last reports stay at any age: they support its edges.
+_LATEST_REPORTS = 10
 _CONTENT: tuple[store.Content, ...] = ("column_set", "facet_set", "facet_body")
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """Days each kind is kept; None: for ever."""
+    """How many days each kind is stored; None: for ever."""
 
     events: int | None = None
     runs: int | None = None
@@ -39,7 +39,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """What became of one kind. `deleted` counts rows (of the log, events by PostgreSQL's estimate); months are those dropped whole."""
+    """The outcome for one kind. `deleted`: rows (for dropped months, PostgreSQL's estimate). `months`: the partitions that were dropped."""
 
     kind: str
     before: dt.datetime
@@ -49,8 +49,8 @@ class Outcome(msgspec.Struct):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """`busy`: another process does it just now, so nothing was done. `dry_run`: nothing was deleted; runs and versions that only go once
-    their reports are gone are not counted then."""
+    """`busy`: another process is running retention, so nothing was done. `dry_run`: nothing was deleted; the counts leave out runs and versions that
+    can only be deleted after their reports."""
 
     dry_run: bool
     busy: bool
@@ -65,9 +65,9 @@ async def run(
     dry_run: bool = False,
     now: dt.datetime | None = None,
 ) -> Report:
-    """Delete what the policy no longer keeps. Errors of one kind are in its outcome. Raises what the first connection raises."""
+    """Delete records that are older than the policy. An error with one kind is in its outcome. Raises what the first connection raises."""
     at = now or dt.datetime.now(dt.UTC)
-    work = _Work(database, max(live_runs, _KEPT), dry_run)
+    work = _Deletion(database, max(live_runs, _LATEST_REPORTS), dry_run)
     kinds: list[tuple[str, int | None, Callable[[Outcome], Coroutine[Any, Any, None]]]] = [
         ("events", policy.events, work.events),
         ("warnings", policy.warnings, work.warnings),
@@ -97,13 +97,13 @@ async def _guarded(database: Database, step: Callable[[Outcome], Coroutine[Any, 
         await step(outcome)
     except HeadwaterError as error:
         outcome.error = error.message
-        with suppress(HeadwaterError):  # it is in the outcome and in the log; the database may be what is wrong
+        with suppress(HeadwaterError):  # the error is in the outcome and the log anyway; the database may be its cause
             async with database.connection() as connection:
                 await store.record(connection, outcome.kind, outcome.before, outcome.deleted, error.message)
         telemetry.say(telemetry.RetentionFailed(outcome.kind, error.message))
 
 
-class _Work:
+class _Deletion:
     def __init__(self, database: Database, keep: int, dry_run: bool) -> None:
         self._database, self._keep, self._dry_run = database, keep, dry_run
 
@@ -113,7 +113,7 @@ class _Work:
                 outcome.deleted += await store.count(connection, what, outcome.before)
 
     async def _batches(self, outcome: Outcome, delete: Callable[[Connection], Coroutine[Any, Any, int]]) -> None:
-        """Until a batch finds nothing it may delete."""
+        """Run batches until one deletes nothing."""
         gone = 1
         while gone:
             async with self._database.transaction() as connection:
@@ -151,9 +151,9 @@ class _Work:
             await self._batches(outcome, lambda c: store.delete_audit(c, outcome.before, _BATCH))
 
     async def reports(self, outcome: Outcome) -> None:
-        # A dataset may stand in a job's place: what a dataset event declares is a report, too.
+        # A DatasetEvent's declaration is a report too, with the dataset's id in place of a job's.
         async for ids in self._pages("jobs", "datasets"):
-            await self._found(
+            await self._find_and_delete(
                 outcome,
                 lambda c, limit, ids=ids: store.old_reports(c, ids, outcome.before, self._keep, limit),
                 store.delete_reports,
@@ -161,7 +161,7 @@ class _Work:
 
     async def versions(self, outcome: Outcome) -> None:
         async for ids in self._pages("datasets"):
-            await self._found(
+            await self._find_and_delete(
                 outcome,
                 lambda c, limit, ids=ids: store.old_versions(c, ids, outcome.before, limit),
                 store.delete_versions,
@@ -169,7 +169,7 @@ class _Work:
 
     async def runs(self, outcome: Outcome) -> None:
         async for ids in self._pages("jobs"):
-            await self._found(
+            await self._find_and_delete(
                 outcome,
                 lambda c, limit, ids=ids: store.old_runs(c, ids, outcome.before, self._keep, limit),
                 store.delete_runs,
@@ -186,12 +186,12 @@ class _Work:
                 yield ids
                 after = ids[-1]
 
-    async def _found(self, outcome: Outcome, find: Any, delete: Any) -> None:
-        """Find and delete in one transaction, until nothing is found that may go."""
+    async def _find_and_delete(self, outcome: Outcome, find: Any, delete: Any) -> None:
+        """Find and delete in one transaction, until there is nothing left to delete."""
 
         async def batch(connection: Connection) -> int:
-            found = await find(connection, _BATCH)
-            return int(await delete(connection, found, outcome.before)) if found else 0
+            old = await find(connection, _BATCH)
+            return int(await delete(connection, old, outcome.before)) if old else 0
 
         if self._dry_run:
             async with self._database.connection() as connection:
@@ -214,8 +214,8 @@ class _Work:
                     await store.record(connection, outcome.kind, outcome.before, outcome.deleted, None)
 
 
-async def again_and_again(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> None:
-    """What a server does beside answering, until it is cancelled. Servers on one database take turns: each waits a little differently."""
+async def run_periodically(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> None:
+    """Run retention in the background of a server, until cancelled. Random waits make the servers on one database take turns."""
     while True:
         await asyncio.sleep(minutes * 60 * random.uniform(0.5, 1.5))  # noqa: S311
         try:
@@ -229,15 +229,15 @@ async def again_and_again(database: Database, policy: Policy, *, live_runs: int,
 
 
 def begin(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> "asyncio.Task[None] | None":
-    """Start `again_and_again`; None when everything is kept."""
+    """Start `run_periodically`; None without a policy."""
     if not policy:
         return None
-    keeping = again_and_again(database, policy, live_runs=live_runs, minutes=minutes)
-    return asyncio.create_task(keeping, name="background: retention")
+    retention = run_periodically(database, policy, live_runs=live_runs, minutes=minutes)
+    return asyncio.create_task(retention, name="background: retention")
 
 
 async def end(task: "asyncio.Task[None] | None") -> None:
-    """Stop it; the batch under way is rolled back."""
+    """Stop it; the running batch is rolled back."""
     if task is not None:
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -42,7 +42,9 @@ async def show_listener(state: State, name: Name) -> answers.OneListener:
 
 
 @post(status_code=201)
-async def add_listener(request: Request[Any, Any, Any], state: State, data: JSONBody[writes.Wanted]) -> writes.Added:
+async def add_listener(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[writes.ListenerRequest]
+) -> writes.Added:
     """Add a listener. A secret that is made is shown here and nowhere else."""
     url = (data.url or "").partition("?")[0]  # what follows may be a key
     detail = {"kind": data.kind, "url": url, "filter": msgspec.to_builtins(data.filter), "since": str(data.since or "")}
@@ -84,7 +86,7 @@ async def rotate_secret(
 
 
 @post("/{name:str}/test", status_code=200)
-async def test_listener(request: Request[Any, Any, Any], state: State, name: Name) -> writes.Tried:
+async def test_listener(request: Request[Any, Any, Any], state: State, name: Name) -> writes.PingResult:
     """Send it one event that is in no log, and say what it answers."""
     return _done(
         request, state, await writes.ping(state.database, name, by=_change(request, "test_listener", name, 200, {}))
