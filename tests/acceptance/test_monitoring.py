@@ -60,7 +60,7 @@ class Prometheus:
             connection.close()
 
     def query(self, expression: str) -> dict[str, float]:
-        """Values by the labels that tell them apart. Fails when Prometheus does not take the expression."""
+        """Values by their distinguishing labels. Fails when Prometheus does not take the expression."""
         told = self.ask("/api/v1/query?" + urllib.parse.urlencode({"query": expression}))
         assert told["status"] == "success", (expression, told)
         found = {}

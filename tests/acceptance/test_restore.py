@@ -36,7 +36,7 @@ BAD = DAYS[1]
 
 
 class Warehouse:
-    """A table with a history, and a server that was told of each version."""
+    """A table with a history, and a server with a report of each version."""
 
     def __init__(self, url: str, folder: Path) -> None:
         found = subprocess.run([ROOT / "scripts/lake"], capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ from tests.liar import Forward, Lie, Reply, honest, standing_before
 
 from headwater.client.watch import CHECKS, Check, Kind, Report, Watch, World
 
-# Checks of what the server does not do yet. Take a name out when it does; nothing else is to be changed.
+# Checks of missing features of the server. Remove a name when the server has it; change nothing else.
 NOT_YET: tuple[Check, ...] = ()
 SKIPPED = [word for name in NOT_YET for word in ("--skip", name)]
 

@@ -1,4 +1,4 @@
-"""Short ways to tell what a query log would."""
+"""Helpers that build the facets of a query log."""
 
 import json
 from typing import Any

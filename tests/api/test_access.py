@@ -1,4 +1,4 @@
-"""Who may ask and who may change; what is written down about it."""
+"""Access: the roles for reading and changing, and the audit log."""
 
 import datetime as dt
 import re

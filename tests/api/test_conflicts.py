@@ -1,4 +1,4 @@
-"""Where those who tell lineage disagree."""
+"""Conflicts between claims about lineage."""
 
 from typing import Any
 

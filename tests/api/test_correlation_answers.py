@@ -215,7 +215,7 @@ def test_a_loop_is_told_and_not_followed(client: Any) -> None:
     answer = ask(client, ITEM.format(1))
     assert len(answer["edges"]) == 4
     (refused,) = [e for e in edges(answer) if e.endswith("refused")]
-    # Of the edges of a loop the last that was told.
+    # The latest edge of the loop.
     assert refused == "two > b refused"
     # It leads nowhere: nothing is hidden behind it.
     alone = ask(client, ITEM.format(2), direction="ancestors", depth=1)
@@ -234,7 +234,7 @@ def test_an_id_that_was_given_twice(client: Any) -> None:
     assert root["claimed_by"] == [
         {"run_id": RUN.format(1), "job": "job:smart-meter:one"}, {"run_id": RUN.format(2), "job": "job:smart-meter:two"},
     ]  # fmt: skip
-    # Those who claim it are told of even where they are no part of the answer.
+    # Claimants are listed even if they are not part of the answer.
     below = ask(client, ITEM.format(1), direction="descendants")
     assert next(one for one in below["nodes"] if one["id"] == ITEM.format(1))["claimed_by"] == root["claimed_by"]
     assert "two > three" in edges(ask(client, RUN.format(3)))
@@ -326,7 +326,7 @@ def test_wide_fan_outs_are_folded_for_people_only(client: Any) -> None:
 
 
 def test_the_latest_word_of_a_step_counts(client: Any) -> None:
-    """A later facet replaces the earlier, whole, whatever the order of arrival."""
+    """A later facet replaces an earlier one completely, in any order of arrival."""
     told = events("flow")[:2]
     for event, version in zip(told, ("old", "new"), strict=True):
         event["run"]["facets"]["headwater_step"]["version"] = version

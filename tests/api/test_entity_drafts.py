@@ -53,7 +53,7 @@ def one_run(
 
 
 class Lake:
-    """A database that is told events, and its drafts."""
+    """A database with events, and its drafts."""
 
     def __init__(self, client: Client, database: Database, run: Any) -> None:
         self.client, self.database, self.run = client, database, run
@@ -236,7 +236,7 @@ def test_what_is_declared_is_not_drafted_but_needed(lake: Lake) -> None:
     assert told(answer) == (CASES / "declared.yaml").read_text()
 
 
-# What is declared and comes back: each said in the way that a draft says it.
+# Declarations and their drafts, each in the spelling of a draft.
 PERIODS: list[dict[str, str]] = [
     {"every": "hour", "from": "2024-03-28T00:00:00Z"},
     {"every": "day", "from": "2024-03-01"},

@@ -135,7 +135,7 @@ def test_quality_is_the_latest_result_of_each_check(client: Any) -> None:
     send(client, run_event("COMPLETE", 3, "test a", [checked("/t", a=True)], at=ago(hours=3)))
     passing = health(client, "/t")["quality"]
     assert (passing["state"], passing["passed"], passing["failed"]) == ("passing", 2, 0)
-    # dbt tells it with the dataset.
+    # dbt reports it with the dataset.
     with_it = dataset(
         "/t", dataQualityAssertions=facet(assertions=[{"assertion": "unique", "success": False}, {"bad": 1}])
     )

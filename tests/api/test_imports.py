@@ -129,7 +129,7 @@ def test_as_many_statements_however_many_runs(client: Any, statements: Any) -> N
 
 
 def test_the_question_uses_indexes(database: Any, run: Any) -> None:
-    """Readers of a content are found by its fingerprint, whatever the size of the tables."""
+    """Readers of a content are found by its fingerprint, for tables of any size."""
     query = sqlfile.load("lineage/correlation")["readers_of_content"]
 
     async def plan() -> str:

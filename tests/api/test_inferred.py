@@ -96,7 +96,7 @@ def test_text_that_is_no_sql_is_no_error(client: Client) -> None:
 
 
 def test_tables_go_by_their_other_names(client: Client) -> None:
-    """Spark reports the folder; the SQL says the table's name, which a symlink tells."""
+    """Spark reports the folder; the SQL has the table's name, which a symlink links."""
     link = facet(identifiers=[{"namespace": "hive://m:9083", "name": "shop.orders", "type": "TABLE"}])
     _send(
         client,

@@ -313,7 +313,7 @@ def test_reading_many_costs_the_same_statements_as_one(known: Client, people: Pe
 
 
 def test_the_owner_of_the_key_is_the_author(served: Any, key: Any) -> None:
-    """Whatever name is said beside it; and who may only read says nothing."""
+    """`as` is ignored; and a key that may only read changes nothing."""
     server = served(access={"mode": "keys", "admin_key": "a secret that is long enough to be one"})
     writer = key("write")
     where = "/api/v2/metadata/namespaces/n"

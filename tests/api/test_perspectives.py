@@ -129,13 +129,13 @@ def test_without_a_query_log_nothing_is_missing_from_it(client: Any) -> None:
     assert ask(client, PATH)["perspectives"] == []
     send(client, ran("dag.items", ["RAW.OLD"], ["MART.ITEMS"], AIRFLOW, "AIRFLOW"))
     assert edges(client) == {("RAW.OLD", "MART.ITEMS"): (["airflow"], None)}
-    # Counts of a query log make a job one of its, whatever kind it is said to be.
+    # Counts of a query log assign a job to it, for any job type.
     send(client, job("dag.items", namespace="prod", queries={"executions": 3}))
     assert edges(client) == {("RAW.OLD", "MART.ITEMS"): (["query-log"], "in_no_dag")}
 
 
 def test_what_a_declaration_has_that_its_own_query_does_not_tell(client: Any) -> None:
-    """A manifest's edge is not hidden by the run below it that tells the same: two sides tell it."""
+    """A run below a manifest does not hide the manifest's edge: both perspectives report it."""
     declared = {
         "eventTime": AT, "producer": DBT, "job": {"namespace": "dbt", "name": "model.shop.a", "facets": {}}, "inputs": [table("RAW.A")],
         "outputs": [table("MART.A")],

@@ -1,4 +1,4 @@
-"""Reports that come past the router are answered as the router answers them, whatever is wrong with them."""
+"""Reports that bypass the router get the same answers as through it, for any error in them."""
 
 import asyncio
 import json

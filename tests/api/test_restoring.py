@@ -18,7 +18,7 @@ DAY = "2024-03-06"
 
 
 class Lake(Place):
-    """A table whose first version is right and whose second is wrong, of both of which the server was told."""
+    """A table whose first version is right and whose second is wrong; both are reported to the server."""
 
     def __init__(self, url: str, folder: Path, type_: str = "date") -> None:
         super().__init__(url, folder)
@@ -50,7 +50,7 @@ class Lake(Place):
         path.write_text("\n".join(map(json.dumps, actions)) + "\n")
 
     def work(self, how: str = "well", **wanted: Any) -> tuple[str, str]:
-        """How the plan ended, and what was said of its item."""
+        """The final state of the plan, and the note of its item."""
         told: list[ItemEvent] = []
         submit = [sys.executable, str(TESTS / "spark_submit.py"), how]
         executor = DeltaTables(submit, self.logs, environ={"HEADWATER_URL": self.url})

@@ -120,7 +120,7 @@ def test_the_version_a_run_names_goes_before_the_one_of_its_time(client: Any) ->
 
 
 def test_a_version_that_is_named_at_the_end_only(client: Any) -> None:
-    """Producers tell the output at START, and its version when it is done: that is one version, and there is nothing new before its end."""
+    """Producers report the output at START, and its version at the end: that is one version, and nothing is new before the end."""
     send(
         client,
         run_event("COMPLETE", 1, "load", [], [versioned("/a", "v1")], at="2026-01-01T00:00:00Z"),
@@ -253,7 +253,7 @@ def test_one_run_id_may_span_jobs_that_read_each_other(client: Any) -> None:
     answer = ask(client, 1)
     assert ("mid@first#1", "second#1", "DERIVED") in edges(answer)
     assert len(answer["roots"]) == 2
-    # What a run reads of a dataset that it writes too is what was there before.
+    # A run that reads a dataset it also writes reads the version before.
     assert ("out@", "second#1", "UNKNOWN") in edges(answer)
 
 

@@ -28,7 +28,7 @@ def names(found: dict[str, Any]) -> list[str]:
 
 
 def node(told: dict[str, Any]) -> dict[str, Any]:
-    """An event that tells a case's dataset or job."""
+    """An event with a case's dataset or job."""
     facets: dict[str, Any] = {}
     if "columns" in told:
         facets["schema"] = facet(fields=[{"name": name, "description": text} for name, text in told["columns"]])

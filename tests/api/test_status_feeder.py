@@ -1,4 +1,4 @@
-"""A server feeds the status of instances beside answering, whatever happens to its database; and a command feeds older events."""
+"""A server feeds the status of instances beside answering, through any failure of its database; and a command feeds older events."""
 
 import asyncio
 import json

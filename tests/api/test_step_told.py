@@ -1,4 +1,4 @@
-"""What `headwater.step` tells, read back from a server: a chain of items, and imports done once."""
+"""Events of `headwater.step`, read back from a server: a chain of items, and imports done once."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from stepping import Told, telling
 
 @pytest.fixture
 def told(tmp_path: Path) -> Iterator[Told]:
-    """What the steps of the test and of its child processes tell."""
+    """The events of the steps of the test and of its child processes."""
     with telling(tmp_path) as told:
         yield told
 

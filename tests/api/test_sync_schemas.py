@@ -1,4 +1,4 @@
-"""The schemas that a sync is told to ask the server for."""
+"""The schemas that a sync is configured to ask the server for."""
 
 import json
 import urllib.request

@@ -154,7 +154,7 @@ def imported(client: Any, file: Path, text: str) -> None:
 
 
 def test_a_file_is_known_by_its_content(client: Any, headwater: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """Whatever it is called now, and however it is packed."""
+    """Under any name, and however it is packed."""
     plain, packed = tmp_path / "prices.csv", tmp_path / "moved.csv.gz"
     plain.write_bytes(b"a,b\n1,2\n")
     packed.write_bytes(gzip.compress(b"a,b\n1,2\n"))

@@ -1,4 +1,4 @@
-"""Who reads and writes which datasets: filters, order, pages, totals, datasets with several names."""
+"""Usage of datasets: filters, order, pages, totals, datasets with several names."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ _WORKERS = ("server", "postgres", "drain", "shuffler", *(f"receiver{n}" for n in
 _PRODUCERS = tuple(f"producer{n}" for n in range(PRODUCERS))
 
 
-# Who works with whom in hand: killed while that one gives no answer, with whatever was begun and not answered.
+# By silent peer: the processes that are killed while it gives no answer, with their unanswered work.
 STRANDED = {
     "db": tuple(f"receiver{n}" for n in range(RECEIVERS)),
     "postgres": ("server", *(f"receiver{n}" for n in range(RECEIVERS))),

@@ -1,4 +1,4 @@
-"""A pipeline that tells its steps and keeps a record of its own: what the spool took, and whether any call waited.
+"""A pipeline that reports its steps and keeps a record of its own: what the spool took, and whether any call waited.
 
 `python producer.py RECORD TICKS ITEMS SEED PAUSE`, with the client's settings in the environment. Lines of RECORD, in the order of things:
 
@@ -38,7 +38,7 @@ _WAITED = 10  # ticks
 
 
 class Watch:
-    """Tells a call that waits from a process that is stopped or starved: a thread beside it that does as much work as the machine allows.
+    """Distinguishes a call that waits from a process that is stopped or starved: a thread beside it that does as much work as the machine allows.
 
     It sleeps, and asks the disk to keep a byte, as the record does. If it gets that done ten times while one call of a step lasts, the machine
     was there, and it was the call that waited. No time of the machine is compared with anything.

@@ -50,7 +50,7 @@ class Proxy:
         self._thread.start()
 
     def become(self, mode: Mode) -> None:
-        """From now on. Who was swallowed may find the way open again, or the connection gone, as after a real outage."""
+        """Applies from now on. A swallowed client may find the way open again, or the connection gone, as after a real outage."""
         with self._lock:
             swallowed = self._mode == "blackhole"
             self._mode = mode

@@ -215,7 +215,7 @@ class World:
             return
         if node is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                node.wait(20)  # it was told to end; one that was told while it came up may not
+                node.wait(20)  # it got a signal to end; a process that got it during its start may not
         self.broker.kill()
         self.broker.begin()
 

@@ -22,7 +22,7 @@ NS = "s3://lake:9000"
 
 @pytest.fixture
 def marquez(server_url: str) -> Any:
-    """A client of a server that was told two runs of a job in `NS`: from `in` to `out`, column by column."""
+    """A client of a server with two runs of a job in `NS`: from `in` to `out`, column by column."""
     made = dataset("out", NS, **schema("a", "b"), **columns({"a": [("/raw", "x", "DIRECT:IDENTITY")]}))
     source = dataset(
         "/raw", dataSource=facet(name="disk", uri="file:///"), tags=facet(tags=[{"key": "raw", "value": "true"}])

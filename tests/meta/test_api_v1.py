@@ -20,7 +20,7 @@ def served() -> set[str]:
 def test_every_address_is_told() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for path in served():
-        # Long addresses are told by their ends.
+        # The page lists long addresses by their ends.
         end = path.removeprefix("/api/v1").replace("{run_id}", "{id}")
         shorter = re.sub(r"^/namespaces/\{namespace\}(/(?:datasets|jobs)/\{\w+\}/)", r"…\1", end)
         last = "…" + shorter[shorter.rindex("/versions") :] if "/versions/" in shorter else shorter

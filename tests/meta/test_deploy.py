@@ -15,7 +15,7 @@ TEMPLATES = sorted((CHART / "templates").iterdir())
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
-# What a person gives to Compose, and what clients read: not the server's.
+# Variables for Compose and for clients, not for the server.
 NOT_THE_SERVERS = {"HEADWATER_API_KEY", "HEADWATER_URL"}
 
 

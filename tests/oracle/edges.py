@@ -53,7 +53,7 @@ def of_inputs(inputs: Iterable[Any]) -> Inputs:
 
 
 def by_name(found: Edges) -> Edges:
-    """Of a write: its columns in the order of their names, those nothing feeds left out (a column that is not written, or a constant)."""
+    """The columns of a write in the order of their names, without those that nothing feeds (a column that is not written, or a constant)."""
     return Edges(sorted((name, inputs) for name, inputs in found.columns if inputs), found.rows)
 
 

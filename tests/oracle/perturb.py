@@ -51,7 +51,7 @@ class Land:
         return [{"p": self.dice.randint(0, 6), "q": self.dice.choice("ab")} for _ in range(count)]
 
     def answer(self, text: str) -> Answer:
-        """Each output column's values, whatever their order. Raises duckdb.Error."""
+        """Each output column's values, in any order. Raises duckdb.Error."""
         rows = self.connection.execute(text).fetchall()
         width = len(self.connection.description or ())
         return [Counter(repr(row[place]) for row in rows) for place in range(width)]

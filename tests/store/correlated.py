@@ -70,7 +70,7 @@ def expected(told: Sequence[Told], bound: int | None) -> tuple[dict[tuple[int, i
 
 
 def walked(below: dict[int, list[tuple[int, int]]], start: int) -> dict[int, int]:
-    """Fewest steps to whatever is below."""
+    """The smallest number of steps to each descendant."""
     found = {start: 0}
     ready = deque([start])
     while ready:

@@ -123,7 +123,7 @@ def test_a_step_reads_an_item_and_a_file_and_writes(database: Database, run: Any
 
 
 def test_only_events_that_tell_of_it_are_correlated(database: Database, run: Any) -> None:
-    """The numbers a storage gives its versions are not enough, unless a step is told or the version is a fingerprint."""
+    """Version numbers of a storage are not enough, unless a step reports them or the version is a fingerprint."""
 
     def table(told: str) -> dict[str, Any]:
         return dataset("/t", version=facet(datasetVersion=told))

@@ -1,4 +1,4 @@
-"""The closure is what walking the edges finds, whatever they are, in whatever order, batches and repetition they are told."""
+"""The closure equals a walk over the edges, for any edges in any order, batches and repetition."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an event costs grows with its size and no faster, whatever PostgreSQL believes of the tables.
+"""The cost of an event grows with its size and no faster, for any statistics that PostgreSQL has of the tables.
 
 A table that was analyzed while a long transaction wrote to it is believed to hold nothing. A plan that is kept was made for the tables of its time.
 Blocks are counted, for rows that an index passes over are counted nowhere.

@@ -1,4 +1,4 @@
-"""Some columns are wrong: who used those is wrong, who used others is not, as the lineage of columns tells; who told of none may have used any."""
+"""Some columns are wrong: by column lineage their users are wrong, and users of other columns are not; without column lineage any column may be used."""
 
 import asyncio
 import datetime as dt
@@ -93,7 +93,7 @@ class Weather:
             self.run(Intake(self.database).accept(encoded(event)))
 
     def above(self, run: int, inputs: list[str], output: str) -> None:
-        """A run that tells no columns; a run below it, the last that was told, wrote the same."""
+        """A run without columns; a run below it, the last that was reported, wrote the same."""
         event = run_event("COMPLETE", 900, "task", inputs, [output], at=at(1).isoformat())
         self.run(Intake(self.database).accept(encoded(event)))
         below = run_event("COMPLETE", run, "wind", run_facets=parent(900, "task"), at=at(1.2).isoformat())

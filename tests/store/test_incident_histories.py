@@ -126,7 +126,7 @@ class Story:
         self.made.append(Made(name, tuple(ks), at, seq, content, None if read is None else frozenset(read), as_of))
 
     def versions(self) -> dict[Instance, list[Made]]:
-        """Of each instance, in the order in which they were produced."""
+        """The versions of each instance, in the order in which they were produced."""
         found: dict[Instance, list[Made]] = {}
         for one in sorted(self.made, key=lambda made: (made.at, made.seq)):
             for k in one.ks:
@@ -162,7 +162,7 @@ class Story:
         return found
 
     def wrong(self, roots: set[Instance], *, recorded: bool = False) -> set[Any]:
-        """The versions that are wrong, (instance, report). Of those with the same content, one after the other, all are as the last is."""
+        """The wrong versions, (instance, report). Consecutive versions with the same content are all as the last one."""
         histories = self.versions()
         uses = {
             (at, one): self.used(one, at[1], histories, recorded=recorded)

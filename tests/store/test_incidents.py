@@ -56,7 +56,7 @@ def test_a_run_of_the_same_code_does_not_launder(board: Board) -> None:
     board.say(says("reads", "produced", "2024-03-10", at=at(6), code="v2"))
     assert f"tainted {ref}" not in board.marks("reads")
     assert board.marks("reads")[f"repaired {ref}"] == ["2024-03-10"]
-    # Who read the wrong one is wrong until made again.
+    # The reader of the wrong one is wrong until it is made again.
     assert board.marks("report")[f"inherited {ref}"] == ["2024-W10"]
     board.say(says("report", "produced", "2024-W10", at=at(7)))
     assert f"inherited {ref}" not in board.marks("report")

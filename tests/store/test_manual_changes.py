@@ -128,7 +128,7 @@ def test_a_rebuild_makes_the_same_tables(database: Database, run: Any, steps: li
 )
 @given(told=st.lists(said, min_size=1, max_size=8), data=st.data())
 def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told: list[Any], data: Any) -> None:
-    """Each change with its time and id, as the log has it; the tables are those of the log's order whatever order they are applied in."""
+    """Each change with its time and id, as the log has it; the tables are those of the log's order, for any order of application."""
     identity = Identity()
     ids = sorted(uuid.UUID(event_builders.run_id()) for _ in told)
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -1,4 +1,4 @@
-"""Who waits for what is said hears it, whatever log it is said in."""
+"""Waiters wake for reports about their entities, also after the log was replaced by another."""
 
 import asyncio
 from typing import Any

@@ -38,7 +38,7 @@ def test_module_and_file_have_the_same_name() -> None:
 
 
 def test_the_hot_walk_uses_its_indexes(database: Any, run: Any) -> None:
-    """A walk step reads edges by dataset and reports by job, whatever the size of the tables: no sequential scan of either."""
+    """A walk step reads edges by dataset and reports by job, for tables of any size: no sequential scan of either."""
     query = sqlfile.load("lineage/edges")["live_at_datasets"]
 
     async def plan() -> str:

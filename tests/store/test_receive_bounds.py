@@ -1,4 +1,4 @@
-"""What a receiver takes at once is bounded, whatever is sent to it, and the word to stop is heard between two transactions."""
+"""The work of a receiver is bounded, for any messages, and it obeys a stop between two transactions."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""Another database as this one was at a time: the same tables, the same answers. And whatever is sent again writes nothing."""
+"""Another database as this one was at a time: the same tables, the same answers. A repeated event writes nothing."""
 
 import asyncio
 import datetime as dt

@@ -1,4 +1,4 @@
-"""What is older than it is kept goes, in bounded steps, and the answers of today stay."""
+"""Expired records are deleted, in bounded steps, and today's answers stay."""
 
 import asyncio
 import datetime as dt
@@ -82,7 +82,7 @@ def test_months_of_the_log_are_dropped_whole(database: Database, run: Any) -> No
 
 
 def test_old_events_without_runs_go_like_any(database: Database, run: Any) -> None:
-    """Thousands of dataset and job events stand in the way of nothing."""
+    """Thousands of dataset and job events delay nothing."""
     old = [
         {"eventTime": f"1999-01-01T00:00:00.{i:06}Z", "producer": "p", "dataset": dataset(f"/d{i % 7}")} for i in range(1500)
     ] + [
@@ -129,7 +129,7 @@ def test_runs_go_and_the_answers_of_today_stay(database: Database, run: Any) -> 
 
 
 def test_what_came_from_what_stays_whatever_its_age(database: Database, run: Any) -> None:
-    """A result of today goes back to files of any time; the log that tells it may be gone."""
+    """A result of today goes back to files of any time, even if the log of that time is gone."""
     told = []
     for ago in range(100, 0, -1):
         before, after = (dataset("/out", version={"datasetVersion": f"xxh3-128:{day:032x}"}) for day in (ago + 1, ago))
@@ -157,7 +157,7 @@ def test_young_runs_and_runs_that_go_on_stay(database: Database, run: Any) -> No
 
 
 def test_unreferenced_content_is_deleted_and_can_be_written_again(database: Database, run: Any) -> None:
-    """A server that remembers it wrote the columns must not leave them out when they are told again."""
+    """A server that remembers it wrote the columns must not leave them out when they are reported again."""
     intake = Intake(database)
     old = columns({"x": [("/in", "old", "DIRECT:IDENTITY")]})
     send(database, run, daily(100, 98, **old), intake)

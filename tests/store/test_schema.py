@@ -1,4 +1,4 @@
-"""schema.sql makes what the migrations make, and says so in the same words."""
+"""schema.sql creates the same schema as the migrations, with the same comments."""
 
 import re
 import uuid

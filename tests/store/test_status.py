@@ -243,7 +243,7 @@ def test_what_held_before_is_told_from_one_index(board: Board, run: Any) -> None
 
 
 def test_what_exists_is_told_from_the_key(board: Board, run: Any) -> None:
-    """Of an entity's runs all that end after the instances are gone through, wherever they begin."""
+    """All ranges of an entity that end after the instances are examined, wherever they begin."""
 
     async def nodes() -> list[str]:
         async with board.database.connection() as connection:

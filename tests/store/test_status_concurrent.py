@@ -66,7 +66,7 @@ def drawn(chance: random.Random, number: int) -> Reported:
         more["fingerprint"] = chance.choice(["x", "y", None])
         if entity == "clean" and chance.random() < 0.5:
             more["reads"] = [ReadInstances("raw", [some])]
-    # Late callbacks: what is said last did not happen last.
+    # Late callbacks: the last report did not happen last.
     at = T0 + dt.timedelta(minutes=chance.randrange(500), microseconds=number)
     key = f"key {number}" if chance.random() < 0.3 else None
     return Reported(entity=entity, what=what, instances=[some], ref=ref, at=at, key=key, **more)

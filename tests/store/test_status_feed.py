@@ -183,7 +183,7 @@ def test_a_newer_version_is_not_doubted_for_an_older_run(log: Log) -> None:
 
 
 def test_what_was_started_and_not_made_does_not_run_for_ever(log: Log) -> None:
-    """The start tells a nominal time, the end the partitions."""
+    """The start has a nominal time, the end the partitions."""
     log.send(START)
     log.fed()
     log.send({**COMPLETE, "outputs": [table("db.reads", "2024-03-08", "2024-03-09")]})

@@ -155,7 +155,7 @@ class Recorded(World):
 
 
 def agree(world: Recorded, seed: object) -> tuple[int, int]:
-    """How many instances were compared, and of how many too much was said."""
+    """The number of compared instances, and of those with too many marks."""
     _, known = world.run(world.marks())
     compared = over = 0
     for name in world.condemned:

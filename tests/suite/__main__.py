@@ -200,7 +200,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _end_of(log: Path, lines: int = 120) -> str:
-    """The last lines of a log, from where pytest tells of failures if that is among them."""
+    """The last lines of a log, from pytest's list of failures on if that is among them."""
     text = log.read_text(encoding="utf-8", errors="replace").splitlines()
     begins = [number for number, line in enumerate(text) if line.strip("= ") in ("FAILURES", "ERRORS")]
     kept = text[begins[0] :] if begins else text

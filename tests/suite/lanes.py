@@ -121,7 +121,7 @@ class Lanes:
 
 
 def _interrupted(process: subprocess.Popen[bytes], patience: float = 20) -> int:
-    """End a stage as Ctrl-C does, on which pytest tells of the failures until then; what does not obey is killed."""
+    """End a stage as Ctrl-C does, on which pytest reports the failures so far; a process that does not obey is killed."""
     process.send_signal(signal.SIGINT)
     code = processes.wait(process, patience)
     if code is None:

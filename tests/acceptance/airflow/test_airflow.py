@@ -122,7 +122,7 @@ def test_order_failure_taint_and_repair(airflow: RealAirflow, headwater: Headwat
         for key in MADE
     }
 
-    # One hour fails: it says so, its day waits and says for what, and so does the week. The other day is made.
+    # One hour fails and reports it; its day waits and names the hour, and so does the week. The other day is made.
     airflow.until(lambda: airflow.states(hours[BROKEN])["hour"] == "failed", "the hour has failed")
     airflow.until(lambda: headwater.right("words_count", "2024-01-07"), "the other day is made")
     airflow.until(lambda: "failed" in str(headwater.instance("reads_hourly", BROKEN)["history"]), "the failure is told")

@@ -28,7 +28,7 @@ pytestmark = [
 def test_case(name: str, spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path) -> None:
     attachment.flush()
     kept.events.clear()
-    attachment._application._reported.clear()  # or a read that an earlier case made would not be told again
+    attachment._application._reported.clear()  # or a read of an earlier case would not be reported again
     run(name, spark, land, tmp_path)
     assert attachment.flush(10)
     actual = told(kept.events)

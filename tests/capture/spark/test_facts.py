@@ -156,7 +156,7 @@ def test_attach_is_a_function_still_when_it_was_called(attachment: Any) -> None:
 def test_the_end_of_a_program_tells_all_and_waits_for_no_server(
     spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is told is in the spool. Delivering it has a bound of its own at exit; a server that is down must not add to it."""
+    """Reported events are in the spool. Delivering it has a bound of its own at exit; a server that is down must not add to it."""
     waited: list[float] = []
     monkeypatch.setattr(kept, "flush", lambda timeout: waited.append(timeout))
     before = len(kept.events)

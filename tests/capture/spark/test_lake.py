@@ -23,7 +23,7 @@ def test_what_is_told_of_a_statement(lake: Statements, number: int) -> None:
 
 
 def test_spark_reads_at_each_version_what_was_written(lake: Statements) -> None:
-    """Every version of every table was told, by the statement that made it, and is there to be read."""
+    """Every version of every table was reported by the statement that made it, and can be read."""
     told: dict[str, list[str]] = {}
     for event in (event for some in lake.told for event in some):
         (output,) = event["outputs"]

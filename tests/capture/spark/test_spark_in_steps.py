@@ -1,4 +1,4 @@
-"""Spark's queries inside a step of the program: they are its children, however late Spark tells of them."""
+"""Spark's queries inside a step of the program: they are its children, however late Spark reports them."""
 
 from pathlib import Path
 from typing import Any

@@ -147,7 +147,7 @@ def test_a_stream_may_be_silent_between(
                 ("kafka://h:1", "b"): [{"topic": "b", "partition": "0", "offset": 7}],
             },
         ),
-        # Two folders are told apart by their places; a number is a number.
+        # Two folders differ by their paths; a number is a number.
         (
             {"FileStreamSource[file:/in/a]": {"logOffset": 3}, "FileStreamSource[file:/in/b]": {"logOffset": 9}},
             [("file", "/in/b"), ("file", "/in/a")],
