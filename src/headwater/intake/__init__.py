@@ -1,1 +1,1 @@
-"""The write side: bytes in, facts stored. Never imports the read side."""
+"""The write side: accept events, reports and changes, and store them. Never imports the read side."""

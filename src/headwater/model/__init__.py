@@ -1,1 +1,1 @@
-"""The nouns: frozen values that every room shares. No I/O, no rules about storage or the wire."""
+"""The domain's values: frozen structs that all packages share. No I/O, and no knowledge of storage or HTTP."""

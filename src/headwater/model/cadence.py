@@ -1,7 +1,7 @@
-"""How often something is updated, learned from when it was, and whether the next update is late. Pure statistics over times.
+"""Learn how often a dataset is updated from the times of its updates, and judge whether the next update is late. Pure statistics.
 
-Robust: medians, so that an outage or a rerun does not change what is usual. Several updates close together (a rerun, a writer in parts) are
-one where they stand in clearly separate groups. What has too few updates, or never kept a rhythm, is never called late.
+Medians make it robust against outages and reruns. Several updates close together (a rerun, a writer in parts) count as one if they form clearly
+separate groups. A dataset with too few updates, or without a rhythm, is never late.
 """
 
 import datetime as dt
@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-# Fewer gaps than these say nothing.
+# A rhythm needs at least this many gaps.
 _FEWEST_GAPS = 3
-# Groups are seen in no fewer than these gaps between them: by chance three alike are common.
+# Groups need at least this many gaps between them: three similar gaps are common by chance.
 _FEWEST_BETWEEN = 5
-# A gap within this share of the median is "usual"; a rhythm needs three quarters of the gaps to be.
+# A gap within this share of the median is "usual". A rhythm needs three quarters of the gaps to be usual.
 _NEAR, _MOST = 0.35, 0.75
-# Gaps this many times longer than the others part two groups of updates.
+# A gap this many times longer than the others separates two groups of updates.
 _APART = 8.0
 _MINUTE, _HOUR, _DAY, _WEEK = 60.0, 3600.0, 86400.0, 604800.0
 _NAMED = (("hourly", _HOUR), ("daily", _DAY), ("weekly", _WEEK))
@@ -27,7 +27,7 @@ _FIRST_DAY = dt.date(1970, 1, 1)
 
 
 class Rhythm(enum.StrEnum):
-    """`unknown`: too few updates. `irregular`: enough of them, and no rhythm."""
+    """`unknown`: too few updates. `irregular`: enough updates, without a rhythm."""
 
     UNKNOWN = "unknown"
     IRREGULAR = "irregular"
@@ -35,7 +35,7 @@ class Rhythm(enum.StrEnum):
 
 
 class Lateness(enum.StrEnum):
-    """`very_late`: at least one whole update was missed after the one that is due."""
+    """`very_late`: at least one more update was missed after the one that is due."""
 
     UNKNOWN = "unknown"
     ON_TIME = "on_time"
@@ -44,11 +44,11 @@ class Lateness(enum.StrEnum):
 
 
 class Cadence(msgspec.Struct, frozen=True):
-    """What is usual. Times in seconds.
+    """The usual rhythm of updates. Times in seconds.
 
     `name`: hourly, daily, weekdays (daily, but never on `quiet_days`), weekly, monthly, or None. `gap`: median time between updates.
-    `spread`: median absolute deviation of the gaps. `longest`: what nine of ten gaps do not exceed. `updates`: groups of updates that were
-    looked at. `quiet_days`: ISO weekdays (UTC, 1 = Monday) without updates.
+    `spread`: median absolute deviation of the gaps. `longest`: the 90th percentile of the gaps. `updates`: the number of groups of updates.
+    `quiet_days`: ISO weekdays (UTC, 1 = Monday) without updates.
     """
 
     rhythm: Rhythm
@@ -62,7 +62,7 @@ class Cadence(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """`expected`: when the next update is usual; `late_seconds`: how long ago that was; `missed`: how many updates did not come."""
+    """`expected`: the usual time of the next update. `late_seconds`: how long ago that was. `missed`: how many updates are missing."""
 
     state: Lateness
     expected: dt.datetime | None = None
@@ -72,12 +72,12 @@ class Judgement(msgspec.Struct, frozen=True):
 
 def learn(times: Collection[dt.datetime]) -> Cadence:
     """The cadence of updates at these times, in any order."""
-    found = learn_seconds([time.timestamp() for time in times])
-    return msgspec.structs.replace(found, last=max(times)) if times else found
+    cadence = learn_seconds([time.timestamp() for time in times])
+    return msgspec.structs.replace(cadence, last=max(times)) if times else cadence
 
 
 def learn_seconds(times: Collection[float]) -> Cadence:
-    """The same from seconds since 1970, for a great many datasets; `last` is left out."""
+    """As `learn`, from seconds since 1970 and without `last`: faster for very many datasets."""
     ordered = sorted(set(times))
     grouped = _grouped(ordered)
     gaps = _gaps(grouped)
@@ -85,7 +85,7 @@ def learn_seconds(times: Collection[float]) -> Cadence:
         return Cadence(Rhythm.UNKNOWN, len(grouped))
     quiet = _quiet_days(grouped, gaps)
     if quiet:
-        # A weekend between two updates is no gap.
+        # Quiet days between two updates do not count as a gap.
         gaps = [
             max(0.0, gap - _DAY * _quiet_between(int(a // _DAY), int(b // _DAY), quiet))
             for gap, a, b in zip(gaps, grouped, grouped[1:], strict=False)
@@ -107,11 +107,11 @@ def learn_seconds(times: Collection[float]) -> Cadence:
 
 
 def judge(cadence: Cadence, now: dt.datetime) -> Judgement:
-    """Whether the next update is late at a moment. Only a regular cadence ever is."""
+    """Judge whether the next update is late at the time `now`. Only a regular cadence can be late."""
     if cadence.rhythm is not Rhythm.REGULAR or cadence.last is None or cadence.gap is None:
         return Judgement(Lateness.UNKNOWN)
     expected = _after(cadence.last, cadence.gap, cadence.quiet_days)
-    # Few gaps tell little about how far they stray.
+    # With few gaps their spread is uncertain: allow more slack.
     slack = cadence.gap * (0.1 if cadence.updates > 10 else 0.25)
     slack = max(slack, 3 * 1.4826 * (cadence.spread or 0), _SHORTEST_SLACK)
     allowed = max(cadence.gap + slack, (cadence.longest or 0) + _SHORTEST_SLACK)
@@ -133,11 +133,11 @@ def _gaps(times: Sequence[float]) -> list[float]:
 
 
 def _grouped(times: list[float]) -> list[float]:
-    """The last update of each group, where updates stand in clearly separate groups; else all of them."""
+    """The last update of each group, if the updates form clearly separate groups; else all updates."""
     gaps = sorted(_gaps(times))
     for place in range(1, len(gaps)):
         short, long = gaps[place - 1], gaps[place]
-        # The gaps between groups must themselves be a rhythm: one outage parts nothing.
+        # The gaps between groups must themselves have a rhythm: a single outage forms no groups.
         if len(gaps) - place >= _FEWEST_BETWEEN and long > _APART * max(short, 1.0) and _alike(gaps[place:]):
             return [a for a, b in zip(times, [*times[1:], None], strict=True) if b is None or b - a >= long]
     return times
@@ -149,7 +149,7 @@ def _alike(gaps: Sequence[float]) -> bool:
 
 
 def _quiet_days(times: Sequence[float], gaps: Sequence[float]) -> tuple[int, ...]:
-    """Weekdays on which something daily is never updated, seen over two weeks at least."""
+    """Weekdays without updates of a daily dataset, observed for at least two weeks."""
     if abs(statistics.median(gaps) - _DAY) > 0.1 * _DAY or times[-1] - times[0] < 13 * _DAY:
         return ()
     seen = {_weekday(int(time // _DAY)) for time in times}
@@ -163,12 +163,12 @@ def _day(time: dt.datetime) -> int:
 
 
 def _weekday(day: int) -> int:
-    """ISO weekday of a day since 1970, which began on a Thursday."""
+    """The ISO weekday of a day since 1970-01-01, which was a Thursday."""
     return (day + 3) % 7 + 1
 
 
 def _quiet_between(first: int, last: int, quiet: Sequence[int]) -> int:
-    """Whole quiet days after the first day and before the last."""
+    """The number of whole quiet days after the first day and before the last."""
     if not quiet:
         return 0
     weeks, rest = divmod(max(0, last - first - 1), 7)
@@ -176,7 +176,7 @@ def _quiet_between(first: int, last: int, quiet: Sequence[int]) -> int:
 
 
 def _after(time: dt.datetime, seconds: float, quiet: Sequence[int]) -> dt.datetime:
-    """The time so many seconds later, quiet days not counted. At most the latest time there is."""
+    """The time `seconds` later, not counting quiet days; at most the latest time that `datetime` can hold."""
     latest = dt.datetime.max.replace(tzinfo=dt.UTC)
     try:
         found = time + dt.timedelta(seconds=seconds)

@@ -1,8 +1,7 @@
-"""What changed between two JSON values, as a list that people can read.
+"""Compare two JSON values and list the differences.
 
-Paths are JSON pointers (RFC 6901). Items of an array that all carry a distinct name (`name`, `key`, `field` or `id`) are told apart by it and
-not by their place: the column that was put in front does not make every other column look changed. Then `/fields/carrier/type` is the type of
-the column called carrier.
+Paths are JSON pointers (RFC 6901). If every item of an array has a distinct name (`name`, `key`, `field` or `id`), items are matched by name, not by
+index: inserting a column in front does not change the others. `/fields/carrier/type` is then the type of the column `carrier`.
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ _DEEPEST = 64
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One difference. `before` is absent (None) for what was added, `after` for what was removed; `moved` items have their places in both."""
+    """One difference. `before` is None for an added value, `after` for a removed one; for a moved item they are its indexes."""
 
     path: str
     op: Literal["added", "removed", "changed", "moved"]
@@ -26,7 +25,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def diff(before: Any, after: Any) -> list[Change]:
-    """Every difference between two decoded JSON values, in the order of the second; empty exactly when they are equal."""
+    """All differences between two decoded JSON values, in the order of the second. Empty exactly if they are equal."""
     return list(_walk("", before, after, 0))
 
 
@@ -43,14 +42,14 @@ def _walk(path: str, before: Any, after: Any, depth: int) -> Iterator[Change]:
             yield from _items(path, before, after, depth)
             return
         yield from _members(path, old, new, depth)
-        kept = [name for name in old if name in new]
-        places = {name: place for place, name in enumerate(kept)}
+        common = [name for name in old if name in new]
+        places = {name: place for place, name in enumerate(common)}
         order = [places[name] for name in new if name in places]
-        still = set(longest_increasing(order))
+        unmoved = set(longest_increasing(order))
         was, is_ = ({name: place for place, name in enumerate(names)} for names in (old, new))
         for place in order:
-            if place not in still:
-                name = kept[place]
+            if place not in unmoved:
+                name = common[place]
                 yield Change(f"{path}/{_escaped(name)}", "moved", was[name], is_[name])
     elif before != after:
         yield Change(path, "changed", before, after)
@@ -79,13 +78,13 @@ def _items(path: str, before: list[Any], after: list[Any], depth: int) -> Iterat
 
 
 def _named(items: list[Any]) -> dict[str, Any] | None:
-    """The items by their names; None when they are not all objects with distinct ones."""
+    """The items by name; None unless all are objects with distinct names."""
     if not all(isinstance(item, dict) for item in items):
         return None
     for key in _NAMES:
-        found = {item[key]: item for item in items if isinstance(item.get(key), str)}
-        if len(found) == len(items):
-            return found
+        by_name = {item[key]: item for item in items if isinstance(item.get(key), str)}
+        if len(by_name) == len(items):
+            return by_name
     return None
 
 

@@ -1,7 +1,7 @@
-"""When a series of numbers changed its level: robust change points.
+"""Find when a series of numbers changed its level: robust change points. Pure; no distribution is assumed.
 
-A series is cut where two medians fit it best (least absolute deviations), as long as a rank test, corrected for the number of places tried,
-says the two sides differ and the medians are far enough apart to matter. Single spikes are no level. Pure; no distribution is assumed.
+A series is cut where two medians fit it best (least absolute deviations), if a rank test, corrected for the number of places tried, finds that the
+two sides differ, and the medians are far enough apart to matter. A single spike is not a level.
 """
 
 import bisect
@@ -12,18 +12,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-# A level is held by so many values at least, and the whole series by so many.
+# The fewest values of a level, and of a series.
 _SHORTEST, _FEWEST = 3, 8
-# A change matters from here on: in relation to the median before, and in scaled median absolute deviations of either side.
+# The smallest change that matters: relative to the median before, and in scaled median absolute deviations of either side.
 _FACTOR, _DEVIATIONS = 1.2, 2.0
 _SURE = 0.95
 _SCALE = 1.4826
-# Samples up to this size are judged by counting, larger ones by the normal distribution.
+# Samples up to this size are tested exactly, larger ones with the normal approximation.
 _SMALL = 8
 
 
 class Level(msgspec.Struct, frozen=True):
-    """Values from `first` (an index) on, `count` of them, around `median`. `confidence`: that the level before was another (0 for the first)."""
+    """`count` values around `median`, from the index `first` on. `confidence`: that the level before was different (0 for the first level)."""
 
     first: int
     count: int
@@ -33,7 +33,7 @@ class Level(msgspec.Struct, frozen=True):
 
 
 class Rise(msgspec.Struct, frozen=True):
-    """The present level is higher than an earlier one. `first`: index of the first value after; `factor`: after / before."""
+    """The current level is higher than an earlier one. `first`: index of the first value of the rise. `factor`: after / before."""
 
     first: int
     before: float
@@ -44,7 +44,7 @@ class Rise(msgspec.Struct, frozen=True):
 
 
 def levels(values: Sequence[float]) -> list[Level]:
-    """The levels of a series, in order; one level when nothing changed; none when it is empty."""
+    """The levels of a series, in order: one if it never changed, none if it is empty."""
     if not values:
         return []
     starts: dict[int, float] = {0: 0.0}
@@ -80,7 +80,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def _cut(values: list[float], offset: int, starts: dict[int, float]) -> None:
-    """Add where the values change their level, and how sure that is."""
+    """Add the indexes at which the values change their level, with the confidence."""
     if len(values) < _FEWEST:
         return
     place = _best(values)
@@ -98,12 +98,12 @@ def _cut(values: list[float], offset: int, starts: dict[int, float]) -> None:
 
 
 def _tries(count: int) -> float:
-    """How many places count as tried. Cuts next to each other are nearly one trial, so it grows with the logarithm (checked on noise)."""
+    """The effective number of places tried. Adjacent cuts are nearly one trial, so it grows with the logarithm (verified on noise)."""
     return 2 * math.log2(count - 2 * _SHORTEST + 1)
 
 
 def _best(values: list[float]) -> int:
-    """Where to cut so that the two medians leave the least absolute deviation; the latest place among equals."""
+    """The place to cut at which the two medians leave the least absolute deviation; of equal places, the latest."""
     forward, backward = _deviations(values), _deviations(values[::-1])
     places = range(_SHORTEST, len(values) - _SHORTEST + 1)
     return min(places, key=lambda place: (forward[place] + backward[len(values) - place], -place))
@@ -121,9 +121,9 @@ def _deviations(values: list[float]) -> list[float]:
 
 
 def _chance(before: Sequence[float], after: Sequence[float]) -> float:
-    """How likely two samples of one population are this far apart in their ranks (Mann-Whitney, two-sided).
+    """The probability that two samples of one population differ this much in their ranks (Mann-Whitney, two-sided).
 
-    Exact where one of them is small, which is where few values must suffice; else the normal approximation.
+    Exact if one of them is small, where few values must suffice; else the normal approximation.
     """
     n, m = len(before), len(after)
     ordered = sorted(before)
@@ -136,8 +136,8 @@ def _chance(before: Sequence[float], after: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=2048)
 def _tail(few: int, many: int, most: int) -> float:
-    """The share of all orders of two samples in which at most so many pairs stand the wrong way: partitions that fit into a box."""
-    # ways[k][u]: k of the few placed so far, u pairs the wrong way.
+    """The share of all orders of two samples with at most `most` inverted pairs; counts partitions that fit into a box."""
+    # ways[k][u]: the orders of k values of the smaller sample with u inverted pairs.
     ways = [[0] * (most + 1) for _ in range(few + 1)]
     ways[0][0] = 1
     for wrong in range(many + 1):
@@ -148,7 +148,7 @@ def _tail(few: int, many: int, most: int) -> float:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """A percentile of sorted values, between neighbours in proportion. Raises IndexError when there are none."""
+    """A percentile of sorted values, interpolated linearly. Raises IndexError for no values."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)

@@ -1,7 +1,7 @@
-"""What people say about datasets, jobs, columns and the rest: every kind of change, as a value that is valid once it exists.
+"""Manual changes to datasets, jobs, columns and other targets: one class for each kind, validated on construction.
 
-Pure. A change names what it is about as it was told; `facts` says what holds by it, under the rules about names, and the latest fact of
-(target, kind, key) wins. So changes fold in any order, as events do.
+Pure. A change has its target's name as it was given; `facts` places the name under the identity rules. The latest fact of (target, kind, key) wins,
+so changes merge in any order, as events do.
 """
 
 import uuid
@@ -15,14 +15,14 @@ from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName
 from headwater.model.tags import TagSchema, key_of
 
-# The namespace of the jobs that stand between two datasets a person linked.
+# The namespace of the job between two datasets that a person connects with an edge.
 MANUAL = "manual"
 _LONGEST_NAME = 20_000
 _LONGEST_TEXT = 100_000
 
 
 class Target(msgspec.Struct, frozen=True, order=True):
-    """What a change is about. `field`: a column of the dataset. Namespaces, sources and tags have a name alone."""
+    """The target of a change. `field`: a column of the dataset. Namespaces, sources and tags have a name only."""
 
     kind: Literal["dataset", "job", "namespace", "source", "tag"]
     name: str
@@ -32,11 +32,11 @@ class Target(msgspec.Struct, frozen=True, order=True):
     def __post_init__(self) -> None:
         named = (self.name, self.namespace) if self.kind in {"dataset", "job"} else (self.name,)
         if not all(part.strip() for part in named):
-            raise InvalidChange(f"a {self.kind} has a name that is not blank", target=self.text)
+            raise InvalidChange(f"the name of a {self.kind} must not be blank", target=self.text)
         if self.field is not None and (self.kind != "dataset" or not self.field.strip()):
-            raise InvalidChange("only a dataset has columns, and a column has a name", target=self.text)
+            raise InvalidChange("only a dataset has columns, and a column's name must not be blank", target=self.text)
         if len(self.text) > _LONGEST_NAME or "\0" in self.text:
-            raise InvalidChange(f"a name is too long (over {_LONGEST_NAME} characters) or holds a null character")
+            raise InvalidChange(f"a name must have at most {_LONGEST_NAME} characters and no null character")
 
     @property
     def node(self) -> str:
@@ -47,16 +47,16 @@ class Target(msgspec.Struct, frozen=True, order=True):
 
     @property
     def text(self) -> str:
-        """Its node id; of a column `dataset:namespace:name#column`."""
+        """Its node id; for a column `dataset:namespace:name#column`."""
         return self.node if self.field is None else f"{self.node}#{self.field}"
 
     @property
-    def told(self) -> DatasetName | JobName:
+    def node_name(self) -> DatasetName | JobName:
         """The name of the dataset or job."""
         return (DatasetName if self.kind == "dataset" else JobName)(self.namespace, self.name)
 
     def placed(self, identity: Identity) -> "Target":
-        """The same thing by the name it has under these rules."""
+        """The target with its name placed under these rules."""
         if self.kind != "dataset":
             return self
         name = identity.place(DatasetName(self.namespace, self.name)).name
@@ -64,7 +64,7 @@ class Target(msgspec.Struct, frozen=True, order=True):
 
     @property
     def id(self) -> uuid.UUID | None:
-        """The id answers know it by; only datasets and jobs have one."""
+        """The row id; only datasets and jobs have one."""
         if self.kind == "dataset":
             return version.dataset_id(DatasetName(self.namespace, self.name))
         return version.job_id(JobName(self.namespace, self.name)) if self.kind == "job" else None
@@ -75,14 +75,14 @@ def dataset(name: DatasetName) -> Target:
 
 
 class ColumnPair(msgspec.Struct, frozen=True, order=True):
-    """A column feeds a column. Empty where that end is a job, or means the dataset as a whole."""
+    """A column feeds a column. An end is empty if it is a job, or the dataset as a whole."""
 
     source: str = ""
     target: str = ""
 
 
 class Describe(msgspec.Struct, frozen=True, tag="describe", tag_field="action"):
-    """A description; null takes it back, and what events say shows again."""
+    """Set a description; null removes it, so that the events' description shows again."""
 
     target: Target
     text: str | None
@@ -93,7 +93,7 @@ class Describe(msgspec.Struct, frozen=True, tag="describe", tag_field="action"):
 
 
 class Own(msgspec.Struct, frozen=True, tag="own", tag_field="action"):
-    """Somebody owns it; `type` says in which way (steward, on call, …)."""
+    """Add an owner. `type`: the kind of ownership (steward, on call, …)."""
 
     target: Target
     owner: str
@@ -106,7 +106,7 @@ class Own(msgspec.Struct, frozen=True, tag="own", tag_field="action"):
 
 
 class Disown(msgspec.Struct, frozen=True, tag="disown", tag_field="action"):
-    """Not an owner, whoever said so."""
+    """Remove an owner, even one that events report."""
 
     target: Target
     owner: str
@@ -117,7 +117,7 @@ class Disown(msgspec.Struct, frozen=True, tag="disown", tag_field="action"):
 
 
 class Tag(msgspec.Struct, frozen=True, tag="tag", tag_field="action"):
-    """A tag with or without a value. Names of tags are the same whatever their case; the spelling is kept."""
+    """Add a tag, with or without a value. Tag names are case-insensitive and keep their spelling."""
 
     target: Target
     name: str
@@ -131,7 +131,7 @@ class Tag(msgspec.Struct, frozen=True, tag="tag", tag_field="action"):
 
 
 class Untag(msgspec.Struct, frozen=True, tag="untag", tag_field="action"):
-    """The tag is not there, whoever said so."""
+    """Remove a tag, even one that events report."""
 
     target: Target
     name: str
@@ -142,7 +142,7 @@ class Untag(msgspec.Struct, frozen=True, tag="untag", tag_field="action"):
 
 
 class DefineTag(msgspec.Struct, frozen=True, tag="define_tag", tag_field="action"):
-    """What a tag means and which values it may have."""
+    """Define a tag: its meaning and its allowed values."""
 
     name: str
     schema: TagSchema
@@ -156,7 +156,7 @@ class DefineTag(msgspec.Struct, frozen=True, tag="define_tag", tag_field="action
 
 
 class RemoveTag(msgspec.Struct, frozen=True, tag="remove_tag", tag_field="action"):
-    """A tag is defined no more; where it was put, it stays."""
+    """Remove the definition of a tag. Datasets, jobs and columns keep the tag."""
 
     name: str
 
@@ -169,7 +169,7 @@ class RemoveTag(msgspec.Struct, frozen=True, tag="remove_tag", tag_field="action
 
 
 class NameNamespace(msgspec.Struct, frozen=True, tag="name_namespace", tag_field="action"):
-    """Who owns a namespace. It is known from then on, with or without datasets, and no longer hidden."""
+    """Set the owner of a namespace. This creates the namespace, even without datasets, and unhides it."""
 
     name: str
     owner: str
@@ -184,7 +184,7 @@ class NameNamespace(msgspec.Struct, frozen=True, tag="name_namespace", tag_field
 
 
 class NameSource(msgspec.Struct, frozen=True, tag="name_source", tag_field="action"):
-    """A data source: of which type it is and where."""
+    """Define a data source: its type and URL."""
 
     name: str
     type: str
@@ -203,7 +203,7 @@ class NameSource(msgspec.Struct, frozen=True, tag="name_source", tag_field="acti
 
 
 class Hide(msgspec.Struct, frozen=True, tag="hide", tag_field="action"):
-    """Out of lists and searches until an event speaks of it again. `along`: what was hidden with it (the namespace's, its other names)."""
+    """Hide from lists and searches until an event mentions it again. `along`: what is hidden with it (a namespace's nodes, its other names)."""
 
     target: Target
     along: tuple[Target, ...] = ()
@@ -213,7 +213,7 @@ class Hide(msgspec.Struct, frozen=True, tag="hide", tag_field="action"):
 
 
 class Unhide(msgspec.Struct, frozen=True, tag="unhide", tag_field="action"):
-    """Back into lists and searches, with `along`."""
+    """Show in lists and searches again, with `along`."""
 
     target: Target
     along: tuple[Target, ...] = ()
@@ -223,7 +223,7 @@ class Unhide(msgspec.Struct, frozen=True, tag="unhide", tag_field="action"):
 
 
 class Link(msgspec.Struct, frozen=True, tag="link", tag_field="action"):
-    """Two names of one dataset; `target` stands for both."""
+    """Link two names of one dataset; `target` becomes the canonical one."""
 
     target: Target
     alias: Target
@@ -234,7 +234,7 @@ class Link(msgspec.Struct, frozen=True, tag="link", tag_field="action"):
 
 
 class Unlink(msgspec.Struct, frozen=True, tag="unlink", tag_field="action"):
-    """Takes a Link back. What events say of names stays."""
+    """Undo a Link. Names that events link stay linked."""
 
     target: Target
     alias: Target
@@ -245,7 +245,7 @@ class Unlink(msgspec.Struct, frozen=True, tag="unlink", tag_field="action"):
 
 
 class DrawEdge(msgspec.Struct, frozen=True, tag="draw_edge", tag_field="action"):
-    """`source` feeds `target`: dataset to job, job to dataset, or dataset to dataset (a job of its own stands between)."""
+    """Draw an edge from `source` to `target`: dataset to job, job to dataset, or dataset to dataset (with a job of its own in between)."""
 
     source: Target
     target: Target
@@ -258,11 +258,11 @@ class DrawEdge(msgspec.Struct, frozen=True, tag="draw_edge", tag_field="action")
                 if end.kind == "job" and name:
                     raise InvalidChange(f"{end.text!r} is a job and has no column {name!r}", column=name)
             if not pair.source and not pair.target:
-                raise InvalidChange("a pair of columns names one at least")
+                raise InvalidChange("A column pair must name at least one column.")
 
 
 class RemoveEdge(msgspec.Struct, frozen=True, tag="remove_edge", tag_field="action"):
-    """Takes a DrawEdge back. What events say of the edge stays."""
+    """Undo a DrawEdge. The edge stays if events report it."""
 
     source: Target
     target: Target
@@ -278,7 +278,7 @@ Change = (
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """What holds by a change. `deleted`: that it does not; `value` still says what."""
+    """A fact that a change sets. `deleted`: the change removes the fact; `value` still holds what was removed."""
 
     target: Target
     kind: str
@@ -292,7 +292,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 def facts(change: Change, identity: Identity) -> list[Fact]:  # noqa: PLR0911, PLR0912 - one case for each kind
-    """Facts of a change under these rules; edges between datasets are facts of the job between them."""
+    """The facts of a change under these rules. An edge between datasets is a fact of the job between them."""
     match change:
         case Describe(target, text):
             return [Fact(target.placed(identity), "description", "", {"text": text}, text is None)]
@@ -324,18 +324,18 @@ def facts(change: Change, identity: Identity) -> list[Fact]:  # noqa: PLR0911, P
             return [Fact(target.placed(identity), "alias", other.node, also, isinstance(change, Unlink))]
         case DrawEdge() | RemoveEdge():
             columns = [[c.source, c.target] for c in sorted(change.columns)] if isinstance(change, DrawEdge) else []
-            found = []
+            legs = []
             for end, job, direction in ends(change, identity):
                 leg: dict[str, Any] = {
                     "direction": direction, "namespace": end.namespace, "name": end.name,
                     "columns": columns if _carries(change, direction) else [],
                 }  # fmt: skip
-                found.append(Fact(job, "edge", f"{direction}:{end.node}", leg, isinstance(change, RemoveEdge)))
-            return found
+                legs.append(Fact(job, "edge", f"{direction}:{end.node}", leg, isinstance(change, RemoveEdge)))
+            return legs
 
 
 def _carries(change: DrawEdge | RemoveEdge, direction: str) -> bool:
-    """The last leg of an edge has its columns."""
+    """Whether the leg carries the edge's columns; only the last one does."""
     return direction == ("in" if change.target.kind == "job" else "out")
 
 
@@ -351,7 +351,7 @@ def ends(change: DrawEdge | RemoveEdge, identity: Identity) -> list[tuple[Target
 
 
 def other_end(change: Change) -> Target | None:
-    """What else the change is about: the source of an edge, the other name of a dataset."""
+    """The second target of a change: the source of an edge, or the other name of a dataset."""
     match change:
         case DrawEdge() | RemoveEdge():
             return change.source
@@ -362,29 +362,33 @@ def other_end(change: Change) -> Target | None:
 
 def _kinds(target: Target, *allowed: str, columns: bool = False) -> None:
     if target.kind not in allowed:
-        raise InvalidChange(f"{target.text!r} is a {target.kind}; this is for {', '.join(allowed)}", target=target.text)
+        raise InvalidChange(
+            f"{target.text!r} is a {target.kind}; name one of {', '.join(allowed)} instead", target=target.text
+        )
     if target.field is not None and not columns:
-        raise InvalidChange(f"{target.text!r} is a column; this is for {', '.join(allowed)}", target=target.text)
+        raise InvalidChange(
+            f"{target.text!r} is a column; name one of {', '.join(allowed)} instead", target=target.text
+        )
 
 
 def _edge(source: Target, target: Target) -> None:
     kinds = (source.kind, target.kind)
     if kinds not in {("dataset", "job"), ("job", "dataset"), ("dataset", "dataset")}:
         raise InvalidChange(
-            f"an edge goes from dataset to job, job to dataset or dataset to dataset, not from {kinds[0]} to {kinds[1]}"
+            f"an edge must lead from dataset to job, job to dataset or dataset to dataset, not from {kinds[0]} to {kinds[1]}"
         )
     if source == target:
-        raise InvalidChange(f"{source.text!r} cannot feed itself")
+        raise InvalidChange(f"{source.text!r} cannot feed itself; name two ends")
     if source.field is not None or target.field is not None:
-        raise InvalidChange("columns of an edge are named beside it, not in its ends")
+        raise InvalidChange("an end of an edge must not be a column; name column pairs with `columns`")
 
 
 def _named(text: str, what: str) -> None:
     if not text.strip():
-        raise InvalidChange(f"{what} is not blank")
+        raise InvalidChange(f"{what} must not be blank")
     _text(text, what, 2000)
 
 
 def _text(text: str | None, what: str, longest: int = _LONGEST_TEXT) -> None:
     if text is not None and (len(text) > longest or "\0" in text):
-        raise InvalidChange(f"{what} has at most {longest} characters and no null character")
+        raise InvalidChange(f"{what} must have at most {longest} characters and no null character")

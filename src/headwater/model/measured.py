@@ -1,8 +1,8 @@
-"""What the query-log pipeline measured, as its facets say it: usage, cost, recurrence, pruning, counts of queries, quality of the lineage.
+"""The measurement facets of the query-log pipeline: usage, cost, recurrence, pruning, query counts and lineage quality.
 
 Facets of datasets (`headwater_usage`, `headwater_cost`, `headwater_pruning`) and of jobs (`headwater_cost`, `headwater_recurrence`,
 `headwater_queries`, `headwater_quality`); docs/reference/facets.md has their JSON schemas. Each function takes a raw body and returns plain
-values, or raises `msgspec.ValidationError`. What is absent is not known (None) or none (0); nothing unknown is an error.
+values, or raises `msgspec.ValidationError`. An absent value is unknown (None) or zero; unknown fields are ignored.
 """
 
 import datetime as dt
@@ -16,18 +16,18 @@ from headwater.model.names import LONGEST, bounded
 USAGE, COST, RECURRENCE = "headwater_usage", "headwater_cost", "headwater_recurrence"
 PRUNING, QUERIES, QUALITY = "headwater_pruning", "headwater_queries", "headwater_quality"
 
-# What no column of ours could hold is not a count.
+# A count must fit PostgreSQL's bigint.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-# Of lists inside a facet, so many are read: a facet is no table.
+# The most items that are read of a list inside a facet.
 MOST = 10_000
-# Texts for people, which no index holds.
+# Longer limit for texts that are not indexed.
 _WORDS, _IN_WORDS = 20_000, frozenset({"reason", "evidence"})
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Reader(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Who reads a dataset, and how often. `kind`: person, service, bi, pipeline or unknown."""
+    """A reader of a dataset, with the number of reads. `kind`: person, service, bi, pipeline or unknown."""
 
     actor: str
     kind: str = "unknown"
@@ -38,7 +38,7 @@ class Reader(msgspec.Struct, rename="camel", omit_defaults=True):
 class Usage(msgspec.Struct, rename="camel", omit_defaults=True):
     """Queries that read and wrote a dataset. `status`: active, stale, one_off, unread or dropped.
 
-    `top_readers`: those who read most, the first first."""
+    `top_readers`: the most frequent readers, most reads first."""
 
     reads: Count = 0
     writes: Count = 0
@@ -62,7 +62,7 @@ class Usage(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Spent(msgspec.Struct, rename="camel", omit_defaults=True):
-    """What executions took. `money` is in the currency prices were declared in; `share`: of all that was spent, 0 to 1."""
+    """The cost of executions. `money`: in the currency of the declared prices. `share`: of the total, 0 to 1."""
 
     executions: Count = 0
     money: float | None = None
@@ -74,17 +74,17 @@ class Spent(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Driver(Spent, kw_only=True):
-    """What one user or tool cost."""
+    """The cost of one user or tool."""
 
     grain: str
     key: str
 
 
 class Cost(Spent, kw_only=True):
-    """What a dataset (grain `table`), a query shape (`shape`), an Airflow `task` or a dbt `model` cost; or all of a warehouse's `log`.
+    """The cost of a dataset (grain `table`), a query shape (`shape`), an Airflow `task`, a dbt `model`, or of a warehouse's whole `log`.
 
-    `keep_month`: money that keeping a dataset costs a month, apart from the rest. `drivers`: of a log, what its users and tools cost, the
-    dearest first; `hidden_drivers` more were left out.
+    `keep_month`: the money that storing a dataset costs each month, not included in the rest. `drivers`: for a log, the cost of its users and tools,
+    the most expensive first; `hidden_drivers` more are left out.
     """
 
     grain: str = ""
@@ -94,8 +94,8 @@ class Cost(Spent, kw_only=True):
 
 
 class Recurrence(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Whether a query shape is run again and again. `class_`: recurring, ad_hoc or one_off. `missing`, `unexpected`: runs, by its rhythm;
-    `missing_at`, `unexpected_at`: the newest of them. `retired`: it had a rhythm and was given up.
+    """The recurrence of a query shape. `class_`: recurring, ad_hoc or one_off. `missing`, `unexpected`: runs, by its rhythm; `missing_at`,
+    `unexpected_at`: the newest of them. `retired`: it had a rhythm and no longer runs.
     """
 
     class_: str = msgspec.field(name="class")
@@ -114,7 +114,7 @@ class Recurrence(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Pruning(msgspec.Struct, rename="camel", omit_defaults=True):
-    """That a dataset may go. `wave`: after those of the waves before, 1 first. `money_month`: what that saves a month."""
+    """A dataset that can be removed. `wave`: from 1; remove it after the datasets of earlier waves. `money_month`: the monthly saving."""
 
     wave: Count
     reason: str = ""
@@ -124,7 +124,7 @@ class Pruning(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Used(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A tool that ran a query, with what in it: a dashboard, a question."""
+    """A tool that ran a query. `asset`: the part of the tool, such as a dashboard or a question."""
 
     tool: str
     asset: str | None = None
@@ -133,7 +133,7 @@ class Used(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Actor(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Who ran a query."""
+    """A user or service that ran a query."""
 
     actor: str
     kind: str = "unknown"
@@ -141,7 +141,7 @@ class Actor(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Queries(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Executions of a query shape: how many, when, how much. Of a run: its one execution, with the name the warehouse has for it."""
+    """The executions of a query shape: counts, times and volumes. For a run: its single execution, with the warehouse's query id."""
 
     executions: Count = 0
     failures: Count = 0
@@ -169,11 +169,11 @@ class Queries(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
-    """How well the statements of a dialect were understood on a day.
+    """How well the statements of a dialect were parsed on a day.
 
-    `*_shapes` count distinct shapes, `*_executions` how often they ran; `full`: understood, `partial`: some of it was not, `tables`: only its
-    tables, `nothing`; `idle`: full ones that touch no table; `textless`: the log has no text. `quarantined`: rows that could not be used, by code.
-    `told_*`: executions where the source itself names tables, and those that agree.
+    `*_shapes` count distinct query shapes, `*_executions` their executions. `full`: parsed completely; `partial`: parsed in part; `tables`: only
+    tables found; `nothing`: not parsed; `idle`: parsed completely, touches no table; `textless`: the log has no text. `quarantined`: unusable rows,
+    by code. `told_*`: executions whose source names tables itself, and those of them that agree.
     """
 
     day: dt.date
@@ -201,7 +201,7 @@ class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Quality(msgspec.Struct):
-    """Days of a warehouse's log; each day and dialect stands until it is told again."""
+    """Days of a warehouse's log. The values of a day and dialect apply until a later facet replaces them."""
 
     days: list[QualityDay] = []
 
@@ -250,7 +250,7 @@ def quality(body: bytes) -> Quality:
 
 
 def _cleaned(read: T) -> T:
-    """Texts as PostgreSQL can hold and index them, times with a zone (none is UTC)."""
+    """Make texts storable and indexable by PostgreSQL, and convert times to UTC (without a zone, they are UTC)."""
     changes: dict[str, object] = {}
     for name in read.__struct_fields__:
         value = getattr(read, name)

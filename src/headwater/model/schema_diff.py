@@ -1,4 +1,4 @@
-"""What changed between two schemas: columns added, removed, retyped, redescribed, moved. Columns are told apart by their whole name."""
+"""Compare two schemas: columns added, removed, retyped, redescribed and moved. Columns are matched by their full name."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ class Retyped(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """Places are counted from 0. Only columns that changed their order among those that stayed: an added column moves nobody."""
+    """A column that changed its order relative to the other common columns; adding a column moves none. Indexes start at 0."""
 
     column: str
     before: int
@@ -23,7 +23,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class SchemaDiff(msgspec.Struct, frozen=True):
-    """Columns by name. `same`: nothing changed at all."""
+    """The differences. `same`: the schemas are equal."""
 
     same: bool
     added: list[Field]
@@ -34,13 +34,13 @@ class SchemaDiff(msgspec.Struct, frozen=True):
 
 
 def schema_diff(before: Sequence[Field], after: Sequence[Field]) -> SchemaDiff:
-    """From one schema to the next. Of columns that share a name the first counts."""
+    """Compare a schema with its successor. If columns share a name, the first counts."""
     old, new = _by_name(before), _by_name(after)
     both = [name for name in new if name in old]
     places = {name: place for place, name in enumerate(name for name in old if name in new)}
     was, is_ = ({name: place for place, name in enumerate(names)} for names in (old, new))
-    kept = set(longest_increasing([places[name] for name in both]))
-    found = SchemaDiff(
+    unmoved = set(longest_increasing([places[name] for name in both]))
+    diff = SchemaDiff(
         same=False,
         added=[new[name] for name in new if name not in old],
         removed=[old[name] for name in old if name not in new],
@@ -48,14 +48,14 @@ def schema_diff(before: Sequence[Field], after: Sequence[Field]) -> SchemaDiff:
         redescribed=[
             Retyped(n, old[n].description, new[n].description) for n in both if old[n].description != new[n].description
         ],
-        moved=[Moved(n, was[n], is_[n]) for n in both if places[n] not in kept],
+        moved=[Moved(n, was[n], is_[n]) for n in both if places[n] not in unmoved],
     )
-    changed = found.added or found.removed or found.retyped or found.redescribed or found.moved
-    return found if changed else msgspec.structs.replace(found, same=True)
+    changed = diff.added or diff.removed or diff.retyped or diff.redescribed or diff.moved
+    return diff if changed else msgspec.structs.replace(diff, same=True)
 
 
 def _by_name(fields: Sequence[Field]) -> dict[str, Field]:
-    found: dict[str, Field] = {}
+    by_name: dict[str, Field] = {}
     for field in fields:
-        found.setdefault(field.name, field)
-    return found
+        by_name.setdefault(field.name, field)
+    return by_name

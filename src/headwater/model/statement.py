@@ -1,12 +1,12 @@
-"""What kind of statement an SQL text is, from its first words alone: SELECT, INSERT, MERGE, CREATE TABLE, …
+"""Find the kind of an SQL statement by its first words: SELECT, INSERT, MERGE, CREATE TABLE, …
 
-A light reading for labels: it skips comments, strings and everything in brackets, knows no dialect and never fails. What the statement
-means is `headwater.columns`' business.
+A light scan for labels: it skips comments, strings and everything in brackets, knows no dialect and never fails. `headwater.columns` parses
+the statement.
 """
 
 import re
 
-# No label needs more of a text than this, and it bounds the time.
+# How much of a text is scanned; this bounds the time.
 _LONGEST = 100_000
 _TOKEN = re.compile(
     r"(?P<skip>--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|`[^`]*`?|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z))"
@@ -25,12 +25,12 @@ _KINDS = frozenset({
     "TABLE", "VIEW", "SCHEMA", "DATABASE", "FUNCTION", "PROCEDURE", "INDEX", "STREAM", "TASK", "STAGE", "MODEL", "SEQUENCE", "TRIGGER", "ROLE",
     "USER", "WAREHOUSE", "CATALOG", "TYPE",
 })  # fmt: skip
-# In a script these only prepare: the first statement that does something names it.
+# Statements that only prepare others: the label of a script skips them.
 _PREPARES = frozenset({"SET", "USE", "DECLARE", "BEGIN", "COMMIT", "ROLLBACK", "EXPLAIN"})
 
 
 def statement_kind(sql: str) -> str | None:
-    """The kind of a text's first statement that writes or defines something; else of its first that does anything; None when no word says.
+    """The kind of the first statement that writes or defines something, else of the first that does anything; None if no keyword is found.
 
     `WITH … INSERT` is INSERT; `CREATE OR REPLACE TEMPORARY VIEW` is CREATE VIEW; `FROM t INSERT` (Hive) is INSERT.
     """
@@ -42,7 +42,7 @@ def statement_kind(sql: str) -> str | None:
 
 
 def _statements(sql: str) -> list[list[str]]:
-    """The words outside of brackets of each statement; a statement that is one pair of brackets is what is in them."""
+    """The words of each statement outside brackets. If a whole statement is in brackets, the words inside them."""
     found: list[list[str]] = [[]]
     depth = 0
     for token in _TOKEN.finditer(sql):
@@ -65,7 +65,7 @@ def _kind(words: list[str]) -> str | None:
     if first in {"WITH", "FROM"}:
         later = [word for word in words[1:] if word in _WRITES or word == "SELECT"]
         written = [word for word in later if word in _WRITES]
-        # `WITH … SELECT` may hold a function called REPLACE: a write comes before the query that feeds it.
+        # `WITH … SELECT` may call a function named REPLACE: in a real write, the keyword precedes SELECT.
         return written[0] if written and (first == "FROM" or later[0] in _WRITES) else "SELECT"
     if first in _DEFINES:
         return next((f"{first} {word}" for word in words[1:8] if word in _KINDS), first)

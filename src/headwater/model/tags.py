@@ -1,6 +1,6 @@
-"""What a tag may say: schemas with typed values, and whether a value fits. Pure.
+"""Tag schemas: typed values, and whether a value fits. Pure.
 
-Only what people say is held to a schema. Tags that events bring are shown as they came.
+A schema applies to the tags that people set. Tags from events are shown as received.
 """
 
 import datetime as dt
@@ -19,8 +19,8 @@ _VARIABLE = re.compile(r"[*+?]|\{\d*,\d*\}")
 
 
 class TagSchema(msgspec.Struct, frozen=True, omit_defaults=False):
-    """`type`: `none` (no value), `string`, `number`, `boolean`, `date` (ISO 8601), `enum` (one of `values`), `pattern` (a text that
-    `pattern` matches whole)."""
+    """`type`: `none` (no value), `string`, `number`, `boolean`, `date` (ISO 8601), `enum` (one of `values`), `pattern` (a text that fully matches
+    `pattern`)."""
 
     type: Literal["none", "string", "number", "boolean", "enum", "date", "pattern"] = "none"
     description: str | None = None
@@ -30,40 +30,42 @@ class TagSchema(msgspec.Struct, frozen=True, omit_defaults=False):
 
     def __post_init__(self) -> None:
         if (self.type == "enum") != bool(self.values):
-            raise InvalidChange("values belong to the type enum, and it needs at least one")
+            raise InvalidChange("the type enum needs at least one value, and no other type may have values")
         if len({key_of(value) for value in self.values}) < len(self.values) or not all(v.strip() for v in self.values):
-            raise InvalidChange("values of an enum differ in more than case, and none is blank")
+            raise InvalidChange("the values of an enum must differ in more than case, and none may be blank")
         if (self.type == "pattern") != (self.pattern is not None):
-            raise InvalidChange("a pattern belongs to the type pattern, and it needs one")
+            raise InvalidChange("the type pattern needs a pattern, and no other type may have one")
         if not self.applies_to:
-            raise InvalidChange("applies_to names at least one of dataset, job, column")
+            raise InvalidChange("applies_to must name at least one of dataset, job, column")
         if self.pattern is not None:
-            _quick(self.pattern)
+            _check_pattern(self.pattern)
 
 
 def key_of(name: str) -> str:
-    """What makes two spellings of a tag the same."""
+    """The key of a tag's name, equal for all spellings of the tag."""
     return name.strip().casefold()
 
 
 def fitted(name: str, schema: TagSchema | None, value: Value, place: Place) -> Value:
-    """The value as the schema has it: `"3"` is 3 for a number, an enum's own spelling. Raises InvalidChange that says what fits."""
+    """The value in the schema's type and spelling: `"3"` becomes 3 for a number. Raises InvalidChange that says which values fit."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidChange(f"{value!r} is not a number that can be kept", tag=name)
+        raise InvalidChange(f"{value!r} cannot be stored; give a finite number", tag=name)
     if schema is None:
         return value
     if place not in schema.applies_to:
         raise InvalidChange(f"the tag {name!r} is for {', '.join(schema.applies_to)}, not for a {place}", tag=name)
-    found = _fit(schema, value)
-    if found is None and schema.type != "none":
-        raise InvalidChange(f"{value!r} does not fit the tag {name!r}: {_wanted(schema)}", tag=name, value=value)
+    fitted_value = _fit(schema, value)
+    if fitted_value is None and schema.type != "none":
+        raise InvalidChange(
+            f"{value!r} does not fit the tag {name!r}; give {_describe_values(schema)}", tag=name, value=value
+        )
     if schema.type == "none" and value not in {None, "", True}:
-        raise InvalidChange(f"the tag {name!r} takes no value", tag=name, value=value)
-    return found
+        raise InvalidChange(f"the tag {name!r} takes no value; leave {value!r} out", tag=name, value=value)
+    return fitted_value
 
 
 def _fit(schema: TagSchema, value: Value) -> Value:  # noqa: PLR0911 - one case for each type
-    """None when it does not fit."""
+    """The value in the schema's type; None if it does not fit."""
     text = value.strip() if isinstance(value, str) else None
     match schema.type:
         case "string":
@@ -73,7 +75,7 @@ def _fit(schema: TagSchema, value: Value) -> Value:  # noqa: PLR0911 - one case 
         case "boolean":
             return value if isinstance(value, bool) else {"true": True, "false": False}.get((text or "").lower())
         case "enum":
-            return next((one for one in schema.values if text and key_of(one) == key_of(text)), None)
+            return next((allowed for allowed in schema.values if text and key_of(allowed) == key_of(text)), None)
         case "date":
             try:
                 return dt.date.fromisoformat(text).isoformat() if text else None
@@ -96,7 +98,7 @@ def _number(value: Value) -> Value:
     return value if math.isfinite(value) else None
 
 
-def _wanted(schema: TagSchema) -> str:
+def _describe_values(schema: TagSchema) -> str:
     match schema.type:
         case "enum":
             return f"one of {', '.join(schema.values)}"
@@ -109,8 +111,8 @@ def _wanted(schema: TagSchema) -> str:
     return f"a {schema.type}"
 
 
-def _quick(pattern: str) -> None:
-    """Refuse what could take long on some text: repeated groups, references, and more than three repetitions of varying length."""
+def _check_pattern(pattern: str) -> None:
+    """Refuse patterns that may be slow on some text: repeated groups, references, and more than three repetitions of varying length."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -122,6 +124,8 @@ def _quick(pattern: str) -> None:
         or "\\" in plain
         or "(?" in plain.replace("(?:", "")
     ):
-        raise InvalidChange("a pattern has at most 200 characters, and no repeated group, reference or lookaround")
+        raise InvalidChange(
+            "a pattern must have at most 200 characters, and no repeated group, reference or lookaround"
+        )
     if len(_VARIABLE.findall(plain)) > 3 + plain.count("(?:"):
-        raise InvalidChange("a pattern has at most three parts that vary in length")
+        raise InvalidChange("a pattern must have at most three parts that vary in length")

@@ -1,8 +1,8 @@
-"""Words of names and texts as search sees them: one way to cut and fold for what is kept and for what is asked.
+"""Split names and texts into words for search. The index and the queries use the same functions.
 
-A run is letters or digits without a break: `dim_customerOrders2` has the runs `dim`, `customerOrders` and `2`. A run in camelCase is
-known whole and by its pieces (`customerorders`, `customer`, `orders`). Scripts written without spaces (Han, kana) are known by each
-character and each pair, because nobody types where a word begins. Everything is folded: NFKC, then case.
+A run is an unbroken sequence of letters or of digits: `dim_customerOrders2` has the runs `dim`, `customerOrders` and `2`. A camelCase run is indexed
+as a whole and by its pieces (`customerorders`, `customer`, `orders`). Scripts without spaces (Han, kana) are indexed by each character and each
+pair, because users do not type word boundaries. All words are folded: NFKC, then case.
 """
 
 import re
@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import msgspec
 
-# A longer word is cut, on both sides alike.
+# A longer word is cut, in the index and in queries alike.
 LONGEST = 64
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SQL_NOISE = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-# Bounds for one statement: what is read of it, and how many different words are kept.
+# Bounds for one statement: the characters that are read, and the distinct words that are indexed.
 _SQL_CHARACTERS, _SQL_WORDS = 100_000, 300
 _SQL_KEYWORDS = frozenset(
     """all alter and any array as asc begin between bigint boolean both by case cast char coalesce commit constraint create cross current
@@ -32,7 +32,7 @@ _SQL_KEYWORDS = frozenset(
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A word and where it stands in its text."""
+    """A word and its position in the text."""
 
     word: str
     start: int
@@ -40,12 +40,12 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 def fold(text: str) -> str:
-    """The text without what nobody types twice alike: width, ligatures, case."""
+    """The text without differences in width, ligatures and case."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
 
 
 def words(text: str) -> set[str]:
-    """Every word by which the text is found."""
+    """All words by which the text can be found."""
     if not text.isascii():
         return {piece.word for piece in pieces(text)}
     found = set()
@@ -58,12 +58,12 @@ def words(text: str) -> set[str]:
 
 @lru_cache(maxsize=100_000)
 def words_of_name(text: str) -> frozenset[str]:
-    """`words` of what comes again and again: a column, a tag, an owner, a namespace."""
+    """`words`, cached, for names that occur often: a column, a tag, an owner, a namespace."""
     return frozenset(words(text))
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The words of the text where they stand; those of a camelCase run overlap it."""
+    """The words of the text with their positions. The pieces of a camelCase run overlap the run."""
     for match in _RUN.finditer(text):
         run, start, end = match[0], match.start(), match.end()
         if not run.isascii() and _SPACELESS.search(run):
@@ -85,9 +85,9 @@ def _spaceless(run: str, start: int) -> Iterator[Piece]:
 
 
 def asked(text: str) -> list[list[str]]:
-    """The words of a question in order, each as ways to say it: any one of the lists' members has to be found.
+    """The words of a query in order, each as a list of alternatives, of which at least one must match.
 
-    A way is words joined by a space that must all be there: `customerOrders` is `["customerorders", "customer orders"]`.
+    An alternative is one or more words joined by spaces, which must all match: `customerOrders` is `["customerorders", "customer orders"]`.
     """
     found: list[list[str]] = []
     for match in _RUN.finditer(text):
@@ -102,7 +102,7 @@ def asked(text: str) -> list[list[str]]:
 
 
 def joined(text: str) -> str:
-    """The runs of a name with one sign between them: `Customer Orders`, `customer-orders` and `CustomerOrders` are the same."""
+    """The runs of a name joined by `_`: equal for `Customer Orders`, `customer-orders` and `CustomerOrders`."""
     found: list[str] = []
     for match in _RUN.finditer(text):
         run = match[0]
@@ -112,7 +112,7 @@ def joined(text: str) -> str:
 
 
 def sql_words(text: str) -> set[str]:
-    """Words of a statement that say what it is about: identifiers and words of its literals; no keywords, numbers or comments."""
+    """The identifiers of a statement and the words of its literals, without keywords, numbers and comments."""
     found: set[str] = set()
     for word in (piece.word for piece in pieces(_SQL_NOISE.sub(" ", text[:_SQL_CHARACTERS]))):
         if len(word) > 1 and word not in _SQL_KEYWORDS and not word.isdecimal():
@@ -123,17 +123,17 @@ def sql_words(text: str) -> set[str]:
 
 
 def worth_knowing(word: str) -> bool:
-    """Whether a misspelt word may have meant this one: not numbers, not scraps, not characters of scripts without spaces."""
+    """Whether to suggest the word for a misspelt one: no numbers, no words under three characters, no scripts without spaces."""
     return len(word) > 2 and not word[0].isdecimal() and not _SPACELESS.match(word)
 
 
 def shortened(word: str) -> list[str]:
-    """The word, and the word without each of its characters: two words with one slip between them share one of these."""
+    """The word, and the word without each one of its characters. Two words that differ by one typing error share one of these."""
     return sorted({word, *(word[:i] + word[i + 1 :] for i in range(len(word)))})
 
 
 def distance(a: str, b: str, most: int) -> int:
-    """Characters added, left out, replaced, or swapped with their neighbour between the two; more than `most` is `most + 1`."""
+    """The edit distance: characters added, removed, replaced, or swapped with a neighbour. Above `most`, returns `most + 1`."""
     if abs(len(a) - len(b)) > most:
         return most + 1
     before: list[int] = []

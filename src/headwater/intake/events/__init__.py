@@ -1,1 +1,1 @@
-"""OpenLineage events in: accepted, appended to the log and projected to rows."""
+"""Accept OpenLineage events, append them to the log, and project them to rows."""

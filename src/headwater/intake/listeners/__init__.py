@@ -1,1 +1,1 @@
-"""The log out to listeners."""
+"""Deliver the log to listeners."""

@@ -1,1 +1,1 @@
-"""What people change: metadata, keys, rules about names, and the audit of it all."""
+"""Changes by people: metadata, keys, identity rules, and their audit log."""

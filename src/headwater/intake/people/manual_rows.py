@@ -70,7 +70,7 @@ def _edges(made: Rows, change: DrawEdge | RemoveEdge, at: dt.datetime, id_: uuid
 def _columns(change: DrawEdge, identity: Identity) -> ColumnSet:
     inputs: dict[str, list[ColumnInput]] = {}
     for pair in sorted(set(change.columns)):
-        inputs.setdefault(pair.target, []).append(ColumnInput(change.source.told, pair.source, ()))
+        inputs.setdefault(pair.target, []).append(ColumnInput(change.source.node_name, pair.source, ()))
     return column_set(inputs, identity)
 
 

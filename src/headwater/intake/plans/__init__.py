@@ -1,1 +1,1 @@
-"""Plans made, kept and worked off."""
+"""Compute and store backfill plans, and hand out their items."""

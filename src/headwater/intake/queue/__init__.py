@@ -1,1 +1,1 @@
-"""Events out of RabbitMQ, and the dead letters."""
+"""Receive events from RabbitMQ, and manage dead letters."""

@@ -1,1 +1,1 @@
-"""Reports about instances in, and what follows from them: marks, incidents, staleness."""
+"""Record reports about instances, and update marks, incidents and staleness."""

@@ -1,1 +1,1 @@
-"""Tables made again from the logs, and what is past its retention deleted."""
+"""Rebuild tables from the logs, replay logs, and delete records past their retention."""
