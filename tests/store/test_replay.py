@@ -257,7 +257,7 @@ def test_sent_again_nothing_is_written_to_what_is_hidden(database: Database, run
 def test_a_row_that_is_written_again_is_found_out(
     database: Database, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    each = Intake.each
+    each = Intake.accept_each
 
     async def scene() -> None:
         await first_days(database)
@@ -267,7 +267,7 @@ def test_a_row_that_is_written_again_is_found_out(
                 await connection.execute("update edges set first_at = first_at where direction = 'in'")
             return await each(self, bodies)
 
-        monkeypatch.setattr(Intake, "each", rewriting)
+        monkeypatch.setattr(Intake, "accept_each", rewriting)
         assert (await accept_again(database)).changed == ["edges"]
 
     run(scene())

@@ -1,4 +1,4 @@
-"""What events of real producers say of instances (tests/cases/status_events): each case is a run's events, and all that is said because of them."""
+"""The reports about instances from events of real producers (tests/cases/status_events): each case is a run's events and all reports from them."""
 
 import datetime as dt
 import itertools
@@ -74,7 +74,7 @@ def test_what_is_said(case: dict[str, Any]) -> None:
     assert [[one.entity, one.why] for one in found.unplaced] == case.get("unplaced", [])
     assert [[one.what, one.entity, one.instances] for one in found.doubts] == case.get("doubts", [])
     for report in (*found.reports, *found.doubts):
-        resolve_report(report, PLACES.held, NOW)  # whatever is said makes sense
+        resolve_report(report, PLACES.held, NOW)  # every report is valid
         assert report.ref
         assert report.at is not None
         assert report.at < NOW
@@ -155,7 +155,7 @@ def test_how_jobs_are_written(namespace: str, name: str, declared: str) -> None:
 
 
 def test_runs_that_follow_each_other_leave_out_no_instance_and_share_none() -> None:
-    """Whatever the hour of a schedule, and whether its interval is shorter or longer than an entity's."""
+    """For every hour of a schedule, with intervals shorter and longer than the entity's period."""
     rng = random.Random(1)
     template = json.loads((CASES / "airflow.json").read_text(encoding="utf-8"))[1]["events"][0]
     for _ in range(30):

@@ -1,7 +1,7 @@
 """Accept events in a child process, so that an event that crashes it does not crash the receiver.
 
 A message that the broker redelivered many times may crash every process that handles it, or its receivers may have been killed for other
-reasons. Only a trial tells the two apart. The events go to a child process. If it dies, each half goes to a new one, until the crashing
+reasons. Only a trial distinguishes the two. The events go to a child process. If it dies, each half goes to a new one, until the crashing
 events are found. The others are accepted as usual.
 """
 

@@ -263,7 +263,7 @@ class _RecordedVersions:
             read[upstream] = read.get(upstream, NONE) | Ordinals.between(row.start_, row.end_)
             as_of = row.read_seq
         if read.get(name, NONE) & made:
-            return None  # one run made several instances, each from the one before: their reads cannot be told apart
+            return None  # one run made several instances, each from the one before: their reads cannot be separated
         needs: dict[str, Ordinals] = {}
         others: dict[str, Ordinals] = {}
         for link in self._held.graph.upstream(name):

@@ -1,7 +1,7 @@
 """The delivered messages that no batch has taken yet, bounded in bytes.
 
 RabbitMQ's prefetch counts messages, not bytes. If the held messages exceed the limit, the inbox cancels its consumer, returns the surplus, and
-consumes again with a smaller prefetch, which grows again while messages are small. A single message is always accepted, whatever its size.
+consumes again with a smaller prefetch, which grows again while messages are small. A single message of any size is always accepted.
 """
 
 import asyncio

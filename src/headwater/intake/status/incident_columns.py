@@ -112,9 +112,9 @@ async def _stored(connection: Connection, held: Held, identity: Identity) -> dic
 async def _checked(
     connection: Connection, held: Held, stored: Mapping[str, Sequence[Dataset]], wrong: Mapping[str, Columns]
 ) -> None:
-    told = await column_flow.columns(connection, [dataset for name in wrong for dataset in stored.get(name, ())])
+    reported = await column_flow.columns(connection, [dataset for name in wrong for dataset in stored.get(name, ())])
     for name, some in wrong.items():
-        names = {column for dataset in stored.get(name, ()) for column in told.get(dataset, ())}
+        names = {column for dataset in stored.get(name, ()) for column in reported.get(dataset, ())}
         if some == ALL or not names:
             continue
         names |= {

@@ -38,7 +38,7 @@ class _Ended(NamedTuple):
 
 
 class Writing:
-    """`live`: events are fed as they arrive, so the time of receipt tells which seq was current."""
+    """`live`: events are fed as they arrive, so the time of receipt determines which seq was current."""
 
     def __init__(self, connection: Connection, held: Held, *, live: bool) -> None:
         self._connection, self._held, self._live = connection, held, live
