@@ -2,7 +2,7 @@
 
     python benchmarks/cases/delivery/receive.py [--events 20000] [--each 500] [--rounds 3] [--url amqp://…]
 
-Each round empties the tables twice: once the events go in as `Intake.each` takes them, two batches at once, as two connections to the server
+Each round empties the tables twice: once the events go in as `Intake.accept_each` takes them, two batches at once, as two connections to the server
 would; once they wait in a queue, in messages of `--each` events, and one receiver drains it. The two take turns to be first. Without `--url` a
 broker of its own is started (Debian's rabbitmq-server must be installed).
 """

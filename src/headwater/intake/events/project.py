@@ -267,7 +267,7 @@ class _Projection:
     def add_edge(
         self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
     ) -> None:
-        """Add a dataset to a report, and the edge between dataset and job. `direction`: `in` or `out`."""
+        """Add a dataset to a report, and the edge between dataset and job. `direction`: `in` or `out`. `declared`: not observed by a run."""
         self.add("upsert_report_datasets", job, report_id, dataset, direction, declared, self.at)
         self.add("upsert_edges", dataset, job, direction, self.at, declared, static)
 
