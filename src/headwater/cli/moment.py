@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from headwater.errors import InvalidQuestion
+from headwater.model.moments import aware
 
 
 def moment(text: str) -> dt.datetime:
@@ -13,4 +14,4 @@ def moment(text: str) -> dt.datetime:
         at = dt.datetime.fromisoformat(text)
     except ValueError:
         raise InvalidQuestion(f"{text!r} is no time; write 2026-11-21 or 2026-11-21T08:00:00Z", given=text) from None
-    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+    return aware(at)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater import __version__
+from headwater.model.moments import aware
 
 PRODUCER = f"https://headwater.dev/client/{__version__}"
 _CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
@@ -79,7 +80,7 @@ def timestamp(moment: datetime | str | None = None) -> str:
     if isinstance(moment, str):
         return moment
     moment = moment or datetime.now(UTC)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    moment = aware(moment).astimezone(UTC)
     return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 

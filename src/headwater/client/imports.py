@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import msgspec
 
 from headwater.client import config, event
 from headwater.client.address import ENDPOINT
+from headwater.model.moments import aware
 
 if TYPE_CHECKING:
     from headwater.client.config import Destination
@@ -225,7 +226,7 @@ def _moment(text: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware(moment)
 
 
 def _dataset(given: Any) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from headwater.model.lineage import ColumnInput, Transformation
+from headwater.model.moments import aware
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
 
@@ -392,7 +393,7 @@ def _time(text: str | None) -> dt.datetime | None:
         return None
     try:
         time = dt.datetime.fromisoformat(text)
-        return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        return aware(time).astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
         raise msgspec.ValidationError(f"{text[:40]!r} is not an ISO 8601 time") from error
 

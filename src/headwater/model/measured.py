@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from headwater.model.facets import clean
+from headwater.model.moments import aware
 from headwater.model.names import LONGEST, bounded
 
 USAGE, COST, RECURRENCE = "headwater_usage", "headwater_cost", "headwater_recurrence"
@@ -258,7 +259,7 @@ def _cleaned(read: T) -> T:
             changes[name] = bounded(clean(value), _WORDS if name in _IN_WORDS else LONGEST)
         elif isinstance(value, dt.datetime):
             try:
-                changes[name] = (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+                changes[name] = aware(value).astimezone(dt.UTC)
             except OverflowError as error:
                 raise msgspec.ValidationError(f"{value.isoformat()} is no time in UTC") from error
     return msgspec.structs.replace(read, **changes)

@@ -5,6 +5,8 @@ Calendar steps only (a month is a month). Refuses schedules: it does not know wh
 
 from datetime import UTC, datetime, timedelta
 
+from headwater.model.moments import aware
+
 EVERY = ("hour", "day", "week", "month", "year")
 
 
@@ -27,7 +29,7 @@ def _instant(text: str) -> datetime:
         moment = datetime.fromisoformat(padded)
     except ValueError:
         raise ValueError(f"{text!r} is not a time; write 2013, 2013-01, 2013-01-31, or 2013-01-31T06:00:00Z") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware(moment).astimezone(UTC)
 
 
 def _step(moment: datetime, every: str) -> datetime | None:

@@ -19,6 +19,7 @@ from headwater.entities.time import ranges
 from headwater.entities.time.calendar import Calendar
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as store
 
@@ -191,7 +192,9 @@ async def _runs(
             "say which run: execution_date, run_id, partition_key, or start and end of its interval",
             field="execution_date",
         )
-    found = how.calendar.covering(_utc(start), _utc(end) if end is not None else _utc(start) + dt.timedelta(seconds=1))
+    found = how.calendar.covering(
+        aware(start), aware(end) if end is not None else aware(start) + dt.timedelta(seconds=1)
+    )
     if not found:
         raise InvalidQuestion("that interval is empty", field="end")
     return found
@@ -243,7 +246,3 @@ def _period(calendar: Calendar | None, ordinal: int) -> RunPeriod:
     (text,) = ranges.periods(calendar, Ordinals.of([ordinal]))
     start, end = calendar.interval(ordinal) if calendar is not None else (None, None)
     return RunPeriod(text, start, end)
-
-
-def _utc(time: dt.datetime) -> dt.datetime:
-    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time

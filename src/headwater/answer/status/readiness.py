@@ -17,6 +17,7 @@ from headwater.entities.time import keys, ranges
 from headwater.entities.time.calendar import Calendar
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion
+from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
 from headwater.store.status import incidents
 from headwater.store.status import status as store
@@ -199,7 +200,7 @@ def _instances(held: Held, one: Asked) -> Ordinals:
         )
     if of is None:
         return Ordinals.between(0, 1)
-    found = of.calendar.covering(_utc(one.start), _utc(one.end)) & of.all
+    found = of.calendar.covering(aware(one.start), aware(one.end)) & of.all
     if not found:
         raise InvalidQuestion(f"no instance of {one.entity!r} overlaps that interval", entity=one.entity)
     return found
@@ -261,7 +262,3 @@ def _interval(calendar: Calendar, text: str) -> Interval:
     first, dots, last = text.partition("..")
     start, end = calendar.interval(keys.ordinal(calendar, first))
     return Interval(start, calendar.interval(keys.ordinal(calendar, last))[1] if dots else end)
-
-
-def _utc(time: dt.datetime) -> dt.datetime:
-    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time

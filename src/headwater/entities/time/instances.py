@@ -10,6 +10,7 @@ from typing import NamedTuple
 from headwater.entities.time.calendar import Calendar, Instant
 from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidCalendar
+from headwater.model.moments import aware
 
 _WORDS = {"every", "cron", "table", "tz", "starts", "offset", "anchor", "from", "until"}
 
@@ -102,8 +103,7 @@ def _instant(calendar: Calendar, word: str, value: object) -> int:
                 f"{word} {value!r} is no date and no instant; write such as 2024-01-31", field=word
             ) from None
     if isinstance(value, dt.datetime):
-        aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
-        return int(aware.timestamp())
+        return int(aware(value).timestamp())
     if not isinstance(value, dt.date):
         raise InvalidCalendar(f"{word} {value!r} is no date and no instant", field=word)
     return calendar.midnight(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from headwater.entities.time.ordinals import Int
 from headwater.errors import InvalidCalendar
+from headwater.model.moments import aware
 
 DAY = 86_400
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -22,8 +23,7 @@ _FAR = 1 << 61
 
 def seconds(moment: dt.datetime) -> int:
     """The instant, rounded down to a second. A naive datetime is read as UTC."""
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-    return (aware - _EPOCH) // dt.timedelta(seconds=1)
+    return (aware(moment) - _EPOCH) // dt.timedelta(seconds=1)
 
 
 def moment(instant: int) -> dt.datetime:

@@ -20,6 +20,7 @@ from headwater.intake.events.facets import decode_or_none, is_deleted
 from headwater.model import facets as facet_values
 from headwater.model.event import Facets
 from headwater.model.identity import Identity
+from headwater.model.moments import aware
 from headwater.model.names import DatasetName, from_location, normalised
 
 PERIOD = "headwater_period"
@@ -150,7 +151,7 @@ def _by_period_facet(entity: str, existing: Instances, facets: Facets) -> Matche
         if period.instances:
             return _inside(existing, ranges.read(existing, period.instances))
         if period.start is not None and period.end is not None:
-            return _inside(existing, existing.calendar.covering(_utc(period.start), _utc(period.end)))
+            return _inside(existing, existing.calendar.covering(aware(period.start), aware(period.end)))
     except InvalidPeriod:
         pass
     return MatchedInstances(NONE, NOT_UNDERSTOOD)
@@ -216,10 +217,6 @@ def _inside(existing: Instances, matched: Ordinals) -> MatchedInstances:
 
 def _time(text: str | None) -> dt.datetime | None:
     try:
-        return _utc(dt.datetime.fromisoformat(text)) if text else None
+        return aware(dt.datetime.fromisoformat(text)) if text else None
     except ValueError:
         return None
-
-
-def _utc(time: dt.datetime) -> dt.datetime:
-    return time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC)

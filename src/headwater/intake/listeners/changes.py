@@ -18,6 +18,7 @@ from headwater.intake.listeners import destinations
 from headwater.intake.listeners.deliveries import ended, in_thread, settled
 from headwater.intake.listeners.filter import Filter
 from headwater.intake.people.audit import Change
+from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
 from headwater.store.people import audit as audit_store
 from headwater.store.people import listeners as store
@@ -83,7 +84,7 @@ async def add(database: Database, wanted: ListenerRequest, *, by: Change) -> Add
             created_by=by.actor,
             paused=wanted.paused,
             arrived=arrived,
-            since=_utc(wanted.since),
+            since=aware(wanted.since),
         )
         if not added:
             raise InvalidQuestion(
@@ -109,7 +110,7 @@ async def remove(database: Database, name: str, *, by: Change) -> None:
 
 async def replay(database: Database, name: str, since: dt.datetime, *, by: Change) -> None:
     """Deliver the events with this event time or a later one again, ordered by event time; then continue."""
-    at = _utc(since)
+    at = aware(since)
     assert at is not None
     await _change(database, name, by, lambda connection: store.replay(connection, name, at))
 
@@ -206,7 +207,3 @@ def _secret(kind: str, given: str | None) -> tuple[str | None, bytes | None]:
     if not 24 <= len(secret) <= 64:
         raise InvalidQuestion("a webhook's secret must be whsec_ and 24 to 64 bytes in base64")
     return None, secret
-
-
-def _utc(time: dt.datetime | None) -> dt.datetime | None:
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time

@@ -21,6 +21,7 @@ from headwater.intake.events.accept import Accepted
 from headwater.intake.events.isolation import REDELIVERED
 from headwater.intake.queue import amqp
 from headwater.intake.queue.receiver import Accept
+from headwater.model.moments import aware
 
 _ARRIVES_WITHIN = 5.0
 _RETURNED_WITHIN = 10.0
@@ -304,7 +305,7 @@ def _time(text: str) -> dt.datetime | None:
         at = dt.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+    return aware(at)
 
 
 def _death(deaths: object) -> str:

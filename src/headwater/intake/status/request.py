@@ -25,6 +25,7 @@ from headwater.entities.status.transitions import (
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidStatus
+from headwater.model.moments import aware
 
 What = Literal[
     "started",
@@ -126,7 +127,7 @@ def resolve_report(reported: Reported, held: Held, now: dt.datetime) -> Resolved
             (held.number(read.entity), read.entity, ranges.read(held.instances(read.entity), read.instances))
             for read in reported.reads
         )
-    at = _utc(reported.at) or now
+    at = aware(reported.at) or now
     return ResolvedReport(
         entity_id, reported.entity, instances, _report(reported), at, _key(reported, at), reads, reported
     )
@@ -135,7 +136,7 @@ def resolve_report(reported: Reported, held: Held, now: dt.datetime) -> Resolved
 def _instances(reported: Reported, held: Held) -> Ordinals:
     instances = held.instances(reported.entity)
     found = ranges.read(instances, reported.instances) if reported.instances else NONE
-    start, end = _utc(reported.start), _utc(reported.end)
+    start, end = aware(reported.start), aware(reported.end)
     if (start is None) != (end is None):
         raise InvalidStatus("start and end belong together: give both, or neither", field="start")
     if start is not None and end is not None:
@@ -182,10 +183,6 @@ def _key(reported: Reported, at: dt.datetime) -> bytes:
     else:
         content = b"\0".join([b"all", at.isoformat().encode(), _whole.encode(reported)])
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _utc(time: dt.datetime | None) -> dt.datetime | None:
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
 
 
 _REFS = {

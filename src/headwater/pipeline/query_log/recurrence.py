@@ -8,12 +8,13 @@ What a rhythm is, `beats` says. Python runs once for each shape, over bits.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
+from headwater.model.moments import aware
 from headwater.pipeline.query_log import beats
 from headwater.pipeline.query_log.schema import RECURRENCE
 from headwater.pipeline.query_log.touches import first_day, newest, until
@@ -56,7 +57,7 @@ def recurrence(daily: DataFrame, as_of: datetime | None = None, history: int = H
         .groupBy(*_SHAPE)
         .agg(F.collect_list(F.struct("hour", "bits")).alias("hours"))
     )
-    minute = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()) // 60
+    minute = int(aware(at).timestamp()) // 60
     shapes = (
         known.join(hours, list(_SHAPE), "left")
         .select(

@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
+from headwater.model.moments import aware
 from headwater.pipeline.query_log.schema import DATASETS
 
 KEY: Final = ("namespace", "shape_id", "place")
@@ -31,7 +32,7 @@ def newest(daily: DataFrame) -> datetime | None:
 
 def moment(at: datetime) -> Column:
     """A time as a literal, whatever the time zone of the session or of this process. A time without a zone is UTC."""
-    known = at if at.tzinfo else at.replace(tzinfo=UTC)
+    known = aware(at)
     return F.timestamp_micros(F.lit((known - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)))
 
 

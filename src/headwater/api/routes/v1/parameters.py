@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from litestar.params import PathParameter, QueryParameter
 
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.moments import aware
 
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 Text = Annotated[str | None, QueryParameter()]
@@ -68,7 +69,7 @@ def time(name: str, text: str | None) -> dt.datetime | None:
         return None
     try:
         found = dt.datetime.fromisoformat(_LOST_PLUS.sub("+", text.strip()))
-        return (found if found.tzinfo else found.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        return aware(found).astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidQuestion(f"query param {name} is not a time: {text[:40]!r}") from error
 

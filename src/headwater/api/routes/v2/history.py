@@ -10,17 +10,13 @@ from litestar.params import PathParameter, QueryParameter
 
 from headwater.answer.history import durations, facets, job_versions, receipts, versions
 from headwater.answer.status import freshness
+from headwater.model.moments import aware
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
 OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
 Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
-
-
-def _time(time: dt.datetime | None) -> dt.datetime | None:
-    """A time without a zone is UTC."""
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
 
 
 @get("/datasets/{namespace:str}/{name:str}/facets")
@@ -92,7 +88,7 @@ async def versions_of_job(
 @get("/datasets/{namespace:str}/{name:str}/freshness")
 async def dataset_health(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> freshness.Health:
     """Whether a dataset is there, fresh and good."""
-    return await freshness.health(state.database, unquote(namespace), unquote(name), _time(as_of))
+    return await freshness.health(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
 @get("/freshness")
@@ -116,13 +112,13 @@ async def job_durations(
     as_of: Time = None,
 ) -> durations.Durations:
     """How long a job's runs take, and whether it became slower."""
-    return await durations.durations(state.database, unquote(namespace), unquote(name), limit, _time(as_of))
+    return await durations.durations(state.database, unquote(namespace), unquote(name), limit, aware(as_of))
 
 
 @get("/slower")
 async def slower(state: State, since: Time = None, limit: Limit = 100, offset: Offset = 0) -> durations.SlowerJobs:
     """Jobs that became slower."""
-    return await durations.slower(state.database, _time(since), limit=limit, offset=offset)
+    return await durations.slower(state.database, aware(since), limit=limit, offset=offset)
 
 
 @get("/receipts")
@@ -137,7 +133,7 @@ async def receipt_list(
 ) -> receipts.Receipts:
     """What came in lately."""
     return await receipts.receipts(
-        state.database, producer=producer, code=code, run=run, since=_time(since), limit=limit, offset=offset
+        state.database, producer=producer, code=code, run=run, since=aware(since), limit=limit, offset=offset
     )
 
 

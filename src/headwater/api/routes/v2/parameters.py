@@ -20,11 +20,6 @@ Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; witho
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 
 
-def utc(time: dt.datetime | None) -> dt.datetime | None:
-    """A time without a zone is UTC."""
-    return time.replace(tzinfo=dt.UTC) if time is not None and time.tzinfo is None else time
-
-
 def id_of(text: str, what: str) -> uuid.UUID:
     """The id in an address, read behind the guard: who may not ask is not told which ids would be ones. NotFound where it is none."""
     try:

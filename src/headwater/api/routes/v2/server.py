@@ -6,7 +6,8 @@ from litestar.datastructures import State
 from headwater.answer import health
 from headwater.answer.history import producers
 from headwater.answer.people import identity
-from headwater.api.routes.v2.parameters import Text, Time, utc
+from headwater.api.routes.v2.parameters import Text, Time
+from headwater.model.moments import aware
 
 
 @get("/status")
@@ -18,7 +19,7 @@ async def status(state: State) -> health.Status:
 @get("/producers")
 async def producer_list(state: State, since: Time = None) -> producers.Producers:
     """How each producer is doing."""
-    return await producers.producers(state.database, utc(since))
+    return await producers.producers(state.database, aware(since))
 
 
 @get("/identity/try")

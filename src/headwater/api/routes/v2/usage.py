@@ -9,7 +9,8 @@ from litestar.params import QueryParameter
 
 from headwater.answer.lineage.sorting import Page
 from headwater.answer.usage import cost, pruning, quality, recurrence, usage
-from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OneOrMore, OptionalText, Text, Time, utc
+from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OneOrMore, OptionalText, Text, Time
+from headwater.model.moments import aware
 
 Day = Annotated[dt.date | None, QueryParameter(description="ISO 8601, as in 2026-11-20.")]
 Classes = Annotated[
@@ -39,7 +40,7 @@ async def get_usage(
         namespace=namespace,
         statuses=status or (),
         kind=actor_kind,
-        unread_since=utc(unread_since),
+        unread_since=aware(unread_since),
     )
 
 

@@ -7,7 +7,8 @@ from litestar.datastructures import State
 
 from headwater.answer.lineage import catalog, find
 from headwater.answer.search import search
-from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
+from headwater.model.moments import aware
 
 
 @get("/search")
@@ -52,13 +53,13 @@ async def jobs(
 @get("/datasets/{namespace:str}/{name:str}")
 async def dataset(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Dataset:
     """One dataset: schema, versions, producers, consumers, tags it inherits."""
-    return await catalog.dataset(state.database, unquote(namespace), unquote(name), utc(as_of))
+    return await catalog.dataset(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
 @get("/jobs/{namespace:str}/{name:str}")
 async def job(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Job:
     """One job: inputs, outputs, latest runs."""
-    return await catalog.job(state.database, unquote(namespace), unquote(name), utc(as_of))
+    return await catalog.job(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
 handlers = [get_search, resolve, datasets, jobs, dataset, job]

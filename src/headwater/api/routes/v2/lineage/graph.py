@@ -19,8 +19,8 @@ from headwater.api.routes.v2.parameters import (
     OptionalText,
     Text,
     Time,
-    utc,
 )
+from headwater.model.moments import aware
 
 
 @get("/lineage")
@@ -45,7 +45,7 @@ async def get_lineage(
     hide: OneOrMore = None,
 ) -> view.View:
     """Where a dataset or job comes from and what depends on it; filtered, collapsed or grouped as asked for."""
-    question = lineage.Question(node, direction, depth, columns, field, max_nodes, utc(as_of))
+    question = lineage.Question(node, direction, depth, columns, field, max_nodes, aware(as_of))
     shape = view.Shape(
         tuple(namespace or ()),
         tuple(tag or ()),
@@ -53,7 +53,7 @@ async def get_lineage(
         job_type,
         last_state,
         origin,
-        utc(since),
+        aware(since),
         collapse,
         group,
         tuple(hide or ()),
@@ -79,8 +79,8 @@ async def get_lineage_diff(
 ) -> lineage_diff.GraphDifference:
     """What changed in the graph between two times, around a node or in a namespace."""
     question = lineage_diff.Question(
-        utc(before) or before,
-        utc(after) or dt.datetime.now(dt.UTC),
+        aware(before) or before,
+        aware(after) or dt.datetime.now(dt.UTC),
         node,
         namespace,
         direction,
@@ -104,7 +104,7 @@ async def get_paths(
     as_of: Time = None,
 ) -> paths.Paths:
     """The shortest paths between two datasets, jobs or columns."""
-    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=utc(as_of))
+    question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=aware(as_of))
     return await paths.paths(state.database, question, state.settings.lineage.live_runs)
 
 
@@ -119,7 +119,7 @@ async def get_conflicts(
     as_of: Time = None,
 ) -> conflicts.Conflicts:
     """Where those who tell lineage disagree about an edge."""
-    question = conflicts.Question(node, namespace, kind, limit, after, utc(as_of))
+    question = conflicts.Question(node, namespace, kind, limit, after, aware(as_of))
     return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
 
 

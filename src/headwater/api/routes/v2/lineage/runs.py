@@ -18,8 +18,8 @@ from headwater.api.routes.v2.parameters import (
     Segment,
     Text,
     Time,
-    utc,
 )
+from headwater.model.moments import aware
 
 
 @get("/runs")
@@ -54,7 +54,7 @@ async def get_run_lineage(
     as_of: Time = None,
 ) -> run_lineage.RunLineage:
     """Which versions the run read and wrote, which runs wrote those, and which read what it wrote."""
-    question = run_lineage.Question(unquote(run_id), direction, depth, max_nodes, utc(as_of))
+    question = run_lineage.Question(unquote(run_id), direction, depth, max_nodes, aware(as_of))
     return await run_lineage.run_lineage(state.database, question)
 
 

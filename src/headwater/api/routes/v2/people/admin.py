@@ -17,6 +17,7 @@ from headwater.intake.people import identity as identity_writes
 from headwater.intake.people import keys as key_writes
 from headwater.intake.people.audit import Change
 from headwater.model.identity import Rule
+from headwater.model.moments import aware
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
@@ -75,7 +76,7 @@ async def event_log(
 async def take_in(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedEvents]) -> TakenIn:
     """Take in events of an archive as they arrived then: each stands alone, and what the log has already stays as it is."""
     request.state.audit = {"action": "import_events", "target": "log", "detail": {"events": len(data.events)}}
-    arrivals = [accept.Arrival(_aware(one.received_at), _aware(one.event_time)) for one in data.events]
+    arrivals = [accept.Arrival(aware(one.received_at), aware(one.event_time)) for one in data.events]
     told = await state.intake.accept_each([one.body for one in data.events], arrivals)
     duplicates = sum(receipt.duplicate for receipt in told.receipts)
     return TakenIn(len(told.receipts) - duplicates, duplicates, told.refused)
@@ -96,8 +97,8 @@ async def audit_log(
         state.database,
         actor=actor,
         target=target,
-        since=_utc(since),
-        until=_utc(until),
+        since=aware(since),
+        until=aware(until),
         limit=limit,
         offset=offset,
     )
@@ -154,14 +155,6 @@ async def set_identity_rules(
     if not dry_run:
         request.state.audit = {"written": True}
     return kept
-
-
-def _utc(time: dt.datetime | None) -> dt.datetime | None:
-    return None if time is None else _aware(time)
-
-
-def _aware(time: dt.datetime) -> dt.datetime:
-    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time
 
 
 def _change(

@@ -10,7 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer.history import changes as said
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time, utc
+from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.errors import NotFound
 from headwater.intake.people import manual, manual_targets
 from headwater.intake.people.manual import Recorded
@@ -34,6 +34,7 @@ from headwater.model.manual import (
     Unlink,
     Untag,
 )
+from headwater.model.moments import aware
 from headwater.model.tags import Place, TagSchema
 
 Column = Annotated[str | None, QueryParameter(max_length=20_000, description="A column of the dataset.")]
@@ -354,8 +355,8 @@ async def changes(
         target=target,
         author=author,
         action=action,
-        since=utc(since),
-        until=utc(until),
+        since=aware(since),
+        until=aware(until),
         limit=limit,
         offset=offset,
     )

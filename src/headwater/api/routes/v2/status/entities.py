@@ -33,13 +33,13 @@ from headwater.api.routes.v2.parameters import (
     Segment,
     Time,
     id_of,
-    utc,
 )
 from headwater.errors import InvalidStatus
 from headwater.intake.status import entities as declarations
 from headwater.intake.status import incidents as verdicts
 from headwater.intake.status.reports import Recorded
 from headwater.intake.status.request import Reported
+from headwater.model.moments import aware
 
 Instances = Annotated[
     list[str] | None,
@@ -117,7 +117,7 @@ async def list_entities(
     offset: Offset = 0,
 ) -> entities.EntityList:
     """Entities by name."""
-    return await entities.entities(state.database, tag=tag, text=text, as_of=utc(as_of), limit=limit, offset=offset)
+    return await entities.entities(state.database, tag=tag, text=text, as_of=aware(as_of), limit=limit, offset=offset)
 
 
 @post("/entities", status_code=200)
@@ -133,7 +133,7 @@ async def apply_entities(
 @get("/entities/{name:str}")
 async def get_entity(state: State, name: Segment, as_of: Time = None) -> entities.OneEntity:
     """One entity: what is declared of it, what it needs and who needs it."""
-    return await entities.entity(state.database, unquote(name), as_of=utc(as_of))
+    return await entities.entity(state.database, unquote(name), as_of=aware(as_of))
 
 
 @get("/entities/{name:str}/history")
@@ -147,7 +147,7 @@ async def get_status(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
 ) -> status.Status:
     """What is known of instances, in stretches that are alike."""
-    return await status.status(state.database, unquote(name), instances or (), as_of=utc(as_of), limit=limit)
+    return await status.status(state.database, unquote(name), instances or (), as_of=aware(as_of), limit=limit)
 
 
 @get("/entities/{name:str}/periods")
@@ -155,13 +155,13 @@ async def get_periods(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
 ) -> status.Periods:
     """Instances one by one, with their times."""
-    return await status.periods(state.database, unquote(name), instances or [], as_of=utc(as_of), limit=limit)
+    return await status.periods(state.database, unquote(name), instances or [], as_of=aware(as_of), limit=limit)
 
 
 @get("/entities/{name:str}/instances/{instance:str}")
 async def get_instance(state: State, name: Segment, instance: Segment, as_of: Time = None) -> status.Instance:
     """One instance with its versions and its history."""
-    return await status.instance(state.database, unquote(name), unquote(instance), as_of=utc(as_of))
+    return await status.instance(state.database, unquote(name), unquote(instance), as_of=aware(as_of))
 
 
 @post("/entities/{name:str}/instances/at", status_code=200, opt={"role": "read", "audit": False})
@@ -188,10 +188,10 @@ async def get_readiness(
     as_of: Time = None,
 ) -> readiness.Ready:
     """Whether instances may be made, of exactly what, and why not."""
-    asked = [readiness.Asked(unquote(name), instances or [], utc(start), utc(end), in_state)]
+    asked = [readiness.Asked(unquote(name), instances or [], aware(start), aware(end), in_state)]
     if wait and as_of is None:
         return await readiness.waited(state.database, state.news, asked, wait)
-    return await readiness.ready(state.database, asked, as_of=utc(as_of))
+    return await readiness.ready(state.database, asked, as_of=aware(as_of))
 
 
 @post("/readiness", status_code=200, opt={"waits": True, "role": "read", "audit": False})
@@ -200,7 +200,7 @@ async def post_readiness(state: State, data: JSONBody[AskedMany]) -> readiness.R
     if data.wait and data.as_of is None:
         seconds = min(data.wait, 60.0)
         return await readiness.waited(state.database, state.news, data.ask, seconds, intervals=data.intervals)
-    return await readiness.ready(state.database, data.ask, as_of=utc(data.as_of), intervals=data.intervals)
+    return await readiness.ready(state.database, data.ask, as_of=aware(data.as_of), intervals=data.intervals)
 
 
 @get("/entities/{name:str}/suspects")
@@ -208,7 +208,7 @@ async def get_suspects(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None
 ) -> suspects.Suspects:
     """What may have made instances wrong, the likeliest first."""
-    return await suspects.of(state.database, unquote(name), instances or [], as_of=utc(as_of))
+    return await suspects.of(state.database, unquote(name), instances or [], as_of=aware(as_of))
 
 
 @post("/instances", status_code=200, opt={"role": "write", "audit": False})
@@ -240,7 +240,7 @@ async def get_entity_graph(
         depth=depth,
         tag=tag,
         group=group,
-        as_of=utc(as_of),
+        as_of=aware(as_of),
         max_nodes=max_nodes,
     )
 
@@ -289,7 +289,7 @@ async def fix_incident(
 ) -> verdicts.Settled:
     """What was wrong has been put right: what is produced from now on is right."""
     by = author(request, said_by)
-    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=utc(data.at), note=data.note)
+    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=aware(data.at), note=data.note)
 
 
 @post("/incidents/{incident:str}/retract", status_code=200)
