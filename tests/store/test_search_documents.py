@@ -221,7 +221,7 @@ def test_a_document_has_bounds() -> None:
     assert "ssecret" not in lexemes
 
 
-@pytest.mark.parametrize("query", ["candidates", "few", "counts", "known_words", "ending_with"])
+@pytest.mark.parametrize("query", ["candidates", "few", "counts", "match_words", "ending_with"])
 def test_questions_read_no_table_from_end_to_end(database: Database, run: Any, query: str) -> None:
     from headwater.store import sqlfile
 
@@ -229,7 +229,7 @@ def test_questions_read_no_table_from_end_to_end(database: Database, run: Any, q
         "candidates": {"queries": ["'nx'"], "most": 10},
         "few": {"query": "'nx'", "queries": ["'nx'"], "most": 10},
         "counts": {"query": "'nx'", "most": 10},
-        "known_words": {"word": ["abc"], "after": ["abd"], "near": ["abc ab"], "alike": [True]},
+        "match_words": {"word": ["abc"], "after": ["abd"], "near": ["abc ab"], "alike": [True]},
         "ending_with": {"pattern": "cba%", "name": "abc", "whole": ["abc"]},
     }[query]
     sql = sqlfile.load("lineage/nodes" if query == "ending_with" else "search")[query].sql

@@ -107,7 +107,7 @@ where w.word = u.word and not exists (select 1 from search_documents d where d.w
 -- Datasets and jobs after an id, for making all documents.
 select id from (select id from datasets where id > %(after)b union all select id from jobs where id > %(after)b) n order by id limit %(limit)s
 
--- name: known_words :many
+-- name: match_words :many
 -- Of each word: whether it is known, whether known words begin with it, and known words that are near it (one slip, or much the same trigrams).
 select u.word, exists (select 1 from search_words w where w.word = u.word),
        exists (select 1 from search_words w where w.word >= u.word and w.word < u.after),
@@ -115,7 +115,7 @@ select u.word, exists (select 1 from search_words w where w.word = u.word),
        case when u.alike then (select array_agg(word) from (select word from search_words w where w.word %% u.word order by similarity(w.word, u.word) desc, word limit 20) n) end
 from unnest(%(word)b::text[], %(after)b::text[], %(near)b::text[], %(alike)b::bool[]) as u (word, after, near, alike)
 
--- name: said_of :many
+-- name: texts_of_people :many
 -- What people said of these datasets (under any of their names) and jobs: descriptions, owners, tags, of columns too.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i

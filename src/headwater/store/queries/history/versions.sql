@@ -45,7 +45,7 @@ select report_id, first_at from (
   select report_id, first_at from reports where job_id = %(job)s and declaration order by first_at desc, report_id limit %(limit)s) d
 order by first_at, report_id
 
--- name: told_by_runs :many
+-- name: report_datasets :many
 -- Inputs and outputs of these runs of a job, by the names that stand for them.
 select d.report_id, d.direction, coalesce(c.canonical_id, d.dataset_id) as dataset
 from unnest(%(runs)b::uuid[]) as u (id) join report_datasets d on d.job_id = %(job)s and d.report_id = u.id

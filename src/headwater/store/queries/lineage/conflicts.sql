@@ -4,7 +4,7 @@ select distinct e.job_id from edges e
 where (%(after)s::uuid is null or e.job_id > %(after)s) and (%(namespace)s::text is null or exists (select 1 from jobs j where j.id = e.job_id and j.namespace = %(namespace)s))
 order by e.job_id limit %(limit)s
 
--- name: told :many
+-- name: edge_reports :many
 -- Who told what these jobs read and write, in what keeps their edges alive at a time: runs, manifests, JobEvents, people; when last, in which run.
 select d.job_id, coalesce(c.canonical_id, d.dataset_id), d.direction,
        case when p.declaration then 'JOB_EVENT' when d.declared then 'MANIFEST' else 'OBSERVED' end as who, max(least(d.last_at, %(as_of)s)),

@@ -25,7 +25,7 @@ having not bool_and(d.declared) or not exists (
   where child.parent_run_id = d.report_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = %(direction)s)
 order by 1, 2, 3
 
--- name: versions_found :many
+-- name: versions_at_start :many
 -- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail, or a stream's checkpoint; for a reader
 -- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun; a stream's
 -- counts from then on like one that is written.

@@ -105,7 +105,7 @@ with member as (
 )
 select distinct e.job_id from member m join live_edges e on e.dataset_id = m.id
 
--- name: told_last :many
+-- name: last_reports :many
 -- What the latest report of each of these jobs said it reads and writes.
 select j.id, l.at, coalesce(c.canonical_id, d.dataset_id), d.direction
 from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (

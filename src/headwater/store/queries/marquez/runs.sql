@@ -9,7 +9,7 @@ select l.* from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
 select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as u (run_id, job_id) join runs r on r.run_id = u.run_id and r.job_id = u.job_id
 
--- name: told :many
+-- name: run_datasets :many
 -- Inputs and outputs of these runs, by the names that stand for them.
 select distinct d.report_id, d.job_id, d.direction, coalesce(c.canonical_id, d.dataset_id)
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as u (run_id, job_id)

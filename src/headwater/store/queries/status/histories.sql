@@ -22,7 +22,7 @@ select string_agg(int8send(r.seq), ''), string_agg(int4send(r.upstream_id), ''),
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 cross join lateral (select * from instance_reads j where j.upstream_id = w.entity_id and j.end_ > w.start_ and j.start_ < w.end_ offset 0) r
 
--- name: made :many
+-- name: version_instances :many
 -- What these versions are of.
 select entity_id, start_, end_ from instance_versions where seq = any(%(seqs)b::int8[])
 

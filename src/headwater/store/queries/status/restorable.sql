@@ -15,7 +15,7 @@ join status_changes c on c.entity_id = w.entity_id and c.end_ > w.start_ and c.s
 where c.kind in ('tainted', 'inherited', 'suspect', 'quarantined', 'deleted')
 order by c.seq, c.added
 
--- name: made :many
+-- name: stored_versions :many
 -- Versions by the seq of their reports: as what they were reported.
 select v.seq, v.start_, v.end_, v.produced_at, v.run, v.storage::text, r.body::text
 from instance_versions v join status_reports r on r.seq = v.seq where v.seq = any(%(seqs)b::int8[]) order by v.seq, v.start_

@@ -10,7 +10,7 @@ select coalesce(max(seq), 0), max(recorded_at) from (select seq, recorded_at fro
 -- The last seq that was known at a time.
 select coalesce((select seq from status_reports where recorded_at <= %(at)s::timestamptz order by recorded_at desc, seq desc limit 1), 0)
 
--- name: known :many
+-- name: seen_keys :many
 -- Which of these keys have been used, and by which report.
 select key, seq from status_reports where key = any(%(keys)b::bytea[])
 
