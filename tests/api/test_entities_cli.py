@@ -202,7 +202,7 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     assert "2 instances of 2 entities would be wrong; nothing was written; it would be 2 runs of marks" in tried
     told = declared(*words)
     (id_,) = re.findall(r"^incident (\S+): 2 instances of 2 entities are wrong", told, re.MULTILINE)
-    assert "nothing of it can be wrong: reads 2024-05-01" in told
+    assert "ignored, because these instances do not exist: reads 2024-05-01" in told
     hit = next(line for line in lines(told) if line[:2] == ["weekly", "2024-W10"])
     assert hit[2:5] == ["1", "declared", "1"]
     assert f"headwater incident fix {id_}" in told

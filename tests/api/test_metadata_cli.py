@@ -80,4 +80,4 @@ def test_edges_and_aliases(headwater: Terminal) -> None:
 def test_what_is_not_there_is_said(headwater: Terminal) -> None:
     assert "nothing is called" in headwater("describe", "nothing-of-the-kind", "x", code=1)
     assert "has no column" in headwater("tag", "data/a", "x", "--column", "nothing", code=1)
-    assert "no link between" in headwater("alias", "remove", "data/a", "data/b", code=1)
+    assert "no manual link between" in headwater("alias", "remove", "data/a", "data/b", code=1)

@@ -201,7 +201,7 @@ def test_writers_at_once_leave_what_a_rebuild_leaves(database: Database, run: An
             )
             if name in {"t", "u"}:
                 told["dataset"]["facets"]["symlinks"] = linked({"t": "u", "u": "w"}[name])
-            tasks.append(intakes[number % 3].batch(json.dumps([told]).encode()))
+            tasks.append(intakes[number % 3].accept_batch(json.dumps([told]).encode()))
         await asyncio.gather(*tasks)
 
     run(storm())
