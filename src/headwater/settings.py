@@ -78,7 +78,7 @@ class AccessSettings(BaseModel):
 
     @field_validator("admin_key", mode="before")
     @classmethod
-    def _given(cls, key: object) -> object:
+    def _blank_to_none(cls, key: object) -> object:
         return key or None  # an empty variable is how some tools leave one out
 
 

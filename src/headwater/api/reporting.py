@@ -59,17 +59,17 @@ class Reporting:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            told = await self._told(scope, receive)
+            answer = await self._take_reports(scope, receive)
         except _Unusual:
             raise
         except Exception as error:  # noqa: BLE001 - as the router does: of what is behind the gates the answer goes through them
             await self._refusal(scope, error)(scope, receive, send)
             return
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(told)).encode())]
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": told, "more_body": False})
+        await send({"type": "http.response.body", "body": answer, "more_body": False})
 
-    async def _told(self, scope: Scope, receive: Receive) -> bytes:
+    async def _take_reports(self, scope: Scope, receive: Receive) -> bytes:
         """What became of the reports, as JSON."""
         request: Request[Any, Any, Any] = Request(scope, receive)
         await access.guard(request, self._route)

@@ -15,7 +15,7 @@ from litestar.types import Message, Receive, Scope, Send
 from headwater import __version__, telemetry
 
 
-def wanted() -> bool:
+def is_requested() -> bool:
     """Whether traces were asked for."""
     asked = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     return bool(asked) and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
@@ -23,7 +23,7 @@ def wanted() -> bool:
 
 def provider() -> Any | None:
     """What makes spans and sends them, or None: not asked for, or (said in the log) not installed."""
-    if not wanted():
+    if not is_requested():
         return None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -34,9 +34,9 @@ def provider() -> Any | None:
         telemetry.say(telemetry.TracesOff(f"{error}: pip install 'headwater[server,otel]'"))
         return None
     name = os.environ.get("OTEL_SERVICE_NAME", "headwater")
-    made = TracerProvider(resource=Resource.create({"service.name": name, "service.version": __version__}))
-    made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return made
+    tracer = TracerProvider(resource=Resource.create({"service.name": name, "service.version": __version__}))
+    tracer.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return tracer
 
 
 class Traced:
@@ -81,9 +81,9 @@ def spans(provider: Any) -> Callable[[str, dict[str, int]], AbstractContextManag
     tracer = provider.get_tracer("headwater", __version__)
 
     def start(name: str, attributes: dict[str, int]) -> AbstractContextManager[object]:
-        made: AbstractContextManager[object] = tracer.start_as_current_span(
+        started: AbstractContextManager[object] = tracer.start_as_current_span(
             name, attributes={f"headwater.{key}": value for key, value in attributes.items()}
         )
-        return made
+        return started
 
     return start

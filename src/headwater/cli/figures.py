@@ -26,7 +26,7 @@ class List:
     def __init__(self, url: str | None, path: str, key: str, columns: tuple[str, ...], **question: object) -> None:
         self._url, self._path, self._key, self._columns, self._question = url, path, key, columns, question
 
-    def shown(self, *, as_json: bool, as_csv: bool, limit: int | None, offset: int) -> Any:
+    def fetch(self, *, as_json: bool, as_csv: bool, limit: int | None, offset: int) -> Any:
         """The answer, to be drawn as a table; None when it was printed."""
         if as_csv:
             comma_separated.table(self._columns, self._all(limit, offset))

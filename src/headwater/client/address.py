@@ -56,7 +56,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         """Without key and credentials: hosts log what they are given."""
-        return f"Destination({', '.join(one.shown for one in self.each)} by {self.source}, spool {self.spool})"
+        return f"Destination({', '.join(one.redacted for one in self.each)} by {self.source}, spool {self.spool})"
 
     @property
     def each(self) -> tuple["Destination", ...]:
@@ -85,7 +85,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
         return urlsplit(self.url).path.lstrip("/") if self.transport == "http" else ""
 
     @property
-    def shown(self) -> str:
+    def redacted(self) -> str:
         """What people are told, without secrets."""
         if self.transport == "amqp":
             return f"{self.url}?queue={quote(self.queue)}"
@@ -108,7 +108,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     def folder_name(self) -> str:
         """A name for this one's own folder in a spool it shares with others: the same as long as the address is."""
         host = re.sub(r"[^a-z0-9.]+", "-", urlsplit(self.url).netloc.lower()).strip("-")
-        return f"{self.transport}-{host}-{crc32(self.shown.encode()):08x}"
+        return f"{self.transport}-{host}-{crc32(self.redacted.encode()):08x}"
 
 
 def parse(text: str, *, spool: Path, backend: str | None = None, endpoint: str = ENDPOINT) -> Destination | None:

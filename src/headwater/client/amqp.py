@@ -112,12 +112,12 @@ class Amqp:
         except (AMQPError, OSError, TimeoutError, RuntimeError, ValueError) as error:
             await self._disconnect()
             raise Unreachable(_why(error)) from error
-        found = await asyncio.gather(*(self._publish_one(channel, body) for body in bodies))
+        found = await asyncio.gather(*(self._publish_message(channel, body) for body in bodies))
         if any(found):
             await self._disconnect()  # what is confirmed late is sent twice; a channel in doubt is not used again
         return found
 
-    async def _publish_one(self, channel: AbstractChannel, body: bytes) -> str | None:
+    async def _publish_message(self, channel: AbstractChannel, body: bytes) -> str | None:
         packed = len(body) > _GZIP_FROM
         if packed:
             packer = zlib.compressobj(1, wbits=31)

@@ -80,7 +80,7 @@ def destination(
             shown = without_secrets(one.address)
             log.warning("%s is %r, which is no address of events: they stay in %s", source, shown, folder)
             continue
-        if any(parsed.shown == other.shown for other in found):
+        if any(parsed.redacted == other.redacted for other in found):
             continue
         # The first remote one keeps the folder itself: what waits there from before is for it.
         own = folder / parsed.folder_name if parsed.remote and any(other.remote for other in found) else folder

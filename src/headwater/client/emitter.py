@@ -115,7 +115,7 @@ class Emitter:
 
     def tallies(self) -> dict[str, Tally]:
         """The counts of each destination, by its address without secrets."""
-        return {route.destination.shown: route.tally() for route in self._routes}
+        return {route.destination.redacted: route.tally() for route in self._routes}
 
     def _begin(self) -> None:
         """What belongs to one process: made anew in a forked child, which has no sender's thread and must not share files."""

@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, eq=False):
     said: bool = False
     seen: tuple[int, int, int] | None = None  # the file that was fingerprinted, as `stat` described it
 
-    def told(self, side: Side) -> dict[str, Any]:
+    def to_dataset(self, side: Side) -> dict[str, Any]:
         """The entry of an event's `inputs` or `outputs`."""
         item = self.item
         facets, of_side = dict(self.facets), dict(self.side_facets)
@@ -159,4 +159,4 @@ def _is_file(status: os.stat_result) -> bool:
 
 
 def describe_entries(entries: Iterable[Entry], side: Side) -> list[dict[str, Any]]:
-    return [entry.told(side) for entry in entries]
+    return [entry.to_dataset(side) for entry in entries]

@@ -248,7 +248,7 @@ class Sender:
         self._not_before = time.monotonic() + pause if pause else 0.0
         if not self.said_outage and not self._stopping:  # after `close` the emitter has said what is left
             self.said_outage = True
-            url, folder = self._destination.shown, self._spool.folder
+            url, folder = self._destination.redacted, self._spool.folder
             log.warning(
                 "lineage events do not reach %s (%s); they are kept in %s and sent later", url, self.last_error, folder
             )
@@ -258,7 +258,7 @@ class Sender:
         self._not_before = 0.0
         if self.said_outage:
             self.said_outage = False
-            log.info("lineage events reach %s again", self._destination.shown)
+            log.info("lineage events reach %s again", self._destination.redacted)
 
 
 def _remote(destination: Destination) -> "Transport":

@@ -45,14 +45,14 @@ class Attachment:
         timeout = self._config.patience if timeout is None else timeout
         if not self.active or self._inbox is None or os.getpid() != self._pid:
             return True
-        told = self._told(timeout)
-        return bool(self.emitter.flush(timeout)) and told if self.emitter is not None else told
+        drained = self._drain(timeout)
+        return bool(self.emitter.flush(timeout)) and drained if self.emitter is not None else drained
 
-    def _told(self, timeout: float) -> bool:
+    def _drain(self, timeout: float) -> bool:
         """Wait until all that Spark did so far is with the emitter, whose spool keeps it: no server is waited for."""
         if not self.active or self._inbox is None or os.getpid() != self._pid:
             return True
-        told = True
+        drained = True
         with contextlib.suppress(Exception):
             # The context may be stopped: then Spark has handed over everything.
             self._inbox.settle(int(timeout * 1000))
@@ -60,10 +60,10 @@ class Attachment:
             token, reached = f"token-{uuid.uuid4()}", threading.Event()
             self._reached[token] = reached
             self._inbox.mark(token)
-            told = self._wait(reached, timeout) or not self._listening()
+            drained = self._wait(reached, timeout) or not self._listening()
         except Exception:  # noqa: BLE001 - the JVM is gone
-            told = False
-        return told
+            drained = False
+        return drained
 
     def _wait(self, reached: threading.Event, timeout: float) -> bool:
         for _ in range(max(1, int(timeout * 20))):
@@ -79,7 +79,7 @@ class Attachment:
 
     def detach(self) -> None:
         """Stop listening. What was captured is told first; delivering it is the emitter's, and is not waited for."""
-        self._told(self._config.patience)
+        self._drain(self._config.patience)
         if self.active and self._inbox is not None:
             self.active = False
             with contextlib.suppress(Exception):
@@ -133,7 +133,7 @@ class Attachment:
         """The interpreter ends, with or without `spark.stop()`."""
         if os.getpid() != self._pid or self._collector is None:
             return
-        self._told(self._config.patience)
+        self._drain(self._config.patience)
         # Delivering is the emitter's: it has an end of its own, with a bound that a server that is down does not stretch.
         self._collector.end()
 

@@ -198,7 +198,7 @@ class Collector:
                 owner.wrote = int(happening.time())
             return
         metrics = statistics.read(jqe.executedPlan())
-        if metrics.written.known and not (owner.metrics and owner.metrics.written.known):
+        if metrics.written.is_reported and not (owner.metrics and owner.metrics.written.is_reported):
             owner.metrics = metrics
 
     # --- what it does
@@ -270,7 +270,7 @@ class Collector:
         elif execution.write is not None and execution.write.query is not None:
             try:
                 own = statistics.read(jqe.executedPlan())
-                metrics = own if own.written.known or metrics is None else metrics
+                metrics = own if own.written.is_reported or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
         if not failure:
@@ -300,7 +300,7 @@ class Collector:
             if left is None:
                 return metrics
             execution.write.target = msgspec.structs.replace(found, version=left.version)
-            if metrics is None or not metrics.written.known:
+            if metrics is None or not metrics.written.is_reported:
                 return Metrics(left.counts, metrics.scans if metrics else [])
         except Exception as error:  # noqa: BLE001 - a version is worth less than the run
             self._say(f"no version: {type(error).__name__}: {str(error)[:200]}")

@@ -82,7 +82,7 @@ def inputs(
     result = []
     for dataset in found:
         scan = read.get(dataset.key)
-        facets = {"inputStatistics": _input_statistics(scan.counts)} if scan and scan.counts.known else {}
+        facets = {"inputStatistics": _input_statistics(scan.counts)} if scan and scan.counts.is_reported else {}
         if at := (offsets or {}).get(dataset.key):
             facets["headwater_offsets"] = event.facet("headwater_offsets", offsets=at)
         # What was read, where the scan says so; otherwise what was there when the query was planned.
@@ -109,7 +109,7 @@ def output(
     if analysis is not None and (lineage := column_lineage(analysis, largest)):
         facets["columnLineage"] = lineage
     written: Facets = {}
-    if metrics is not None and metrics.written.known:
+    if metrics is not None and metrics.written.is_reported:
         counts = metrics.written
         written["outputStatistics"] = event.output_statistics(rows=counts.rows, size=counts.size, files=counts.files)
     if offsets:

@@ -21,7 +21,7 @@ class Statistics(msgspec.Struct):
     files: int | None = None
 
     @property
-    def known(self) -> bool:
+    def is_reported(self) -> bool:
         return (self.rows, self.size, self.files) != (None, None, None)
 
     def plus(self, other: "Statistics") -> "Statistics":

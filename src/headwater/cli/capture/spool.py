@@ -91,7 +91,7 @@ def drain(
     from headwater.client.emitter import Emitter
 
     to = _destination(url)
-    before = {one.shown: backlog.waiting(one.spool) for one in to.each}
+    before = {one.redacted: backlog.waiting(one.spool) for one in to.each}
     emitter = Emitter(to)
     try:
         _send(emitter, sum(one.left for one in before.values()), timeout, quiet=json)
@@ -99,11 +99,11 @@ def drain(
         emitter.close(0.5)
     rows = []
     for one in to.each:
-        tally = emitter.tallies()[one.shown]
+        tally = emitter.tallies()[one.redacted]
         now = backlog.waiting(one.spool)
         rows.append(
             {
-                "destination": one.shown,
+                "destination": one.redacted,
                 "delivered": tally.delivered,
                 "rejected": tally.rejected,
                 "torn": tally.torn,
@@ -194,7 +194,7 @@ def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
     for one in to.each:
         if (one.remote or not to.others) and one.spool not in seen:
             seen.add(one.spool)
-            yield one.shown, one.spool
+            yield one.redacted, one.spool
     for folder in backlog.nobodys(to):
         yield f"unknown ({folder.name})", folder
 

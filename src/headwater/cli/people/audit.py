@@ -35,14 +35,14 @@ def audit(
     """
     filters = {"actor": actor, "target": target, "since": since and moment(since), "until": until and moment(until)}
 
-    async def work(database: Database) -> bytes:
+    async def load_rows(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import audit as log
 
         return msgspec.json.encode(await log.page(database, **filters, limit=limit, offset=offset))  # type: ignore[arg-type]
 
-    answer = on_database("audit", work)
+    answer = on_database("audit", load_rows)
     if json:
         output.raw(answer)
         return

@@ -35,24 +35,24 @@ def show(json: Json = False) -> None:
       headwater identity show --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def load_rules(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import identity as answers
 
         return msgspec.json.encode(await answers.rules(database))
 
-    answer = on_database("identity show", work)
+    answer = on_database("identity show", load_rules)
     if json:
         output.raw(answer)
         return
     import msgspec
     import yaml
 
-    told = msgspec.json.decode(answer)
-    if told["behind"]:
+    reply = msgspec.json.decode(answer)
+    if reply["behind"]:
         output.line("# What was recorded before follows other rules still: `headwater rebuild`")
-    output.line(yaml.safe_dump({"rules": told["rules"]}, sort_keys=False, allow_unicode=True).rstrip())
+    output.line(yaml.safe_dump({"rules": reply["rules"]}, sort_keys=False, allow_unicode=True).rstrip())
 
 
 @identity.command("set")
@@ -71,7 +71,7 @@ def set_rules(
     """
     rules = rules_in(file)
 
-    async def work(database: Database) -> bytes:
+    async def replace_rules(database: Database) -> bytes:
         import msgspec
 
         from headwater.intake.people import identity as writes
@@ -80,16 +80,18 @@ def set_rules(
         by = by_command("identity set", "set_identity", "identity", rules=msgspec.to_builtins(rules))
         return msgspec.json.encode(await writes.store_rules(database, rules, by=by, dry_run=dry_run))
 
-    answer = on_database("identity set", work)
+    answer = on_database("identity set", replace_rules)
     if json:
         output.raw(answer)
         return
     import msgspec
 
-    told = msgspec.json.decode(answer)
-    least = "at least " if told["at_least"] else ""
-    output.line(f"{len(told['rules'])} rules; {least}{told['moving']:,} of {told['names']:,} dataset names would move")
-    output.line(told["next"], "dim")
+    reply = msgspec.json.decode(answer)
+    least = "at least " if reply["at_least"] else ""
+    output.line(
+        f"{len(reply['rules'])} rules; {least}{reply['moving']:,} of {reply['names']:,} dataset names would move"
+    )
+    output.line(reply["next"], "dim")
 
 
 @identity.command("try")
@@ -108,33 +110,33 @@ def try_name(
     """
     told_namespace, told_name = (namespace, name) if namespace is not None else _parted(name)
 
-    async def work(database: Database) -> bytes:
+    async def place_name(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import identity as answers
 
         return msgspec.json.encode(await answers.place(database, told_namespace, told_name))
 
-    answer = on_database("identity try", work)
+    answer = on_database("identity try", place_name)
     if json:
         output.raw(answer)
         return
     import msgspec
 
-    told = msgspec.json.decode(answer)
+    reply = msgspec.json.decode(answer)
     output.table(
         ("by", "namespace", "name", "part"),
-        [("as told", told["namespace"], told["name"], "")]
+        [("as told", reply["namespace"], reply["name"], "")]
         + [
             (_by(step), step["namespace"], step["name"], ", ".join(f"{k}={v}" for k, v in step["part"].items()))
-            for step in told["steps"]
+            for step in reply["steps"]
         ],
     )
-    part = "".join(f" {key}={value}" for key, value in told["part"].items())
-    output.line(f"{output.printable(told['id'])}{', of it' + output.printable(part) if part else ''}")
-    if told["stands_for"]:
-        output.line(f"which is another name of {output.printable(told['stands_for'])}")
-    elif not told["known"]:
+    part = "".join(f" {key}={value}" for key, value in reply["part"].items())
+    output.line(f"{output.printable(reply['id'])}{', of it' + output.printable(part) if part else ''}")
+    if reply["stands_for"]:
+        output.line(f"which is another name of {output.printable(reply['stands_for'])}")
+    elif not reply["known"]:
         output.line("nothing of that name was recorded yet", "dim")
 
 
@@ -174,13 +176,13 @@ def rules_in(file: Path) -> tuple[Rule, ...]:
 
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        told = yaml.safe_load(text)
-        given = told["rules"] if isinstance(told, dict) and "rules" in told else told
+        document = yaml.safe_load(text)
+        rules = document["rules"] if isinstance(document, dict) and "rules" in document else document
         # `behind` is what `show --json` says beside the rules.
-        if isinstance(told, dict) and set(told) - {"rules", "behind"}:
+        if isinstance(document, dict) and set(document) - {"rules", "behind"}:
             raise InvalidQuestion(
-                f"{file}: unknown keys {', '.join(sorted(map(str, set(told) - {'rules', 'behind'})))}"
+                f"{file}: unknown keys {', '.join(sorted(map(str, set(document) - {'rules', 'behind'})))}"
             )
-        return msgspec.convert(given if given is not None else [], tuple[Rule, ...])
+        return msgspec.convert(rules if rules is not None else [], tuple[Rule, ...])
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise InvalidQuestion(f"{file}: {error}") from error

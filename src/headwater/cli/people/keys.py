@@ -34,7 +34,7 @@ def create(
       headwater keys create ci --role read --expires 90d --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def create_key(database: Database) -> bytes:
         import msgspec
 
         from headwater.intake.people import keys as writes
@@ -43,17 +43,17 @@ def create(
         change = _change("create", "create_key", name, {"role": role, "expires": expires})
         return msgspec.json.encode(await writes.create(database, name, role, expires=span, by=change))
 
-    made = on_database("keys create", work)
+    answer = on_database("keys create", create_key)
     if json:
-        output.raw(made)
+        output.raw(answer)
         return
     import msgspec
 
-    told = msgspec.json.decode(made)
-    output.line(told["key"])
-    end = f" until {output.moment(told['expires_at'])} UTC" if told["expires_at"] else ""
+    reply = msgspec.json.decode(answer)
+    output.line(reply["key"])
+    end = f" until {output.moment(reply['expires_at'])} UTC" if reply["expires_at"] else ""
     output.line(
-        f"{told['name']} may {told['role']}{end}. The key is not shown again. Send it as HEADWATER_API_KEY.", "dim"
+        f"{reply['name']} may {reply['role']}{end}. The key is not shown again. Send it as HEADWATER_API_KEY.", "dim"
     )
 
 
@@ -68,14 +68,14 @@ def list_keys(json: Json = False) -> None:
       headwater keys list --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def load_keys(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import keys as known
 
         return msgspec.json.encode(await known.keys(database))
 
-    answer = on_database("keys list", work)
+    answer = on_database("keys list", load_keys)
     if json:
         output.raw(answer)
         return
@@ -115,7 +115,7 @@ def revoke(key: Annotated[str, typer.Argument(help="Its name or id.")], json: Js
       headwater keys revoke 4f0c2a9be113
     """
 
-    async def work(database: Database) -> bytes:
+    async def revoke_key(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import keys as known
@@ -124,14 +124,14 @@ def revoke(key: Annotated[str, typer.Argument(help="Its name or id.")], json: Js
         revoked = await writes.revoke(database, key, by=_change("revoke", "revoke_key", key, {}))
         return msgspec.json.encode(known.describe_key(revoked))
 
-    answer = on_database("keys revoke", work)
+    answer = on_database("keys revoke", revoke_key)
     if json:
         output.raw(answer)
         return
     import msgspec
 
-    told = msgspec.json.decode(answer)
-    output.line(f"{told['name']} ({told['id']}) is revoked; servers refuse it within five seconds.")
+    reply = msgspec.json.decode(answer)
+    output.line(f"{reply['name']} ({reply['id']}) is revoked; servers refuse it within five seconds.")
 
 
 def _change(command: str, action: str, target: str, detail: dict[str, object]) -> Change:

@@ -45,14 +45,14 @@ def list_listeners(json: Json = False) -> None:
       headwater listeners list --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def load_listeners(database: Database) -> bytes:
         import msgspec
 
         from headwater.answer.people import listeners as answers
 
         return msgspec.json.encode(await answers.listeners(database))
 
-    answer = on_database("listeners list", work)
+    answer = on_database("listeners list", load_listeners)
     if json:
         output.raw(answer)
         return
@@ -110,20 +110,20 @@ def add(
     filter = Filter(tuple(namespace or ()), tuple(job or ()), tuple(type or ()))
     wanted = ListenerRequest(name, kind, url, secret or None, filter, moment(since) if since else None, paused)
 
-    async def work(database: Database) -> bytes:
+    async def add_listener(database: Database) -> bytes:
         import msgspec
 
         from headwater.intake.listeners import changes as writes
 
-        told = {
+        options = {
             "kind": kind,
             "url": (url or "").partition("?")[0],
             "filter": msgspec.to_builtins(filter),
             "since": since or "",
         }
-        return msgspec.json.encode(await writes.add(database, wanted, by=_change("add", name, **told)))
+        return msgspec.json.encode(await writes.add(database, wanted, by=_change("add", name, **options)))
 
-    _print_secret(on_database("listeners add", work), json, "is added")
+    _print_secret(on_database("listeners add", add_listener), json, "is added")
 
 
 @listeners.command()
@@ -137,10 +137,10 @@ def show(name: Name, json: Json = False) -> None:
       headwater listeners show catalog --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def load_listener(database: Database) -> bytes:
         return await _find_listener(database, name)
 
-    _print_answer(on_database("listeners show", work), json)
+    _print_answer(on_database("listeners show", load_listener), json)
 
 
 @listeners.command()
@@ -174,12 +174,12 @@ def remove(name: Name, json: Json = False) -> None:
       headwater listeners remove catalog
     """
 
-    async def work(database: Database) -> bytes:
+    async def remove_listener(database: Database) -> bytes:
         was = await _find_listener(database, name)
         await _writes().remove(database, name, by=_change("remove", name))
         return was
 
-    answer = on_database("listeners remove", work)
+    answer = on_database("listeners remove", remove_listener)
     if json:
         output.raw(answer)
     else:
@@ -213,12 +213,12 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
       HEADWATER_LISTENER_SECRET=… headwater listeners rotate catalog
     """
 
-    async def work(database: Database) -> bytes:
+    async def rotate_secret(database: Database) -> bytes:
         import msgspec
 
         return msgspec.json.encode(await _writes().rotate(database, name, secret or None, by=_change("rotate", name)))
 
-    _print_secret(on_database("listeners rotate", work), json, "has a new secret")
+    _print_secret(on_database("listeners rotate", rotate_secret), json, "has a new secret")
 
 
 @listeners.command("test")
@@ -232,20 +232,20 @@ def ping(name: Name, json: Json = False) -> None:
       headwater listeners test catalog --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def ping_listener(database: Database) -> bytes:
         import msgspec
 
         return msgspec.json.encode(await _writes().ping(database, name, by=_change("test", name)))
 
-    answer = on_database("listeners test", work)
+    answer = on_database("listeners test", ping_listener)
     import msgspec
 
-    told = msgspec.json.decode(answer)
+    reply = msgspec.json.decode(answer)
     if json:
         output.raw(answer)
     else:
-        output.line(f"{told['name']}: {output.printable(told['said'])} ({told['seconds']:.2f} s)")
-    if not told["ok"]:
+        output.line(f"{reply['name']}: {output.printable(reply['said'])} ({reply['seconds']:.2f} s)")
+    if not reply["ok"]:
         raise typer.Exit(1)
 
 
@@ -256,11 +256,11 @@ def _changed(
     change: Callable[[Database, Change], Awaitable[None]],
     **detail: object,
 ) -> None:
-    async def work(database: Database) -> bytes:
+    async def change_listener(database: Database) -> bytes:
         await change(database, _change(command, name, **detail))
         return await _find_listener(database, name)
 
-    _print_answer(on_database(f"listeners {command}", work), json)
+    _print_answer(on_database(f"listeners {command}", change_listener), json)
 
 
 async def _find_listener(database: Database, name: str) -> bytes:
@@ -277,8 +277,8 @@ def _print_answer(answer: bytes, json: bool) -> None:
         return
     import msgspec
 
-    told = msgspec.json.decode(answer)
-    one = told["listener"]
+    reply = msgspec.json.decode(answer)
+    one = reply["listener"]
     lines = {
         "listener": one["name"],
         "kind": one["kind"],
@@ -295,12 +295,12 @@ def _print_answer(answer: bytes, json: bool) -> None:
         "added": f"{output.moment(one['created_at'])} by {one['created_by']}",
     }
     output.table(("", ""), [(key, value) for key, value in lines.items() if value is not None])
-    if told["refusals"]:
+    if reply["refusals"]:
         output.table(
             ("refused at", "event time", "event", "why"),
             [
                 (output.moment(each["at"]), output.moment(each["event_time"]), each["event"][:16], each["reason"])
-                for each in told["refusals"][:20]
+                for each in reply["refusals"][:20]
             ],
         )
 
@@ -311,12 +311,12 @@ def _print_secret(answer: bytes, json: bool, what: str) -> None:
         return
     import msgspec
 
-    told = msgspec.json.decode(answer)
-    if told["secret"]:
-        output.line(told["secret"])
-        output.line(f"{told['name']} {what}. It is signed with this secret, which is not shown again.", "dim")
+    reply = msgspec.json.decode(answer)
+    if reply["secret"]:
+        output.line(reply["secret"])
+        output.line(f"{reply['name']} {what}. It is signed with this secret, which is not shown again.", "dim")
     else:
-        output.line(f"{told['name']} {what}")
+        output.line(f"{reply['name']} {what}")
 
 
 def _waiting(one: dict[str, Any]) -> str:

@@ -182,10 +182,12 @@ def _stop_on_signals(worker: Worker) -> Iterator[None]:
     """Pass each request to stop on to the worker, also the second one."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
 
-    def heard(_number: int, _frame: Any) -> None:
+    def pass_on(_number: int, _frame: Any) -> None:
         worker.stop()
 
-    before = {number: signal.signal(number, heard) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    before = {
+        number: signal.signal(number, pass_on) for number in numbers if signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield
     finally:
@@ -204,24 +206,24 @@ def _progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Ite
     with Progress(*columns, console=console, disable=json or not console.is_terminal, transient=True) as bar:
         task = bar.add_task(f"plan {plan.id[:8]}", total=progress.items, completed=progress.done + progress.skipped)
 
-        def told(one: ItemEvent) -> None:
+        def print_event(event: ItemEvent) -> None:
             if json:
-                output.json_line(_plain(one))
+                output.json_line(_plain(event))
                 return
-            console.print(_line(one), markup=False)
-            if one.what in {"done", "skipped"}:
-                bar.advance(task, one.count)
+            console.print(_line(event), markup=False)
+            if event.what in {"done", "skipped"}:
+                bar.advance(task, event.count)
 
-        yield told
+        yield print_event
 
 
-def _plain(one: ItemEvent) -> dict[str, Any]:
+def _plain(event: ItemEvent) -> dict[str, Any]:
     import msgspec
 
-    found = {"what": one.what, "count": one.count, "run": one.run, "note": one.note}
-    if one.item is not None:
-        found |= {"number": one.item.number, "attempt": one.item.attempt, "producer": one.item.producer}
-        found["makes"] = msgspec.to_builtins(one.item.makes)
+    found = {"what": event.what, "count": event.count, "run": event.run, "note": event.note}
+    if event.item is not None:
+        found |= {"number": event.item.number, "attempt": event.item.attempt, "producer": event.item.producer}
+        found["makes"] = msgspec.to_builtins(event.item.makes)
     return found
 
 
@@ -232,17 +234,17 @@ _WORDS = {
 }
 
 
-def _line(one: ItemEvent) -> str:
-    if one.what == "skipped":
-        return f"{one.count:,} skipped: right already"
-    if one.what == "waits":
-        return f"waiting: {one.note or 'others are working on what comes before'}"
-    if one.item is None:
-        return f"{one.what}: {output.printable(one.note)}"
-    who = "restore" if one.item.action == "restore" else one.item.producer
-    about = output.printable(f"{who}  {one.item.about}")
-    note = f": {output.escaped(one.note)}" if one.note else ""
-    return f"#{one.item.number} {_WORDS.get(one.what, one.what)}  {about}{note}"
+def _line(event: ItemEvent) -> str:
+    if event.what == "skipped":
+        return f"{event.count:,} skipped: right already"
+    if event.what == "waits":
+        return f"waiting: {event.note or 'others are working on what comes before'}"
+    if event.item is None:
+        return f"{event.what}: {output.printable(event.note)}"
+    who = "restore" if event.item.action == "restore" else event.item.producer
+    about = output.printable(f"{who}  {event.item.about}")
+    note = f": {output.escaped(event.note)}" if event.note else ""
+    return f"#{event.item.number} {_WORDS.get(event.what, event.what)}  {about}{note}"
 
 
 _BY = {"rerun": "by hand", "manual": "by hand (manual)", "restore": "goes back, with --spark-submit"}

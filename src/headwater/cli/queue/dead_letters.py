@@ -125,17 +125,17 @@ def show(
         raise NotFound(
             f"no letter {letter!r} in {queues.dead_letters}; `headwater dead-letters list` shows what is there"
         )
-    told = {
+    fields = {
         **msgspec.to_builtins(held.letter),
         "explanation": EXPLANATIONS.get(held.letter.code, ""),
         "content_encoding": held.encoding,
         "body": _readable(held),
     }
     if json:
-        output.raw(msgspec.json.encode(told))
+        output.raw(msgspec.json.encode(fields))
         return
-    body = told.pop("body")
-    output.table(("", ""), [(name, value) for name, value in told.items() if value is not None])
+    body = fields.pop("body")
+    output.table(("", ""), [(name, value) for name, value in fields.items() if value is not None])
     output.line()
     output.line(
         output.escaped(body)
@@ -180,7 +180,7 @@ def replay(
     meant = _meant(letters, code, older_than, newer_than, limit)
     _check_choice(meant, all_)
 
-    async def work(database: Database) -> list[Outcome]:
+    async def replay_letters(database: Database) -> list[Outcome]:
         from headwater.intake.events.isolation import IsolatedIntake
         from headwater.intake.events.tolerant import TolerantIntake
         from headwater.intake.people import audit
@@ -194,7 +194,7 @@ def replay(
         )
         return done
 
-    if any(one["outcome"] == "left" for one in _outcomes(on_database("dead-letters replay", work), json)):
+    if any(one["outcome"] == "left" for one in _outcomes(on_database("dead-letters replay", replay_letters), json)):
         raise typer.Exit(1)
 
 
@@ -215,7 +215,7 @@ def discard(
     meant = _meant(letters, code, older_than, newer_than, limit)
     _check_choice(meant, all_)
 
-    async def work(database: Database) -> list[Outcome]:
+    async def discard_letters(database: Database) -> list[Outcome]:
         from headwater.intake.people import audit
         from headwater.intake.queue.dead_letters import discard as throw_away
 
@@ -225,7 +225,7 @@ def discard(
         await audit.append(database, change)
         return done
 
-    _outcomes(on_database("dead-letters discard", work), json)
+    _outcomes(on_database("dead-letters discard", discard_letters), json)
 
 
 def _counts(done: list[Outcome]) -> dict[str, int]:
@@ -238,15 +238,15 @@ def _counts(done: list[Outcome]) -> dict[str, int]:
 def _outcomes(done: list[Outcome], json: bool) -> list[dict[str, Any]]:
     import msgspec
 
-    told: list[dict[str, Any]] = msgspec.to_builtins(done)
+    outcomes: list[dict[str, Any]] = msgspec.to_builtins(done)
     if json:
-        output.raw(msgspec.json.encode({"counts": _counts(done), "letters": told}))
+        output.raw(msgspec.json.encode({"counts": _counts(done), "letters": outcomes}))
     elif not done:
         output.line("no letter matches")
     else:
         output.table(("id", "outcome", "code", "reason"), [(o.id, o.outcome, o.code, o.reason[:100]) for o in done])
         output.line(", ".join(f"{count:,} {outcome}" for outcome, count in _counts(done).items()))
-    return told
+    return outcomes
 
 
 @dead_letters.command()
@@ -267,7 +267,7 @@ def reconcile(
 
     from headwater.intake.queue.reconciliation import Reconciliation, Report
 
-    async def work(database: Database) -> Report:
+    async def reconcile_letters(database: Database) -> Report:
         from headwater.intake.events.isolation import IsolatedIntake
         from headwater.intake.events.tolerant import TolerantIntake
         from headwater.settings import Settings
@@ -276,7 +276,7 @@ def reconcile(
         accept, trial = TolerantIntake(database, live_runs), IsolatedIntake(database.url, live_runs)
         return await Reconciliation(queues, database, accept, trial).run(dry_run=dry_run)
 
-    report = on_database("dead-letters reconcile", work)
+    report = on_database("dead-letters reconcile", reconcile_letters)
     if json:
         output.raw(msgspec.json.encode(report))
         return

@@ -64,7 +64,7 @@ def _access(url: str | None) -> Iterator[Check]:
 def _destination() -> Iterator[Check]:
     for found in config.destination().each:
         if found.remote:
-            yield Check("destination", "ok", f"events go to {found.shown} (from {found.source})")
+            yield Check("destination", "ok", f"events go to {found.redacted} (from {found.source})")
         else:
             yield Check(
                 "destination",

@@ -36,7 +36,7 @@ def run(
       headwater retention run --json
     """
 
-    async def work(database: Database) -> bytes:
+    async def run_retention(database: Database) -> bytes:
         import msgspec
 
         from headwater.intake.upkeep import retention as writes
@@ -48,23 +48,23 @@ def run(
         report = await writes.run(database, policy, live_runs=settings.lineage.live_runs, dry_run=dry_run)
         return msgspec.json.encode(report)
 
-    answer = on_database("retention run", work)
+    answer = on_database("retention run", run_retention)
     import msgspec
 
-    told = msgspec.json.decode(answer)
+    reply = msgspec.json.decode(answer)
     if json:
         output.raw(answer)
-    elif told["busy"]:
+    elif reply["busy"]:
         output.line("another process is at it; nothing was done")
-    elif not told["kinds"]:
+    elif not reply["kinds"]:
         output.line("everything is kept: no HEADWATER_RETENTION__… is set")
     else:
         output.table(
             ("kind", "before", "would go" if dry_run else "gone", "months", "error"),
             [
                 (one["kind"], output.moment(one["before"]), one["deleted"], len(one["months"]) or None, one["error"])
-                for one in told["kinds"]
+                for one in reply["kinds"]
             ],
         )
-    if any(one["error"] for one in told["kinds"]):
+    if any(one["error"] for one in reply["kinds"]):
         raise typer.Exit(1)

@@ -169,7 +169,7 @@ def _sync(
     from headwater.pipeline.query_log import prices as price_list
     from headwater.pipeline.query_log.batch import Asked
     from headwater.pipeline.query_log.stages import Settings
-    from headwater.pipeline.query_log.sync import sync as work
+    from headwater.pipeline.query_log.sync import sync as run_sync
     from headwater.pipeline.session import session
     from headwater.pipeline.workers import check
     from headwater.settings import Settings as Everything
@@ -189,14 +189,14 @@ def _sync(
     if besides := config or knobs.config:
         from headwater.cli.spark import sync_config
 
-        told = sync_config.read(Path(besides).expanduser(), source, lambda space: _server_schemas(url, space))
+        parts = sync_config.read(Path(besides).expanduser(), source, lambda space: _server_schemas(url, space))
         settings = dataclasses.replace(
             settings,
-            who=told.who,
-            schemas=told.schemas,
-            storage=told.storage,
-            kept=told.kept,
-            exports=told.exports,
+            who=parts.who,
+            schemas=parts.schemas,
+            storage=parts.storage,
+            kept=parts.kept,
+            exports=parts.exports,
         )
     properties = dict(_property(one) for one in conf)
     if knobs.memory and "spark.driver.memory" not in properties:
@@ -209,7 +209,7 @@ def _sync(
     if going_on is not None:
         going_on(spark, place, asked, settings, publisher, recorded=publisher is not None)
         return None
-    return work(spark, place, asked, settings, publisher, show, recorded=publisher is not None)
+    return run_sync(spark, place, asked, settings, publisher, show, recorded=publisher is not None)
 
 
 def _hushed(properties: dict[str, str]) -> None:
@@ -256,11 +256,11 @@ def _server_schemas(url: str | None, namespace: str) -> dict[str, list[str]]:
 def _going_on(every: float, as_json: bool) -> Callable[..., None]:
     """`follow`, which says each time what it did, until a signal."""
 
-    def work(*given: Any, **named: Any) -> None:
+    def follow_log(*args: Any, **kwargs: Any) -> None:
         from headwater.pipeline.query_log.follow import follow
 
         with _until_signalled() as stop:
-            follow(*given, **named, every=every, stop=stop, took=took, failed=failed)
+            follow(*args, **kwargs, every=every, stop=stop, took=took, failed=failed)
 
     def took(answer: Synced) -> None:
         if as_json:
@@ -272,7 +272,7 @@ def _going_on(every: float, as_json: bool) -> Callable[..., None]:
         output.complain(error)
         typer.echo(f"headwater: trying again in {seconds:g} s", err=True)
 
-    return work
+    return follow_log
 
 
 @contextlib.contextmanager
@@ -283,12 +283,12 @@ def _until_signalled() -> Iterator[threading.Event]:
 
     stop = threading.Event()
 
-    def heard(_number: int, _frame: object) -> None:
+    def request_stop(_number: int, _frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, request_stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
@@ -349,11 +349,13 @@ def _bars(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     with rich.Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as bars:
         task = bars.add_task("starting Spark", total=None)
 
-        def show(told: Progress) -> None:
-            rows = f", {told.rows:,} rows" if told.rows else ""
-            where = f"batch {told.batch} of {told.batches}: " if told.batch else ""
-            done = told.batch - 1 if told.batch else told.batches
-            bars.update(task, description=f"{where}{told.stage}{rows}", completed=done, total=told.batches or None)
+        def show(progress: Progress) -> None:
+            rows = f", {progress.rows:,} rows" if progress.rows else ""
+            where = f"batch {progress.batch} of {progress.batches}: " if progress.batch else ""
+            done = progress.batch - 1 if progress.batch else progress.batches
+            bars.update(
+                task, description=f"{where}{progress.stage}{rows}", completed=done, total=progress.batches or None
+            )
 
         yield show
 

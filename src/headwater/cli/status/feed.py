@@ -33,7 +33,7 @@ def feed(
     """
     at = moment(since)
 
-    async def work(database: Database) -> Any:
+    async def feed_log(database: Database) -> Any:
         from rich.console import Console
         from rich.progress import Progress
 
@@ -43,7 +43,7 @@ def feed(
             task = bar.add_task("events", total=None)
             return await Feed(database).since(at, lambda events: bar.update(task, completed=events))
 
-    fed = on_database("entities feed", work)
+    fed = on_database("entities feed", feed_log)
     outcomes = {name: fed.outcomes[name] for name in ("taken", "duplicate", "refused", "unplaced", "failed")}
     if json:
         output.json_line({"events": fed.events, **outcomes})

@@ -50,7 +50,7 @@ def usage(
         url, "/api/v2/usage", "datasets", _USAGE, node=figures.node(url, name, "dataset"), namespace=namespace, status=status, actor_kind=actor_kind,
         unread_since=server.time(unread_since), sort=sort, order=order,
     )  # fmt: skip
-    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
     if name is not None and len(found["datasets"]) == 1:
@@ -148,7 +148,7 @@ def cost(
         url, "/api/v2/cost", "costs", _COST, grain=grain, node=node and node["id"], namespace=namespace, tool=tool, actor_kind=actor_kind, sort=sort,
         order=order,
     )  # fmt: skip
-    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
     keeps = ("to keep a month",) if grain == "table" else ("recurs",) if grain == "shape" else ()
@@ -214,7 +214,7 @@ def prune(
     asked = figures.List(
         url, "/api/v2/pruning", "datasets", _PRUNE, namespace=namespace, last_wave=last_wave, min_confidence=min_confidence, sort=sort, order=order,
     )  # fmt: skip
-    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
     output.table(
@@ -276,7 +276,7 @@ def quality(
     asked = figures.List(
         url, "/api/v2/quality", "days", _QUALITY, namespace=namespace, dialect=dialect, since=since, until=until, drop=drop,
     )  # fmt: skip
-    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is not None:
         _sources(found)
     if check:

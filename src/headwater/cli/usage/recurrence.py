@@ -49,7 +49,7 @@ def recurrence(
         url, "/api/v2/recurrence", "shapes", _RECURRENCE, node=figures.node(url, name, "job"), missing=missing or None, namespace=namespace,
         sort=sort, order=order, **{"class": classes},
     )  # fmt: skip
-    found = asked.shown(as_json=json, as_csv=csv, limit=limit, offset=offset)
+    found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
     if name is not None and len(found["shapes"]) == 1:

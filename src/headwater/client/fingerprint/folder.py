@@ -123,7 +123,7 @@ def _many(
 
     total, done, lock = sum(size for _, size in files), [0], Lock()
 
-    def work(file: bytes) -> tuple[Entry, Fingerprint]:
+    def fingerprint_file(file: bytes) -> tuple[Entry, Fingerprint]:
         before = 0
 
         def say(stored: int) -> None:
@@ -141,7 +141,7 @@ def _many(
 
     entries, content, stored, ignored = [], 0, 0, 0
     with ThreadPoolExecutor(min(os.cpu_count() or 1, 8), "headwater-fingerprint") as pool:
-        pending = deque(pool.submit(work, file) for file, _ in files)
+        pending = deque(pool.submit(fingerprint_file, file) for file, _ in files)
         try:
             while pending:
                 if progress is not None:

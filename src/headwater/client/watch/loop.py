@@ -86,7 +86,7 @@ class Watch:
         """
         ends = time.monotonic() + seconds if seconds is not None else float("inf")
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="headwater-watch") as threads:
-            futures = [threads.submit(self._work) for _ in range(self._concurrency)]
+            futures = [threads.submit(self._run_scenes) for _ in range(self._concurrency)]
             verified = self._oversee(futures, ends, every, said)
             if verified and not (self._fail_fast and self.tally.mismatches):
                 futures = [threads.submit(self._read_back, slot) for slot in self._all]
@@ -117,7 +117,7 @@ class Watch:
 
     # -- one thread --
 
-    def _work(self) -> None:
+    def _run_scenes(self) -> None:
         while not self._stop.is_set():
             try:
                 slot = self._slots.get_nowait()
@@ -161,11 +161,11 @@ class Watch:
         try:
             reply = self._ask("/api/v1/lineage/batch" if delivery.batch else "/api/v1/lineage", {}, body, unanswered)
         except HeadwaterError as error:
-            self._found(scene, "receipts", ledger.refuse(delivery, error.message))
+            self._record_mismatches(scene, "receipts", ledger.refuse(delivery, error.message))
             return
         self.tally.add(sent=len(bodies))
         self.tally.took(send=time.monotonic() - began)
-        self._found(scene, "receipts", ledger.settle(delivery, reply))
+        self._record_mismatches(scene, "receipts", ledger.settle(delivery, reply))
 
     def _verify(self, scene: Scene, patience: float) -> None:
         """Ask every question; those with a wrong answer again, until patience ends."""
@@ -179,14 +179,16 @@ class Watch:
                 if findings:
                     wrong.append((question, findings))
                 elif late:
-                    self._found(scene, question.check, [("slow_visibility", f"right only later: {question.text}")])
+                    self._record_mismatches(
+                        scene, question.check, [("slow_visibility", f"right only later: {question.text}")]
+                    )
             if not wrong:
                 return
             if outages != self._outages:  # time without a server is not the server's slowness
                 ends = time.monotonic() + patience
             elif time.monotonic() >= ends:
                 for question, findings in wrong:
-                    self._found(
+                    self._record_mismatches(
                         scene, question.check, [(kind, f"{words}  ({question.text})") for kind, words in findings]
                     )
                 return
@@ -246,7 +248,7 @@ class Watch:
         if time.monotonic() - self._stopped_at > self._patience:
             raise _GaveUp
 
-    def _found(self, scene: Scene, check: Check, findings: Any) -> None:
+    def _record_mismatches(self, scene: Scene, check: Check, findings: Any) -> None:
         for kind, words in findings:
             if kind in self._kinds and check in self._world.checks:
                 self.tally.mismatch(Mismatch(check, kind, scene.story, scene.slot, scene.round, words))

@@ -133,7 +133,7 @@ def publish_measures(
     `again`: send everything that was measured, whatever the server was told. The rest is as with `publish_runs`; after ServerUnavailable nothing is
     written down.
     """
-    server = to.shown
+    server = to.redacted
     now = measured_rows(store).withColumn("digest", F.sha2("payload", 256)).persist()
     try:
         before = store.read(PUBLISHED)
@@ -153,7 +153,7 @@ def publish_measures(
 def _sent(told: Published, to: Destination) -> Published:
     if told.unsent:
         raise ServerUnavailable(
-            f"{to.shown} took {told.accepted + told.duplicates:,} of {told.events:,} events, then: {told.reason}; run it again to send the rest",
+            f"{to.redacted} took {told.accepted + told.duplicates:,} of {told.events:,} events, then: {told.reason}; run it again to send the rest",
             **{key: value for key, value in msgspec.structs.asdict(told).items() if key != "examples"},
         )
     return told

@@ -39,7 +39,7 @@ async def namespace_list(state: State, limit: Whole = None, offset: Whole = None
 
 
 @get("/namespaces/{namespace:str}")
-async def namespace_one(state: State, namespace: Segment) -> shapes.Namespace:
+async def get_namespace(state: State, namespace: Segment) -> shapes.Namespace:
     """One namespace."""
     return await namespaces.get(state.database, decoded(namespace))
 
@@ -51,7 +51,7 @@ async def source_list(state: State, limit: Whole = None, offset: Whole = None) -
 
 
 @get("/sources/{source:str}")
-async def source_one(state: State, source: Segment) -> shapes.Source:
+async def get_source(state: State, source: Segment) -> shapes.Source:
     """One data source."""
     return await sources.get(state.database, decoded(source))
 
@@ -69,7 +69,7 @@ async def dataset_list(state: State, namespace: Segment, limit: Whole = None, of
 
 
 @get("/namespaces/{namespace:str}/datasets/{dataset:str}")
-async def dataset_one(state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
+async def get_dataset(state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
     """One dataset by any of its names."""
     return await datasets.get(state.database, decoded(namespace), decoded(dataset))
 
@@ -83,7 +83,7 @@ async def dataset_version_list(
 
 
 @get("/namespaces/{namespace:str}/datasets/{dataset:str}/versions/{version:str}")
-async def dataset_version_one(
+async def get_dataset_version(
     state: State, namespace: Segment, dataset: Segment, version: Segment
 ) -> shapes.DatasetVersion:
     """One version of a dataset."""
@@ -121,7 +121,7 @@ async def job_list(
 
 
 @get("/namespaces/{namespace:str}/jobs/{job:str}")
-async def job_one(
+async def get_job(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment
 ) -> Response[shapes.Job] | Response[None]:
     """One job."""
@@ -145,7 +145,7 @@ async def job_version_list(
 
 
 @get("/namespaces/{namespace:str}/jobs/{job:str}/versions/{version:str}")
-async def job_version_one(
+async def get_job_version(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment, version: Segment
 ) -> Response[shapes.JobVersion] | Response[None]:
     """One version of a job."""
@@ -169,7 +169,7 @@ async def run_list(
 
 
 @get("/jobs/runs/{run_id:str}")
-async def run_one(state: State, run_id: Segment) -> shapes.Run:
+async def get_run(state: State, run_id: Segment) -> shapes.Run:
     """One run."""
     return await runs.get(state.database, decoded(run_id))
 
@@ -184,6 +184,6 @@ async def run_facets(
 
 
 HANDLERS = [
-    namespace_list, namespace_one, source_list, source_one, tag_list, dataset_list, dataset_one, dataset_version_list,
-    dataset_version_one, job_list_all, job_list, job_one, job_version_list, job_version_one, run_list, run_one, run_facets,
+    namespace_list, get_namespace, source_list, get_source, tag_list, dataset_list, get_dataset, dataset_version_list,
+    get_dataset_version, job_list_all, job_list, get_job, job_version_list, get_job_version, run_list, get_run, run_facets,
 ]  # fmt: skip

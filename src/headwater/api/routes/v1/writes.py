@@ -71,15 +71,15 @@ async def source_put(request: Asked, state: State, source: Segment) -> shapes.So
 @put("/tags/{tag:str}")
 async def tag_put(request: Asked, state: State, tag: Segment) -> shapes.Tag:
     """Make a tag, or describe it."""
-    name, given = decoded(tag), await _body(request, state, marquez_writes.TagBody)
+    name, body = decoded(tag), await _body(request, state, marquez_writes.TagBody)
 
-    async def told(connection: Any, _identity: Any) -> Change:
+    async def define(connection: Any, _identity: Any) -> Change:
         # Marquez knows no values of tags: those it may have stay as they are.
         spelled, schema = await manual_targets.defined(connection, name) or (name, TagSchema())
-        made = TagSchema(schema.type, given.description, schema.values, schema.pattern, schema.applies_to)
-        return DefineTag(spelled, made)
+        wanted = TagSchema(schema.type, body.description, schema.values, schema.pattern, schema.applies_to)
+        return DefineTag(spelled, wanted)
 
-    await _say(request, state, told)
+    await _say(request, state, define)
     return await tags.get(state.database, name)
 
 

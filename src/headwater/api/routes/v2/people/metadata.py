@@ -144,8 +144,8 @@ async def own(
     as_: As = None,
 ) -> Recorded:
     """Name an owner."""
-    told = Own(_target(kind, namespace, name), unquote(owner), data.type if data else None)
-    return await _record(state, request, as_, told)
+    change = Own(_target(kind, namespace, name), unquote(owner), data.type if data else None)
+    return await _record(state, request, as_, change)
 
 
 @delete("/metadata/{kind:str}/{namespace:str}/{name:str}/owners/{owner:str}", status_code=200)
@@ -175,8 +175,8 @@ async def tag(
     as_: As = None,
 ) -> Recorded:
     """Tag a dataset, job or column; a value has to fit the tag's schema."""
-    told = Tag(_target(kind, namespace, name, column), unquote(tag), data.value if data else None)
-    return await _record(state, request, as_, told)
+    change = Tag(_target(kind, namespace, name, column), unquote(tag), data.value if data else None)
+    return await _record(state, request, as_, change)
 
 
 @delete("/metadata/{kind:str}/{namespace:str}/{name:str}/tags/{tag:str}", status_code=200)
@@ -222,8 +222,8 @@ async def link(
     as_: As = None,
 ) -> Recorded:
     """Say that a dataset goes by another name too."""
-    told = Link(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
-    return await _record(state, request, as_, told)
+    change = Link(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
+    return await _record(state, request, as_, change)
 
 
 @delete("/metadata/{kind:str}/{namespace:str}/{name:str}/aliases/{alias_namespace:str}/{alias:str}", status_code=200)
@@ -238,8 +238,8 @@ async def unlink(
     as_: As = None,
 ) -> Recorded:
     """Take an alias back: the two are two datasets again, unless events say otherwise."""
-    told = Unlink(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
-    return await _record(state, request, as_, told)
+    change = Unlink(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
+    return await _record(state, request, as_, change)
 
 
 @put("/metadata/edges")
@@ -248,12 +248,12 @@ async def draw_edge(
 ) -> Recorded:
     """Draw an edge from dataset to job, job to dataset, or dataset to dataset."""
 
-    async def told(connection: Any, identity: Any) -> Change:
+    async def draw(connection: Any, identity: Any) -> Change:
         source = await manual_targets.of_node_id(connection, data.source, identity)
         target = await manual_targets.of_node_id(connection, data.target, identity)
         return DrawEdge(source, target, tuple(data.columns))
 
-    return await _record(state, request, as_, told)
+    return await _record(state, request, as_, draw)
 
 
 @delete("/metadata/edges", status_code=200)
@@ -262,13 +262,13 @@ async def remove_edge(
 ) -> Recorded:
     """Take a drawn edge back."""
 
-    async def told(connection: Any, identity: Any) -> Change:
+    async def remove(connection: Any, identity: Any) -> Change:
         return RemoveEdge(
             await manual_targets.of_node_id(connection, source, identity),
             await manual_targets.of_node_id(connection, target, identity),
         )
 
-    return await _record(state, request, as_, told)
+    return await _record(state, request, as_, remove)
 
 
 @get("/metadata/tags")
@@ -278,7 +278,7 @@ async def tags(state: State, limit: Limit = 100, offset: Offset = 0) -> said.Def
 
 
 @get("/metadata/tags/{tag:str}")
-async def one_tag(state: State, tag: Segment) -> said.DefinedTag:
+async def get_tag(state: State, tag: Segment) -> said.DefinedTag:
     """What a tag means and which values it may have."""
     return await said.tag(state.database, unquote(tag))
 
@@ -308,12 +308,12 @@ async def name_namespace(
     request: Request[Any, Any, Any], state: State, namespace: Segment, data: JSONBody[NamespaceBody], as_: As = None
 ) -> list[Recorded]:
     """Who owns a namespace, and what it is."""
-    told: list[Change] = []
+    changes: list[Change] = []
     if data.owner is not None:
-        told.append(NameNamespace(unquote(namespace), data.owner))
+        changes.append(NameNamespace(unquote(namespace), data.owner))
     if data.description is not None:
-        told.append(Describe(Target("namespace", unquote(namespace)), data.description or None))
-    return [await _record(state, request, as_, change) for change in told]
+        changes.append(Describe(Target("namespace", unquote(namespace)), data.description or None))
+    return [await _record(state, request, as_, change) for change in changes]
 
 
 @put("/metadata/namespaces/{namespace:str}/hidden")
@@ -363,6 +363,6 @@ async def changes(
 
 
 handlers = [
-    about, describe, undescribe, own, disown, tag, untag, hide, unhide, link, unlink, draw_edge, remove_edge, tags, one_tag,
+    about, describe, undescribe, own, disown, tag, untag, hide, unhide, link, unlink, draw_edge, remove_edge, tags, get_tag,
     define_tag, remove_tag, name_namespace, hide_namespace, unhide_namespace, name_source, changes,
 ]  # fmt: skip
