@@ -1,59 +1,59 @@
 """Every error Headwater raises on purpose, on one screen.
 
     HeadwaterError                 code, permanent
-    ├── InvalidEvent               invalid_event        no identity, or not JSON: the same bytes will never be accepted
-    ├── InvalidEncoding            invalid_encoding     a message that does not unpack: broken gzip, or an unknown encoding
-    ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
-    ├── InvalidSettings            invalid_settings     a HEADWATER_ variable that cannot be understood, by name
-    ├── InvalidPrices              invalid_prices       a price list of the query log that cannot be understood; carries the field
-    ├── InvalidQuestion            invalid_question     a parameter that cannot be understood
-    ├── InvalidChange              invalid_change       what a person says of a dataset or job makes no sense, or a tag's value does not fit
-    ├── InvalidCalendar            invalid_calendar     what is said of an entity's periods makes no sense, or a time is outside them
-    ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
-    ├── InvalidDates               invalid_dates        a dependency's `dates` that cannot be understood; carries text and column
+        ├── InvalidEvent               invalid_event        an event without an identity, or not JSON: the same bytes are never accepted
+        ├── InvalidEncoding            invalid_encoding     a message that cannot be unpacked: broken gzip, or an unknown encoding
+        ├── InvalidManifest            invalid_manifest     a dk.yaml that cannot be run; carries file, line, field
+        ├── InvalidSettings            invalid_settings     HEADWATER_ variables with invalid values, by name
+        ├── InvalidPrices              invalid_prices       an invalid price list of the query log; carries the field
+        ├── InvalidQuestion            invalid_question     an invalid parameter
+        ├── InvalidChange              invalid_change       metadata that is contradictory or empty, or a value that does not fit its tag
+        ├── InvalidCalendar            invalid_calendar     invalid periods of an entity, or a time outside them
+        ├── InvalidPeriod              invalid_period       a text that names no period of its calendar
+        ├── InvalidDates               invalid_dates        invalid `dates` of a dependency; carries text and column
     ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
-    ├── InvalidStatus              invalid_status       a report of instances that cannot be: an undeclared state, a check of what is not there
-    ├── NotReady                   not_ready            retryable: what an instance needs is not there, or is wrong; carries `problems`
+        ├── InvalidStatus              invalid_status       an impossible report of instances: an undeclared state, a check of a missing instance
+        ├── NotReady                   not_ready            retryable: an input of an instance is missing or wrong; carries `problems`
     ├── InvalidPlan                invalid_plan         a backfill that cannot be planned as asked: contradicting producers, no order
-    ├── Unprocessable              unprocessable        a body that was read and lacks what it needs; carries `errors`
-    ├── NotFound                   not_found            what was asked for is not known here
-    ├── Ambiguous                  ambiguous            a name that means several things; carries the candidates
-    ├── UnreadableContent          unreadable_content   a file that is damaged, cut off or cannot be read; carries path and offset
-    ├── ContentChanged             content_changed      retryable: a file was changed while it was read
-    ├── PortInUse                  port_in_use          something else listens where Headwater should
-    ├── NotInstalled               not_installed        a part that an extra brings is missing; carries the command that installs it
+        ├── Unprocessable              unprocessable        a readable body that lacks required fields; carries `errors`
+        ├── NotFound                   not_found            the requested thing does not exist here
+        ├── Ambiguous                  ambiguous            a name with several meanings; carries the candidates
+        ├── UnreadableContent          unreadable_content   a file that is damaged, truncated or unreadable; carries path and offset
+        ├── ContentChanged             content_changed      retryable: a file changed while it was read
+        ├── PortInUse                  port_in_use          another program listens on the address
+        ├── NotInstalled               not_installed        a missing extra; carries the command that installs it
     ├── TooLarge                   too_large            a body over the limit
-    ├── Unauthenticated            unauthenticated      the request identifies no one: send a key or a token, or sign in
-    ├── Forbidden                  forbidden            who asks is known and may not do this
-    ├── NotSecured                 not_secured          the server would be open to a network, which must be asked for by name
-    ├── SignInFailed               sign_in_failed       the identity provider, or what came back from it, is not to be trusted
+        ├── Unauthenticated            unauthenticated      the request has no identity: send a key or a token, or sign in
+        ├── Forbidden                  forbidden            the caller is known and lacks the role
+        ├── NotSecured                 not_secured          the server would be open to a network, which must be set explicitly
+        ├── SignInFailed               sign_in_failed       the identity provider or its answer cannot be trusted
     ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
-    ├── TooSlow                    too_slow             retryable: the body did not arrive in time
-    ├── TimedOut                   timed_out            retryable: the answer took longer than an answer may
-    ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
-    ├── ReplayRefused              replay_refused       a replay until a time that is none of the log's, or into a database that holds something else
+        ├── TooSlow                    too_slow             retryable: the body did not arrive in time
+        ├── TimedOut                   timed_out            retryable: the request exceeded its time limit
+        ├── RestoreRefused             restore_refused      a restore that would replace events, or run under a running server
+        ├── ReplayRefused              replay_refused       a replay until a time outside the log, or into a database with other content
     ├── LogIncomplete              log_incomplete       a rebuild that would lose what retention dropped from the log
-    ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: trying again will not help
+        ├── DatabaseRefused            database_refused     PostgreSQL refused the statement itself: a retry does not help
     ├── DatabaseUnavailable        database_unavailable retryable: not reachable, restarting, or out of connections
-    │   └── StaleGeneration        stale_generation     retryable: another process changed what this one remembers
-    ├── InvalidStore               invalid_store        a pipeline's folder that is damaged, or that a newer Headwater wrote
-    ├── UnreachableFolder          unreachable_folder   a path this kind of Spark session cannot reach
-    ├── SparkUnavailable           spark_unavailable    retryable: the Spark that was named does not answer
-    ├── StoreChanged               store_changed        retryable: another process changed the pipeline's tables meanwhile
-    ├── StageFailed                stage_failed         retryable: a stage of the pipeline did not end; calling again goes on from the last that did
+        │   └── StaleGeneration        stale_generation     retryable: another process changed what this process has cached
+        ├── InvalidStore               invalid_store        a pipeline's folder that is damaged, or written by a newer Headwater
+        ├── UnreachableFolder          unreachable_folder   a path that this kind of Spark session cannot reach
+        ├── SparkUnavailable           spark_unavailable    retryable: the configured Spark does not answer
+        ├── StoreChanged               store_changed        retryable: another process changed the pipeline's tables during the run
+    ├── StageFailed                stage_failed         retryable: a stage of the pipeline failed; the next call goes on after the last complete one
     ├── BrokerUnavailable          broker_unavailable   retryable: RabbitMQ is not reachable, restarting, or does not confirm
-    ├── Overloaded                 overloaded           retryable: more is being answered, or waits to be written, than this server takes on
+        ├── Overloaded                 overloaded           retryable: too many requests are being answered, or too much waits to be written
     └── ServerUnavailable          server_unavailable   retryable: a Headwater server did not answer
 
-`permanent` decides everything downstream: 4xx or 503, dead letter or retry, exit 1 or "try again".
-`code` is stable and part of the API; the message says what, with which value, and what to do.
+`permanent` decides what callers do: 4xx or 503, dead letter or retry, exit 1 or "try again".
+`code` is stable and part of the API. The message says what is wrong, with the value, and what to do.
 """
 
 from typing import ClassVar
 
 
 class HeadwaterError(Exception):
-    """Base of the tree. `detail` is a JSON-ready mapping with the values the message speaks of."""
+    """Base of the tree. `detail` is a JSON-ready mapping with the values that the message quotes."""
 
     code: ClassVar[str] = "error"
     permanent: ClassVar[bool] = True
@@ -65,7 +65,7 @@ class HeadwaterError(Exception):
 
 
 def error_types() -> dict[str, type[HeadwaterError]]:
-    """Every error of the tree by its code."""
+    """Return every error class by its code."""
     found: dict[str, type[HeadwaterError]] = {}
     waiting = [HeadwaterError]
     while waiting:

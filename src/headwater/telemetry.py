@@ -1,9 +1,9 @@
-"""Named log events: each line Headwater's server logs is one of these, so that it can be found and tested by name.
+"""Named log events: each line that the server logs is one of these classes, so it can be found and tested by name.
 
-Figures go the same way: `measure` calls the listeners (the server's metrics), `span` opens a span where traces are on. There are no listeners in
-a library or a command, and then both cost next to nothing.
+Figures work the same way: `measure` calls the listeners (the server's metrics), and `span` opens a span when tracing is on. A library or a
+command has no listeners, so both cost next to nothing there.
 
-`set_up` is the only logging set-up; libraries never call it.
+Only `set_up` configures logging; libraries never call it.
 """
 
 import logging
@@ -34,11 +34,11 @@ class MigrationApplied(LogEvent, frozen=True):
 
 
 class RebuildStarted(LogEvent, frozen=True):
-    """A migration emptied the projections; they are made again from the log before the server answers."""
+    """A migration emptied the projections. The server rebuilds them from the log before it answers."""
 
 
 class EventRefused(LogEvent, frozen=True):
-    """One event of a batch that the database would not take. `digest` is its identity, in hex."""
+    """The database refused one event of a batch. `digest` is its identity, in hex."""
 
     level = logging.ERROR
     digest: str
@@ -52,7 +52,7 @@ class RequestFailed(LogEvent, frozen=True):
 
 
 class RequestAnswered(LogEvent, frozen=True):
-    """The access log: `actor` is who asked, by name."""
+    """The access log: `actor` is the caller's name."""
 
     level = logging.DEBUG
     method: str
@@ -64,14 +64,14 @@ class RequestAnswered(LogEvent, frozen=True):
 
 
 class OpenToNetwork(LogEvent, frozen=True):
-    """Every client that reaches the address may read and change everything; this was asked for by name."""
+    """Every client that reaches the address may read and change everything. The settings ask for this explicitly."""
 
     level = logging.WARNING
     host: str
 
 
 class AuditLost(LogEvent, frozen=True):
-    """A change was made and its row could not be written: this line is the row."""
+    """A change was made, but its audit row could not be written: this line replaces the row."""
 
     level = logging.ERROR
     change: str
@@ -79,14 +79,14 @@ class AuditLost(LogEvent, frozen=True):
 
 
 class RetentionDone(LogEvent, frozen=True):
-    """What was older than it is kept is gone."""
+    """Expired records were deleted."""
 
     kind: str
     deleted: int
 
 
 class RetentionFailed(LogEvent, frozen=True):
-    """One kind of record could not be deleted this time; the next time tries again."""
+    """One kind of record could not be deleted; the next round tries again."""
 
     level = logging.WARNING
     kind: str
@@ -94,14 +94,14 @@ class RetentionFailed(LogEvent, frozen=True):
 
 
 class ReceiverReady(LogEvent, frozen=True):
-    """Messages of the queue are being taken."""
+    """The receiver began to take messages from the queue."""
 
     queue: str
     prefetch: int
 
 
 class BatchGoesOn(LogEvent, frozen=True):
-    """Messages with many events are being taken: so many of them are committed, some of which became dead letters. Said every minute."""
+    """Progress of messages with many events: how many were committed, and how many of those became dead letters. Logged every minute."""
 
     committed: int
     events: int
@@ -110,7 +110,7 @@ class BatchGoesOn(LogEvent, frozen=True):
 
 
 class BrokerAway(LogEvent, frozen=True):
-    """RabbitMQ is not there; it is asked again in so many seconds."""
+    """RabbitMQ does not answer; the next attempt is in `again` seconds."""
 
     level = logging.WARNING
     error: str
@@ -118,7 +118,7 @@ class BrokerAway(LogEvent, frozen=True):
 
 
 class DatabaseAway(LogEvent, frozen=True):
-    """Events that were taken from the queue wait for the database, unacknowledged; it is asked again in so many seconds."""
+    """Events taken from the queue wait, unacknowledged, for the database; the next attempt is in `again` seconds."""
 
     level = logging.WARNING
     error: str
@@ -126,7 +126,7 @@ class DatabaseAway(LogEvent, frozen=True):
 
 
 class EventDeadLettered(LogEvent, frozen=True):
-    """One event went to the dead letters. `origin` is the message it came in, and its place there."""
+    """One event became a dead letter. `origin` is its message and its place in it."""
 
     level = logging.WARNING
     code: str
@@ -135,14 +135,14 @@ class EventDeadLettered(LogEvent, frozen=True):
 
 
 class ListenersHeldUp(LogEvent, frozen=True):
-    """Nothing can be delivered just now; said once until it can."""
+    """Deliveries are held up. Logged once for each outage."""
 
     level = logging.WARNING
     error: str
 
 
 class ListenerFailing(LogEvent, frozen=True):
-    """A listener does not take what it is sent: it is sent again until it does. Said when it begins."""
+    """A listener does not accept its events, which are sent again until it does. Logged when it begins."""
 
     level = logging.WARNING
     listener: str
@@ -156,14 +156,14 @@ class ListenerRecovered(LogEvent, frozen=True):
 
 
 class StatusFeedHeldUp(LogEvent, frozen=True):
-    """Events are not told to the status of instances just now; said once until they are. None is lost."""
+    """The status of instances does not follow the events for now. Logged once for each outage; no event is lost."""
 
     level = logging.WARNING
     error: str
 
 
 class StatusUnplaced(LogEvent, frozen=True):
-    """Runs of a job make an entity, and their events do not tell which instances: docs/explanation/status.md says how they would. Said once."""
+    """A job's runs make an entity, but their events do not name the instances: see docs/explanation/status.md. Logged once."""
 
     level = logging.WARNING
     job: str
@@ -172,7 +172,7 @@ class StatusUnplaced(LogEvent, frozen=True):
 
 
 class StatusRefused(LogEvent, frozen=True):
-    """What a run's event says of an entity makes no sense there."""
+    """A run's event reports something impossible about an entity."""
 
     level = logging.WARNING
     entity: str
@@ -181,7 +181,7 @@ class StatusRefused(LogEvent, frozen=True):
 
 
 class StatusEventFailed(LogEvent, frozen=True):
-    """An event could not be told to the status of instances, and was passed. `digest` is its identity, in hex."""
+    """An event could not be applied to instance status and was skipped. `digest` is its identity, in hex."""
 
     level = logging.ERROR
     digest: str
@@ -189,18 +189,18 @@ class StatusEventFailed(LogEvent, frozen=True):
 
 
 class TracesOff(LogEvent, frozen=True):
-    """Traces were asked for and cannot be sent."""
+    """Tracing was requested, but its packages are not installed."""
 
     level = logging.WARNING
     reason: str
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Base of what is measured: figures without a log line."""
+    """Base of measurements: figures without a log line."""
 
 
 class EventsTaken(Measured, frozen=True):
-    """What became of one request's events; `batch` is how many came in it."""
+    """Outcome of one request's events; `batch` is their number."""
 
     batch: int
     accepted: int
@@ -209,14 +209,14 @@ class EventsTaken(Measured, frozen=True):
 
 
 class Projected(Measured, frozen=True):
-    """How long one transaction took to append `events` events and make the tables follow."""
+    """Duration of the transaction that appended `events` events and updated the projections."""
 
     events: int
     seconds: float
 
 
 class Delivered(Measured, frozen=True):
-    """What became of one attempt to deliver to a listener: events, and whether it failed."""
+    """Outcome of one attempt to deliver to a listener: the events, and whether it failed."""
 
     listener: str
     delivered: int
@@ -225,20 +225,20 @@ class Delivered(Measured, frozen=True):
 
 
 class StatusFed(Measured, frozen=True):
-    """What became of some events: reports `taken`, `duplicate` or `refused`, runs that are `unplaced`, events that `failed`."""
+    """Outcome of some events: reports `taken`, `duplicate` or `refused`, runs that are `unplaced`, events that `failed`."""
 
     events: int
     outcomes: dict[str, int]
 
 
 class AccessRefused(Measured, frozen=True):
-    """A request was not let in: `code` is the error's."""
+    """A request was refused; `code` is the error's."""
 
     code: str
 
 
 class Received(Measured, frozen=True):
-    """One batch taken from a queue, committed and acknowledged. `lag` is the age of its oldest message in seconds, None when none says."""
+    """One batch taken from a queue, committed and acknowledged. `lag` is the age of its oldest message in seconds, None if no message has a time."""
 
     messages: int
     accepted: int
@@ -248,14 +248,14 @@ class Received(Measured, frozen=True):
 
 
 class DeadLettered(Measured, frozen=True):
-    """Events that went to the dead letters for one reason."""
+    """Events that became dead letters for one reason."""
 
     code: str
     events: int
 
 
 class QueueLengths(Measured, frozen=True):
-    """Messages that are ready in the two queues. `idle`: none is in this process's hands either."""
+    """Messages that are ready in the two queues. `idle`: this process holds none either."""
 
     ready: int
     dead_letters: int
@@ -263,7 +263,7 @@ class QueueLengths(Measured, frozen=True):
 
 
 class LastReconciliation(Measured, frozen=True):
-    """How the last reconciliation of dead letters ended: when, and letters by what became of them."""
+    """The end of the last reconciliation of dead letters: when, and the letters by outcome."""
 
     at: float
     outcomes: dict[str, int]
@@ -280,35 +280,35 @@ def measure(figures: Measured) -> None:
 
 
 def listen(listener: Callable[[Measured], None]) -> Callable[[], None]:
-    """Hear every measurement from now on; call what is returned to stop."""
+    """Call `listener` for every measurement from now on; call the returned function to stop."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 
 
 def span(name: str, **attributes: int) -> AbstractContextManager[object]:
-    """A span around a block, where traces are on."""
+    """Open a span around a block, if tracing is on."""
     return _spans[0](name, attributes) if _spans else nullcontext()
 
 
 def trace(start: Callable[[str, dict[str, int]], AbstractContextManager[object]]) -> Callable[[], None]:
-    """Turn spans on; call what is returned to turn them off."""
+    """Turn spans on; call the returned function to turn them off."""
     _spans.insert(0, start)
     return lambda: _spans.remove(start)
 
 
 def say(event: LogEvent, cause: BaseException | None = None) -> None:
-    """Log the event at its level, under the logger `headwater`; `cause` with its traceback."""
+    """Log the event at its level, under the logger `headwater`; `cause` adds its traceback."""
     logging.getLogger("headwater").log(event.level, "%s", event, exc_info=cause)
 
 
 def is_logged(level: int) -> bool:
-    """Whether an event of this level is written anywhere."""
+    """Whether the logger writes events of this level."""
     return logging.getLogger("headwater").isEnabledFor(level)
 
 
 def set_up(level: int = logging.INFO) -> None:
     """Send Headwater's log lines to standard error. Called once, by the entry point of a server process."""
-    # What libraries say below INFO is not ours to show.
+    # Libraries' lines below INFO are not logged.
     logging.basicConfig(
         stream=sys.stderr, level=max(level, logging.INFO), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )

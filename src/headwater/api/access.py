@@ -1,10 +1,10 @@
-"""Who asks, and whether they may: one guard before every route.
+"""Identify the caller and check the role: one guard before every route.
 
-A route says what it needs with `opt={"role": "read" | "write" | "admin" | "anyone"}`; without a word GET and HEAD need read, anything else
-write, and whatever is below /api/v2/admin needs admin. After the guard `request.state.actor` is an `Actor`.
+A route states its role with `opt={"role": "read" | "write" | "admin" | "anyone"}`. By default GET and HEAD need read, other methods
+write, and everything below /api/v2/admin needs admin. After the guard `request.state.actor` is an `Actor`.
 
-Keys are compared by digest and remembered for a few seconds, so a revoked key is refused within five. What a browser adds by itself (a
-session cookie, or the very fact that the server is open) never lets another site change something.
+Keys are compared by digest and cached for a few seconds, so a revoked key is refused within five. What a browser adds by itself (a
+session cookie, or its reach of an open server) never lets another site make a change.
 """
 
 import datetime as dt
@@ -26,17 +26,17 @@ from headwater.settings import Settings
 
 RANK: dict[str, int] = {"none": -1, "anyone": 0, "read": 1, "write": 2, "admin": 3}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-# Whatever takes events in: the event log is their record, so the audit log is not.
+# Intake of events: the event log is its record, not the audit log.
 EVENTS = {"role": "write", "audit": False}
 _SECONDS = 3.0
 _REMEMBERED = 2048
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who asks, as plain values: what a handler writes down as the author of a change is `request.state.actor.name`.
+    """The caller, as plain values. A handler records `request.state.actor.name` as the author of a change.
 
     `name` is a key's name, a person's mail address or subject, `admin key`, or `anonymous` on an open server.
-    `via` says how it is known: open, key, admin_key, session, token.
+    `via` is how the caller was identified: open, key, admin_key, session, token.
     """
 
     name: str
@@ -52,7 +52,7 @@ STRANGER = Actor("anonymous", "anyone", "open")
 
 
 class SignIn(Protocol):
-    """The identity provider's half: see sessions.py."""
+    """The part of the identity provider: see sessions.py."""
 
     def of_session(self, cookies: Mapping[str, str]) -> Actor | None: ...
 
@@ -60,7 +60,7 @@ class SignIn(Protocol):
 
 
 class Access:
-    """Knows people and programs by what they send."""
+    """Identifies people and programs by their credentials."""
 
     def __init__(
         self,
@@ -79,13 +79,13 @@ class Access:
         self._keys: OrderedDict[bytes, tuple[float, known_keys.Held | None]] = OrderedDict()
 
     async def actor(self, connection: Request[Any, Any, Any]) -> Actor:
-        """Return who sent the request. Raises Unauthenticated when access is closed and the request identifies no one."""
+        """Return the caller. Raises Unauthenticated when access is closed and the request has no valid credentials."""
         header = connection.headers.get("authorization")
         if header:
             try:
                 return await self._bearer(header)
             except HeadwaterError:
-                # Producers are often configured with some key for every server; an open one does not turn them away for it.
+                # Many producers send one key to every server; an open server accepts them.
                 if self.closed:
                     raise
         self._same_site(connection)
@@ -102,14 +102,19 @@ class Access:
         scheme, _, token = header.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise Unauthenticated("the Authorization header is not of the form `Bearer KEY`", error="invalid_request")
+            raise Unauthenticated(
+                "the Authorization header is not `Bearer KEY`: send `Authorization: Bearer hw_…`",
+                error="invalid_request",
+            )
         if self._admin_key and key_writes.same(self._admin_key, token):
             return Actor("admin key", "admin", "admin_key")
         if (id := key_writes.id_of(token)) is not None:
             return await self._key(id, token)
         if self.sign_in and token.count(".") == 2:
             return await self.sign_in.of_token(token)
-        raise Unauthenticated("this is not a key of this server", error="invalid_token")
+        raise Unauthenticated(
+            "this server does not know the key: make one with `headwater keys create NAME`", error="invalid_token"
+        )
 
     async def _key(self, id: str, token: str) -> Actor:
         digest = key_writes.digest_of(token)
@@ -126,26 +131,36 @@ class Access:
             if key is not None and key.revoked_at is None and _long_ago(key.last_used_at):
                 await key_writes.used(self._database, id)
         if key is None:
-            raise Unauthenticated("this is not a key of this server", error="invalid_token")
+            raise Unauthenticated(
+                "this server does not know the key: make one with `headwater keys create NAME`", error="invalid_token"
+            )
         if key.revoked_at is not None:
-            raise Unauthenticated(f"the key {key.name!r} was revoked", error="invalid_token")
+            raise Unauthenticated(
+                f"the key {key.name!r} was revoked: make another with `headwater keys create NAME`",
+                error="invalid_token",
+            )
         if key.expires_at is not None and key.expires_at <= dt.datetime.now(dt.UTC):
-            raise Unauthenticated(f"the key {key.name!r} has expired", error="invalid_token")
+            raise Unauthenticated(
+                f"the key {key.name!r} has expired: make another with `headwater keys create NAME`",
+                error="invalid_token",
+            )
         return Actor(key.name, key.role, "key")
 
     def _same_site(self, connection: Request[Any, Any, Any]) -> None:
-        """Refuse a change that a browser says another site makes; programs send neither header."""
+        """Refuse a change whose browser headers name another site; programs send neither header."""
         if connection.method in SAFE:
             return
         site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
         if site is not None:
             foreign = site not in {"same-origin", "none"}
         else:
-            # No page of another site can set these headers; a proxy that has a host of its own tells the first one's.
+            # Pages of another site cannot set these headers. A proxy with its own host name passes on the original one.
             own = {connection.headers.get("host"), connection.headers.get("x-forwarded-host"), self._public_host}
             foreign = origin is not None and origin.partition("://")[2] not in own
         if foreign:
-            raise Forbidden("another site may not change things here with this browser", origin=origin)
+            raise Forbidden(
+                "the request comes from a page of another site: use Headwater's own page, or an API key", origin=origin
+            )
 
 
 def _long_ago(time: dt.datetime | None) -> bool:
@@ -153,7 +168,7 @@ def _long_ago(time: dt.datetime | None) -> bool:
 
 
 def needed(method: str, template: str, opt: Mapping[str, Any]) -> str:
-    """The role a route asks for."""
+    """Return the role that a route requires."""
     role = str(opt.get("role") or ("read" if method in SAFE else "write"))
     return "admin" if template.startswith("/api/v2/admin") else role
 
@@ -170,7 +185,9 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         actor = request.state.actor = await access.actor(request)
         if not actor.may(role):
             raise Forbidden(
-                f"{actor.name!r} has the role {actor.role}; this needs {role}", role=actor.role, needed=role
+                f"{actor.name!r} has the role {actor.role}; this needs {role}: use a key with that role",
+                role=actor.role,
+                needed=role,
             )
     except (Unauthenticated, Forbidden) as error:
         telemetry.measure(telemetry.AccessRefused(error.code))
@@ -178,9 +195,9 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
 
 
 async def closed(settings: Settings, database: Any) -> bool:
-    """Whether people and programs must say who they are: what `HEADWATER_ACCESS__MODE` comes to on this address.
+    """Return whether callers must identify themselves: `HEADWATER_ACCESS__MODE`, resolved for this address.
 
-    Raises NotSecured when the server would listen to a network with no way to get in, or with everyone in.
+    Raises NotSecured when the server would listen to a network with no way to sign in.
     """
     access, host = settings.access, settings.server.host
     configured = bool(access.admin_key or access.oidc.issuer)
@@ -201,7 +218,7 @@ async def closed(settings: Settings, database: Any) -> bool:
 
 
 def loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Return whether only this machine can reach the address."""
     import ipaddress
 
     if host.lower() == "localhost":

@@ -1,4 +1,4 @@
-"""The composition root: settings to a running ASGI application."""
+"""The composition root: builds the ASGI application from the settings."""
 
 import asyncio
 import gc
@@ -51,10 +51,10 @@ HANDLERS = (
 
 
 def create_app(settings: Settings) -> Any:
-    """The application over `settings.database.url`, which must be set: who starts the embedded database passes its address."""
+    """Build the application on `settings.database.url`, which must be set: a caller that starts the embedded database sets it."""
     url = settings.database.url
     if url is None:
-        raise ValueError("settings.database.url is not set")
+        raise ValueError("settings.database.url is not set: set it before create_app")
     database = Database(
         url,
         pool_size=settings.database.pool_size,
@@ -138,7 +138,7 @@ def create_app(settings: Settings) -> Any:
 
 
 async def _prepare(settings: Settings, database: Database) -> None:
-    """The schema of this version, and tables that follow the log."""
+    """Migrate the schema to this version and bring the projections up to date with the log."""
     for name in await migrate(database):
         telemetry.say(telemetry.MigrationApplied(name))
     if await rebuild.needed(database):
@@ -147,7 +147,7 @@ async def _prepare(settings: Settings, database: Database) -> None:
 
 
 async def _access(settings: Settings, database: Database) -> access.Access:
-    """Who is let in, as the settings say on this address. Raises NotSecured."""
+    """Resolve the access settings for this address. Raises NotSecured."""
     closed, sign_in = await access.closed(settings, database), None
     if settings.access.oidc.issuer:
         async with database.connection() as connection:
@@ -162,12 +162,12 @@ async def _access(settings: Settings, database: Database) -> access.Access:
 
 
 def from_environment() -> Any:
-    """What the server's worker process loads."""
+    """Build the application for the server's worker process."""
     settings = Settings()
     telemetry.set_up(logging.getLevelNamesMapping()[settings.server.log_level.upper()])
     orphaned.end_with_parent(settings.server.shutdown_seconds)
     app = create_app(settings)
-    # What is loaded now stays; looking through it again and again for cycles costs a tenth of the time under load.
+    # What is loaded by now stays for good; repeated scans for cycles cost a tenth of the time under load.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -175,16 +175,16 @@ def from_environment() -> Any:
 
 
 async def _check(settings: Settings) -> None:
-    """Say what stands in the way before a worker is started: the database, its schema, and access."""
+    """Report what would stop a worker before one starts: the database, its schema, or access."""
     async with Database(settings.database.url or "", pool_size=2) as database:
         await _prepare(settings, database)
         await access.closed(settings, database)
 
 
 def serve(settings: Settings) -> None:
-    """Serve until told to stop (SIGINT, SIGTERM): then requests in flight may finish. Workers read their settings from the environment.
+    """Serve until SIGINT or SIGTERM, then let requests in flight finish. Workers read their settings from the environment.
 
-    Raises NotSecured, DatabaseUnavailable or DatabaseRefused before anything listens.
+    Raises NotSecured, DatabaseUnavailable or DatabaseRefused before the server listens.
     """
     from granian import Granian
     from granian.constants import Interfaces
@@ -208,7 +208,7 @@ def serve(settings: Settings) -> None:
             interface=Interfaces.ASGI,
             workers=server.workers,
             websockets=False,
-            # More than we answer at once must still be told so; connections that are merely open count here, too.
+            # Requests over the limit must still get an answer, and idle connections count here too.
             backpressure=max(1024, server.max_concurrent * 2),
             http1_settings=HTTP1Settings(header_read_timeout=int(server.header_seconds * 1000)),
             log_level=LogLevels.warning,

@@ -1,7 +1,7 @@
-"""Every change, and every change that was refused, leaves a row in the audit log, before its answer goes out.
+"""Every change, and every refused change, gets a row in the audit log before its answer is sent.
 
-Not the intake of events: the event log has those. A handler may say more with `request.state.audit`:
-`{"action": "add_tag", "target": "dataset:…", "detail": {…}}`; without it the action is the handler's name and the target what its path names.
+Intake of events gets none: the event log has those. A handler adds details with `request.state.audit`:
+`{"action": "add_tag", "target": "dataset:…", "detail": {…}}`. Default: the handler's name, and the object in the path.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from headwater.api.access import SAFE, STRANGER, Actor
 from headwater.errors import HeadwaterError
 from headwater.intake.people import audit
 
-# Strangers fill no table: that many of their refusals a minute are kept, and every one is counted by the metrics.
+# Unauthenticated callers must not fill the table: only so many refusals a minute get a row; the metrics count all.
 _STRANGERS_A_MINUTE = 60
 
 
@@ -40,7 +40,7 @@ class Audit:
 
             async def sending(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    # Shielded: a change that was made is written down even when its answer comes too late.
+                    # Shielded: a change that was made gets its row even if the answer times out.
                     await asyncio.shield(self._write(scope, message["status"]))
                 await send(message)
 
@@ -67,7 +67,7 @@ class Audit:
         try:
             await audit.append(self._database, change)
         except HeadwaterError as error:
-            # The change is made; to answer that it was not would be wrong. The log has the row then.
+            # The change is already made, so an error would be wrong. The log then has the row.
             telemetry.say(telemetry.AuditLost(str(change), error.message))
 
     def _too_many(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who said it: the one place that knows how a request tells its author."""
+"""The author of a change: the only place that reads it from a request."""
 
 from typing import Annotated, Any
 
@@ -7,14 +7,14 @@ from litestar.params import QueryParameter
 
 ANONYMOUS = "anonymous"
 
-# On an open server a request names its author. With a sign-in or a key, that decides.
+# On an open server the request names the author; otherwise the key or the sign-in does.
 As = Annotated[
     str | None, QueryParameter(name="as", max_length=200, description="The author, on a server without sign-in.")
 ]
 
 
 def author(request: Request[Any, Any, Any], said: str | None = None) -> str:
-    """The name of who changes something: the authenticated actor's, else what was said, else `anonymous`."""
+    """Return the author of a change: the authenticated actor, else `said`, else `anonymous`."""
     actor = getattr(request.state, "actor", None)
     if actor is not None and actor.via != "open":
         return str(actor.name)

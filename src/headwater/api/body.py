@@ -1,4 +1,4 @@
-"""A request's body: read up to a limit, unpacked if it is gzip, never more than the limit either way."""
+"""Read a request's body up to a limit and unpack gzip, whose content has the same limit."""
 
 import zlib
 from typing import Any
@@ -9,7 +9,7 @@ from headwater.errors import InvalidEvent, TooLarge
 
 
 async def read(request: Request[Any, Any, Any], limit: int) -> bytes:
-    """The body. Raises TooLarge past the limit (a small gzip body may be a bomb) and InvalidEvent when it does not unpack."""
+    """Return the body. Raises TooLarge past the limit (a small gzip body may be a bomb) and InvalidEvent when it cannot be unpacked."""
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -26,9 +26,9 @@ async def read(request: Request[Any, Any, Any], limit: int) -> bytes:
     try:
         unpacked = unpacker.decompress(body, limit + 1)
     except zlib.error as error:
-        raise InvalidEvent(f"the body is not gzip: {error}") from error
+        raise InvalidEvent(f"the body is not gzip: {error}. Send gzip, or omit Content-Encoding") from error
     if len(unpacked) > limit:
         raise TooLarge(f"the unpacked body is over {limit} bytes; send smaller batches", limit=limit)
     if not unpacker.eof:
-        raise InvalidEvent("the gzip body is cut off")
+        raise InvalidEvent("the gzip body is truncated: send it again in full")
     return unpacked

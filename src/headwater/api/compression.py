@@ -1,4 +1,4 @@
-"""Answers are packed with gzip where the client takes it and it pays: text over 1 KB."""
+"""Compress answers over 1 KB of text with gzip, for clients that accept it."""
 
 import asyncio
 import zlib
@@ -8,14 +8,14 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
 
 _LEAST = 1024
-_IN_A_THREAD = 128 * 1024  # packing this much takes over a millisecond
+_IN_A_THREAD = 128 * 1024  # compressing this much takes over a millisecond
 _LEVEL = 5
 _TEXT = {"application/json", "application/javascript", "application/xml", "application/x-ndjson"}
 Headers = list[tuple[bytes, bytes]]
 
 
 def takes_gzip(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether Accept-Encoding asks for gzip (RFC 9110 §12.5.3; a weight of 0 is a no)."""
+    """Return whether Accept-Encoding accepts gzip (RFC 9110 §12.5.3; a weight of 0 refuses it)."""
     weights = {}
     for name, value in headers:
         if name.lower() == b"accept-encoding":
@@ -46,7 +46,7 @@ def middleware(app: ASGIApp) -> ASGIApp:
 
 
 class _Packer:
-    """One answer: its start waits for the first part of the body, which says whether packing pays."""
+    """Compresses one answer. Its start waits for the first part of the body, whose size decides whether to compress."""
 
     def __init__(self, send: Send, *, wanted: bool) -> None:
         self._send = send

@@ -1,8 +1,8 @@
-"""How much one process takes on: requests at once, a body's size and the time it may take to arrive, the time an answer may take.
+"""The limits of one process: concurrent requests, size and arrival time of a body, time for an answer.
 
-More than that is said at once and in order (413, 408, 503 with Retry-After), before any work is done and long before the pool runs dry.
-Routes with `opt={"always": True}` (health, metrics) are answered even then; those with `opt={"waits": True}` mostly do nothing but wait, and are
-counted by themselves.
+Excess is refused at once (413, 408, 503 with Retry-After), before any work and before the pool runs out of connections.
+Routes with `opt={"always": True}` (health, metrics) are always answered. Routes with `opt={"waits": True}` mostly wait and are
+counted separately.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope,
 
 from headwater.errors import Overloaded, TimedOut, TooLarge, TooSlow
 
-# A body that keeps coming at this rate is not a slow client.
+# A body that arrives at this rate is not from a slow client.
 _BYTES_A_SECOND = 16 * 1024
 
 
 class Limits(msgspec.Struct):
-    """The middleware, one for the application; `running` is how many requests are being answered, `waiting` how many wait for news."""
+    """The middleware, one for the application. `running` counts the requests being answered, `waiting` the long polls."""
 
     max_concurrent: int
     max_waiting: int
@@ -36,7 +36,7 @@ class Limits(msgspec.Struct):
                 return
             waits = bool(scope["route_handler"].opt.get("waits"))
             if (self.waiting >= self.max_waiting) if waits else (self.running >= self.max_concurrent):
-                raise Overloaded("as many requests as may be are being answered; try again in a moment")
+                raise Overloaded("the server answers as many requests as its limit allows: try again in a moment")
             self._announced(scope)
             self.waiting += waits
             self.running += not waits
@@ -53,7 +53,7 @@ class Limits(msgspec.Struct):
             async with asyncio.timeout(self.request_seconds) as timeout:
 
                 async def sending(message: Message) -> None:
-                    # What has begun may take its time: an export is as long as it is.
+                    # Once begun, an answer may take its time: exports can be long.
                     if message["type"] == "http.response.start":
                         timeout.reschedule(None)
                     await send(message)
@@ -62,10 +62,12 @@ class Limits(msgspec.Struct):
         except TimeoutError as error:
             if not timeout.expired():
                 raise
-            raise TimedOut(f"the answer took longer than {self.request_seconds:g} s") from error
+            raise TimedOut(
+                f"the answer took longer than {self.request_seconds:g} s: ask for less, or try again"
+            ) from error
 
     def _announced(self, scope: Scope) -> None:
-        """Refuse a body by the length it announces, without reading it."""
+        """Refuse a body by its Content-Length, without reading it."""
         for name, value in scope["headers"]:
             if name.lower() == b"content-length" and value.isdigit() and int(value) > self.max_body_bytes:
                 raise self._too_large()
@@ -75,19 +77,21 @@ class Limits(msgspec.Struct):
         return TooLarge(f"the body is over {limit} bytes; send smaller batches", limit=limit)
 
     def _body(self, receive: Receive) -> Receive:
-        """`receive` that does not wait for ever for a body, nor take more than may be."""
+        """Wrap `receive` with the limits of time and size."""
         began, size, whole = time.monotonic(), 0, False
 
         async def receiving() -> HTTPReceiveMessage:
             nonlocal size, whole
-            if whole:  # what follows is the client going away, whenever that is
+            if whole:  # only the client's disconnect follows
                 return await receive()  # type: ignore[return-value]
             left = began + self.body_seconds + size / _BYTES_A_SECOND - time.monotonic()
             try:
                 async with asyncio.timeout(max(left, 0.001)):
                     message = await receive()
             except TimeoutError as error:
-                raise TooSlow("the body did not arrive in time", received_bytes=size) from error
+                raise TooSlow(
+                    "the body did not arrive in time: send smaller batches, or try again", received_bytes=size
+                ) from error
             if message["type"] == "http.request":
                 size += len(message.get("body", b""))
                 whole = not message.get("more_body", False)

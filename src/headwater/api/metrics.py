@@ -1,7 +1,7 @@
-"""What the server counts and measures, for Prometheus. docs/reference/metrics.md names every metric; a test holds it equal to `NAMES`.
+"""The server's metrics, for Prometheus. docs/reference/metrics.md lists them; a test holds it equal to `NAMES`.
 
-Labels are bounded: routes by their template, methods by the eight there are, listeners by the names admins gave; nothing that a client chooses.
-With several server processes each adds to files that they share (`PROMETHEUS_MULTIPROC_DIR`, set by `serve`), and any of them answers for all.
+Labels are bounded: routes by template, the eight methods, listeners by the names that admins chose. No client chooses a label.
+Several server processes share files (`PROMETHEUS_MULTIPROC_DIR`, set by `serve`), and each of them answers for all.
 """
 
 import os
@@ -18,25 +18,25 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 _BATCH = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 5000)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# name: (kind, labels, what it says)
+# name: (kind, labels, description)
 NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_http_requests_total": ("counter", ("method", "route", "status"), "Requests answered."),
     "headwater_http_request_seconds": ("histogram", ("method", "route"), "Time from a request to the end of its answer."),
     "headwater_http_requests_running": ("gauge", (), "Requests being answered now."),
-    "headwater_access_refused_total": ("counter", ("code",), "Requests that were not let in."),
-    "headwater_events_total": ("counter", ("outcome",), "Events that came in: accepted, duplicate or refused."),
+    "headwater_access_refused_total": ("counter", ("code",), "Requests refused for want of a key, sign-in or role."),
+    "headwater_events_total": ("counter", ("outcome",), "Events received: accepted, duplicate or refused."),
     "headwater_batch_events": ("histogram", (), "Events in one request."),
-    "headwater_projection_seconds": ("histogram", (), "Time one transaction took to append its events and make the tables follow."),
-    "headwater_pool_connections": ("gauge", ("state",), "Database connections: open, free, and the most there may be."),
-    "headwater_pool_waiting": ("gauge", (), "Questions that wait for a database connection."),
+    "headwater_projection_seconds": ("histogram", (), "Time of one transaction that appends events and updates the projections."),
+    "headwater_pool_connections": ("gauge", ("state",), "Database connections: open, free, and the maximum."),
+    "headwater_pool_waiting": ("gauge", (), "Requests that wait for a database connection."),
     "headwater_log_bytes": ("gauge", (), "The event log on disk, with its indexes."),
     "headwater_log_events": ("gauge", (), "Events in the log, as PostgreSQL estimates."),
     "headwater_listener_events_total": ("counter", ("listener", "outcome"), "Events sent to a listener: delivered or refused."),
-    "headwater_listener_failures_total": ("counter", ("listener",), "Deliveries that failed and are made again."),
+    "headwater_listener_failures_total": ("counter", ("listener",), "Deliveries that failed and will be retried."),
     "headwater_listener_backlog_events": ("gauge", ("listener",), "Events that wait for a listener, counted up to 10,000."),
-    "headwater_listener_lag_seconds": ("gauge", ("listener",), "How long the oldest event that waits for a listener has been in the log."),
-    "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener does not take what it is sent."),
-    "headwater_status_feed_total": ("counter", ("outcome",), "What events said of instances: taken, duplicate, refused, unplaced or failed."),
+    "headwater_listener_lag_seconds": ("gauge", ("listener",), "Time since the oldest waiting event of a listener entered the log."),
+    "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener refuses or fails its deliveries."),
+    "headwater_status_feed_total": ("counter", ("outcome",), "Reports of instances from events: taken, duplicate, refused, unplaced or failed."),
     "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
 }  # fmt: skip
 _HEARD = ("headwater_listener_backlog_events", "headwater_listener_lag_seconds", "headwater_listener_failing")
@@ -44,10 +44,10 @@ _AT_SCRAPE = ("headwater_log_bytes", "headwater_log_events", "headwater_database
 
 
 class Metrics:
-    """One process's metrics. Made once per application: a registry of its own, not prometheus_client's global one."""
+    """One process's metrics, created once for each application: in a registry of its own, not prometheus_client's global one."""
 
     def __init__(self) -> None:
-        # Imported here, because the library decides at import whether metrics are shared between processes.
+        # Imported here, because the library decides at import whether processes share metrics.
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -64,12 +64,12 @@ class Metrics:
                 buckets = _BATCH if name == "headwater_batch_events" else _SECONDS
                 made[name] = Histogram(name, words, labels, registry=self.registry, buckets=buckets)
         self._made = made
-        # Of every request: looked up by its labels once.
+        # One child for each set of labels, looked up once.
         self._answered: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._pool = {state: made["headwater_pool_connections"].labels(state) for state in ("open", "free", "most")}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One answered request; `route` is the template, `unrouted` for a path that is none of ours."""
+        """Count one answered request; `route` is the template, `unrouted` for an unknown path."""
         method = method if method in _METHODS else "OTHER"
         found = self._answered.get((method, route, status))
         if found is None:
@@ -90,7 +90,7 @@ class Metrics:
         self._made["headwater_pool_waiting"].set(stats.get("requests_waiting", 0))
 
     def measured(self, figures: telemetry.Measured) -> None:
-        """A listener for `telemetry.listen`."""
+        """Record figures; a listener for `telemetry.listen`."""
         if isinstance(figures, telemetry.EventsTaken):
             for outcome in ("accepted", "duplicate", "refused"):
                 if count := getattr(figures, outcome):
@@ -111,7 +111,7 @@ class Metrics:
             self._made["headwater_access_refused_total"].labels(figures.code).inc()
 
     def text(self, log: tuple[int, int] | None, heard: Sequence[tuple[str, int, float, bool]] = ()) -> bytes:
-        """Everything in Prometheus's text format. `log` is the event log's (bytes, events), None when the database does not answer; `heard` has
+        """Return all metrics in Prometheus's text format. `log` is the event log's (bytes, events), None if the database does not answer; `heard` has
         (name, backlog, lag, failing) of each listener.
         """
         from prometheus_client import CollectorRegistry, generate_latest
@@ -136,7 +136,7 @@ class Metrics:
 
 
 class _Fixed:
-    """Values read for one scrape, in the shape of a registry."""
+    """Values read for one scrape, as a collector of the registry."""
 
     def __init__(self, metrics: "Iterable[Metric]") -> None:
         self._metrics = metrics

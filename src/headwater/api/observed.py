@@ -1,4 +1,4 @@
-"""Around everything: each request is counted, timed, and said in the access log, whatever became of it."""
+"""The outermost middleware: counts, times and logs every request, whatever its outcome."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ from headwater.api.metrics import Metrics
 
 
 class Observed:
-    """ASGI middleware around the application; passes its lifespan on."""
+    """ASGI middleware around the application; passes the lifespan on."""
 
     def __init__(self, app: Any, metrics: Metrics, pool: Any) -> None:
         self._app = app

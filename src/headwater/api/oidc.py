@@ -1,7 +1,7 @@
-"""One OpenID Connect provider: where it is, how a code becomes a token, and whether a token is its own.
+"""One OpenID Connect provider: discovery, exchange of a code for a token, and verification of tokens.
 
 Authorization code with PKCE (RFC 7636). Every token is verified against the provider's published keys (OpenID Connect Core §3.1.3.7), which are
-fetched when needed and kept for ten minutes. Refuses anything that is not signed with a public key: no `none`, no shared secret.
+fetched when needed and cached for ten minutes. Refuses every token not signed with a public key: no `none`, no shared secret.
 Knows no cookies and no roles: see sessions.py.
 """
 
@@ -24,8 +24,8 @@ from headwater.settings import OidcSettings
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _KEPT = 600.0
-_AT_MOST_EVERY = 10.0  # a token with an unknown key makes us look again, but not for every such token
-_QUIET = 2.0  # a provider that is away is left alone that long: those who wait for it would hold up the rest
+_AT_MOST_EVERY = 10.0  # an unknown key fetches the keys again, at most this often
+_QUIET = 2.0  # pause after a failed request, because waiting requests would hold up the rest
 _TIMEOUT = 5.0
 _LARGEST = 1 << 20
 _LEEWAY = 30
@@ -33,7 +33,7 @@ Claims = dict[str, Any]
 
 
 class Provider:
-    """Talks to `settings.issuer`; sends no request before the first sign-in or token."""
+    """Client of `settings.issuer`; sends no request before the first sign-in or token."""
 
     def __init__(self, settings: OidcSettings) -> None:
         self._settings = settings
@@ -43,7 +43,7 @@ class Provider:
         self._keys = _Remembered(self._fetch_keys)
 
     async def login_address(self, *, redirect: str, state: str, nonce: str, verifier: str) -> str:
-        """Where the browser goes to sign in."""
+        """Return the address at which the browser signs in."""
         about = await self._about.get()
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         query = urlencode(
@@ -62,7 +62,7 @@ class Provider:
         return f"{address}{'&' if urlsplit(address).query else '?'}{query}"
 
     async def claims_of_code(self, code: str, *, redirect: str, nonce: str, verifier: str) -> Claims:
-        """Exchange the code and verify the id token that comes back. Raises SignInFailed, ProviderUnavailable."""
+        """Exchange the code and verify the id token of the answer. Raises SignInFailed, ProviderUnavailable."""
         about = await self._about.get()
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
         headers = {}
@@ -77,15 +77,15 @@ class Provider:
         reply = await self._fetch(_web(about.get("token_endpoint")), urlencode(form).encode(), headers)
         token = reply.get("id_token")
         if not isinstance(token, str):
-            raise SignInFailed("the identity provider sent no id token; is `openid` among the scopes?")
+            raise SignInFailed("the identity provider sent no id token: add `openid` to HEADWATER_ACCESS__OIDC__SCOPES")
         try:
             claims = await self._verified(token, [client])
         except jwt.PyJWTError as error:
-            raise SignInFailed(f"the id token is not to be trusted: {error}") from error
+            raise SignInFailed(f"the id token cannot be trusted: {error}. Sign in again") from error
         if claims.get("nonce") != nonce:
-            raise SignInFailed("the id token belongs to another sign-in")
+            raise SignInFailed("the id token belongs to another sign-in: sign in again")
         if isinstance(claims["aud"], list) and len(claims["aud"]) > 1 and claims.get("azp") != client:
-            raise SignInFailed("the id token was made for another client")
+            raise SignInFailed("the id token was made for another client: check HEADWATER_ACCESS__OIDC__CLIENT_ID")
         return claims
 
     async def claims_of_token(self, token: str) -> Claims:
@@ -93,7 +93,9 @@ class Provider:
         try:
             return await self._verified(token, self._audiences)
         except (jwt.PyJWTError, SignInFailed) as error:
-            raise Unauthenticated(f"the token is not to be trusted: {error}", error="invalid_token") from error
+            raise Unauthenticated(
+                f"the token cannot be trusted: {error}. Get a new one", error="invalid_token"
+            ) from error
 
     async def _verified(self, token: str, audiences: list[str]) -> Claims:
         header = jwt.get_unverified_header(token)
@@ -131,13 +133,15 @@ class Provider:
             try:
                 keys[item.get("kid")] = jwt.PyJWK(item)
             except jwt.PyJWTError:
-                continue  # of a kind this library does not know; a token signed with it will be refused by name
+                continue  # the library does not support this kind of key; tokens signed with it are refused by its id
         return keys
 
     async def _fetch_about(self) -> dict[str, Any]:
         about = await self._fetch(f"{_web(self._issuer)}/.well-known/openid-configuration")
         if str(about.get("issuer", "")).rstrip("/") != self._issuer:
-            raise SignInFailed("the identity provider says it is another issuer than HEADWATER_ACCESS__OIDC__ISSUER")
+            raise SignInFailed(
+                "the identity provider names another issuer: set HEADWATER_ACCESS__OIDC__ISSUER to that one"
+            )
         return about
 
     async def _fetch(
@@ -147,7 +151,7 @@ class Provider:
 
 
 class _Remembered:
-    """One document of the provider, fetched when it is needed and too old; what is known stays good while the provider is away."""
+    """One document of the provider, fetched when needed and too old. The last one stays valid while the provider is away."""
 
     def __init__(self, fetch: Callable[[], Awaitable[Any]]) -> None:
         self._fetch = fetch
@@ -157,7 +161,7 @@ class _Remembered:
         self._turn = asyncio.Lock()
 
     async def get(self, *, again: bool = False) -> Any:
-        """The document; `again`: not one that was fetched long ago. Raises when it was never fetched and cannot be."""
+        """Return the document; `again`: a recent one. Raises when it was never fetched and cannot be."""
         async with self._turn:
             now = time.monotonic()
             due = now - self._at > (_AT_MOST_EVERY if again else _KEPT)
@@ -172,13 +176,15 @@ class _Remembered:
 
 
 def listed(text: str) -> list[str]:
-    """`a, b` as its parts."""
+    """Split `a, b` into its parts."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _web(address: object) -> str:
     if not isinstance(address, str) or urlsplit(address).scheme not in {"http", "https"}:
-        raise SignInFailed("the identity provider names no usable address")
+        raise SignInFailed(
+            "the identity provider names no usable address: check its discovery document at HEADWATER_ACCESS__OIDC__ISSUER"
+        )
     return address
 
 
@@ -193,7 +199,11 @@ def _fetch(address: str, body: bytes | None, headers: dict[str, str]) -> dict[st
                 raise ProviderUnavailable(f"the identity provider answered {error.code}") from error
         raise SignInFailed(f"the identity provider refused the code ({error.code}); sign in again") from error
     except (OSError, ValueError) as error:
-        raise ProviderUnavailable("the identity provider does not answer as one") from error
+        raise ProviderUnavailable(
+            "the answer of the identity provider is not OpenID Connect: check HEADWATER_ACCESS__OIDC__ISSUER"
+        ) from error
     if not isinstance(found, dict):
-        raise ProviderUnavailable("the identity provider does not answer as one")
+        raise ProviderUnavailable(
+            "the answer of the identity provider is not OpenID Connect: check HEADWATER_ACCESS__OIDC__ISSUER"
+        )
     return found

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what heads it, and what cannot be read out of the types."""
+"""The OpenAPI document: its head, and the schemas that the types do not show."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from headwater import __version__
 
 
 def config(root_path: str = "") -> OpenAPIConfig:
-    """The document's head, served at `/schema`. `root_path`: where a proxy has the server, such as `/lineage`; empty for its root."""
+    """Return the document's head, served at `/schema`. `root_path`: the proxy's path to the server, such as `/lineage`; empty for the root."""
     return OpenAPIConfig(
         "Headwater",
         __version__,
@@ -25,7 +25,7 @@ def config(root_path: str = "") -> OpenAPIConfig:
 
 
 class VerbatimJson(OpenAPISchemaPlugin):
-    """A facet is shown as it came: any JSON object."""
+    """Describes a verbatim facet as any JSON object."""
 
     @staticmethod
     def is_plugin_supported_type(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""End a worker whose server process was killed: it would go on answering at an address that no command can stop."""
+"""End a worker whose server process was killed, because no command could stop it any more."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ _LOOK_SECONDS = 0.5
 
 
 def end_with_parent(patience: float) -> None:
-    """From now on this process stops, as told by SIGTERM, when its parent is gone; after `patience` seconds it is ended."""
+    """From now on stop this process as by SIGTERM when its parent is gone, and kill it after `patience` seconds."""
     threading.Thread(target=_watch, args=(os.getppid(), patience), name="headwater-parent", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""The web page: files built by `web/` into `static/`, with headers that let no foreign script run."""
+"""The web page: files that `web/` builds into `static/`, with headers that let no foreign script run."""
 
 from importlib import resources
 from pathlib import Path
@@ -16,7 +16,7 @@ _TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
     ".png": "image/png", ".woff2": "font/woff2", ".json": "application/json", ".map": "application/json", ".ico": "image/x-icon",
 }  # fmt: skip
-_MISSING = "The page is not built: run `make web` in a checkout. The API is at /api/v2 and its description at /schema."
+_MISSING = "The page is not built. Run `make web` in a checkout. The API is at /api/v2 and its description at /schema."
 
 
 def folder() -> Path:
@@ -25,7 +25,7 @@ def folder() -> Path:
 
 @get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False, opt={"role": "anyone"})
 def page(path: FromPath[str] = "") -> Response[bytes]:
-    """A file of the page; any other path is the page itself, which reads its state from the address."""
+    """Return a file of the page; for any other path the page itself, which reads its state from the address."""
     root = folder().resolve()
     wanted = (root / path.lstrip("/")).resolve()
     if not wanted.is_relative_to(root) or not wanted.is_file():
@@ -34,7 +34,7 @@ def page(path: FromPath[str] = "") -> Response[bytes]:
         wanted = root / "index.html"
     if not wanted.is_file():
         return Response(_MISSING.encode(), media_type=MediaType.TEXT, headers=_HEADERS)
-    # Names under assets/ carry a hash of their content, so they can be kept for good.
+    # Names under assets/ contain a hash of the content, so browsers may cache them for ever.
     cache = "public, max-age=31536000, immutable" if "assets" in wanted.parts else "no-cache"
     return Response(
         wanted.read_bytes(),

@@ -1,7 +1,7 @@
-"""Our errors to HTTP: one shape for every error of every route.
+"""Turns errors into HTTP answers, with one shape for every route.
 
-`{"code", "status", "message", "detail"}`. Permanent errors are 4xx, retryable ones 503 with Retry-After. An unforeseen error is a 500 that
-names nothing of the inside; the log has the rest.
+`{"code", "status", "message", "detail"}`. Permanent errors are 4xx, retryable ones 503 with Retry-After. An unforeseen error is a 500 without
+internal details, which are in the log.
 """
 
 from typing import Any
@@ -35,17 +35,17 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.DatabaseUnavailable: 503,
     errors.StaleGeneration: 503,
     errors.Overloaded: 503,
-    # The bytes will not do better next time: a client must not retry them.
+    # The same bytes would fail again: clients must not retry them.
     errors.DatabaseRefused: 422,
 }
 
 
-# What the driver says names tables, hosts and statements: that is for the log.
+# The driver's message names tables, hosts and statements: it goes to the log only.
 _OUTSIDE: dict[type[errors.HeadwaterError], str] = {
-    errors.DatabaseRefused: "the database refused what this request asked of it; the server's log says more",
-    errors.DatabaseUnavailable: "the database cannot answer now; try again",
+    errors.DatabaseRefused: "the database refused the request's statement: see the server's log",
+    errors.DatabaseUnavailable: "the database cannot answer now: try again",
 }
-_INTERNAL = "Headwater failed to answer; its log says more"
+_INTERNAL = "Headwater failed to answer: see the server's log"
 
 
 class Problem(msgspec.Struct):
@@ -58,7 +58,7 @@ class Problem(msgspec.Struct):
 
 
 def problem(error: errors.HeadwaterError) -> Problem:
-    """What of an error may be said outside."""
+    """Return the parts of an error that clients may see."""
     status = _STATUS.get(type(error), 500)
     if status == 500:
         return Problem("internal", status, _INTERNAL, {})
@@ -69,13 +69,13 @@ def problem(error: errors.HeadwaterError) -> Problem:
 
 
 def headers(error: errors.HeadwaterError) -> dict[str, str]:
-    """The headers that go with an error, in whatever shape its body is."""
+    """Return the headers of an error, whatever the shape of its body."""
     given = {} if error.permanent else {"retry-after": "1"}
     if isinstance(error, errors.Unauthenticated):
         told = error.detail.get("error")
         given["www-authenticate"] = 'Bearer realm="headwater"' + (f', error="{told}"' if told else "")
     if isinstance(error, errors.TooSlow):
-        given["connection"] = "close"  # the rest of the body is not waited for
+        given["connection"] = "close"  # do not wait for the rest of the body
     return given
 
 
@@ -86,7 +86,7 @@ def headwater_error(request: Request[Any, Any, Any], error: errors.HeadwaterErro
 
 
 def note(request: Request[Any, Any, Any], error: errors.HeadwaterError, status: int) -> None:
-    """What of an error is for the log and the metrics; the guard counts whom it does not let in."""
+    """Record an error in the log and the metrics; the guard counts refused callers itself."""
     if status >= 500 or isinstance(error, errors.DatabaseRefused):
         telemetry.say(telemetry.RequestFailed(request.url.path, error.message))
     if isinstance(error, errors.SignInFailed):
@@ -94,7 +94,7 @@ def note(request: Request[Any, Any, Any], error: errors.HeadwaterError, status: 
 
 
 def http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
-    """Litestar's own refusals (unknown route, a parameter of the wrong type, too large a body)."""
+    """Answer Litestar's own errors: unknown route, parameter of the wrong type, body too large."""
     if error.status_code >= 500:
         return unforeseen(request, error)
     code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "invalid_question")

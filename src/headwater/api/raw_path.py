@@ -1,10 +1,10 @@
-"""Routes on the path as it was sent, still percent-encoded.
+"""Routes on the path as sent, still percent-encoded.
 
-Namespaces hold slashes (`s3://bucket`), and clients send them as `%2F`. A server decodes the path before it is routed, which would turn
-one segment into several; so routing gets the raw path, and a handler decodes the segments it takes with `unquote`.
+Namespaces contain slashes (`s3://bucket`), which clients send as `%2F`. A server decodes the path before routing, which would split
+one segment into several. So routing gets the raw path, and a handler decodes its segments with `unquote`.
 
-Below a sub-path (`HEADWATER_SERVER__ROOT_PATH`) the routes are the same: the prefix is taken off here, and what came without it (a proxy took
-it off, a probe asks the process itself) is routed as it is.
+Below a sub-path (`HEADWATER_SERVER__ROOT_PATH`) the routes are the same: the prefix is removed here. A path without it (removed by a proxy, or from
+a probe of the process) is routed unchanged.
 """
 
 from litestar.enums import ScopeType
@@ -20,10 +20,10 @@ class RawPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.HTTP and (raw := scope.get("raw_path")):
-            # Some servers put the query string into raw_path; the ASGI specification leaves it out.
+            # Some servers include the query string in raw_path; the ASGI specification excludes it.
             path = raw.split(b"?", 1)[0].decode("ascii", "replace")
             if self._root and path == self._root:
-                # Without the slash the page's own links would lead beside the sub-path.
+                # Without the slash the page's relative links would leave the sub-path.
                 location = [(b"location", f"{self._root}/".encode()), (b"content-length", b"0")]
                 await send({"type": "http.response.start", "status": 308, "headers": location})
                 await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,6 +1,6 @@
-"""What a receiver counts and measures, for Prometheus, on a port of its own. docs/reference/metrics.md names every metric.
+"""A receiver's metrics, for Prometheus, on a port of its own. docs/reference/metrics.md lists them.
 
-Labels are bounded: codes and outcomes are those of the program, nothing that a producer chooses.
+Labels are bounded: codes and outcomes are the program's own; no producer chooses a label.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from headwater.errors import PortInUse
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
 
-# name: (kind, labels, what it says)
+# name: (kind, labels, description)
 NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_receive_messages_total": ("counter", (), "Messages taken and acknowledged."),
     "headwater_receive_events_total": ("counter", ("outcome",), "Events of those messages: accepted or duplicate."),
-    "headwater_dead_letters_total": ("counter", ("code",), "Events that went to the dead letters, by reason."),
+    "headwater_dead_letters_total": ("counter", ("code",), "Events that became dead letters, by reason."),
     "headwater_receive_batch_seconds": ("histogram", (), "Time from a full batch to its acknowledgement, outages of the database included."),
     "headwater_receive_lag_seconds": ("gauge", (), "Age of the oldest message of the last batch; 0 when the queue is empty."),
     "headwater_queue_messages": ("gauge", (), "Messages that wait in the queue of events."),
     "headwater_dead_letter_queue_messages": ("gauge", (), "Letters that wait in the queue of dead letters."),
-    "headwater_reconciliation_letters": ("gauge", ("outcome",), "Letters the last reconciliation looked at, by what became of them."),
+    "headwater_reconciliation_letters": ("gauge", ("outcome",), "Letters that the last reconciliation checked, by outcome."),
     "headwater_reconciliation_timestamp_seconds": ("gauge", (), "When the last reconciliation ended, as Unix time."),
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ class ReceiverMetrics:
         self._made = made
 
     def measured(self, figures: telemetry.Measured) -> None:
-        """A listener for `telemetry.listen`."""
+        """Record figures; a listener for `telemetry.listen`."""
         made = self._made
         if isinstance(figures, telemetry.Received):
             made["headwater_receive_messages_total"].inc(figures.messages)
@@ -63,7 +63,7 @@ class ReceiverMetrics:
                 made["headwater_reconciliation_letters"].labels(outcome).set(letters)
 
     def serve(self, host: str, port: int) -> Callable[[], None]:
-        """Answer `GET /metrics` from a thread; call what is returned to stop. Raises PortInUse."""
+        """Answer `GET /metrics` from a thread; call the returned function to stop. Raises PortInUse."""
         from prometheus_client import start_http_server
 
         try:

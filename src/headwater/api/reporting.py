@@ -1,7 +1,7 @@
-"""`POST /api/v2/instances` past the router: of a report that comes by itself, routing, parameters and the answer's making cost more than the report.
+"""`POST /api/v2/instances` past the router: for a single report, routing, parsing parameters and building the answer cost more than the report.
 
-The same gates in the same order (limits, access, packing), the same errors. Whatever is unusual (parameters, a body that is not what it should be)
-goes the router's way, which says what is wrong with it; that way stays the route's description in OpenAPI.
+The same gates in the same order (limits, access, compression) and the same errors. Anything unusual (parameters, an unreadable body)
+goes through the router, which reports what is wrong. The route there is also its description in OpenAPI.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ _encoded = msgspec.json.Encoder().encode
 
 
 class _Unusual(Exception):
-    """For the router, with the body that has been read."""
+    """Passes a request on to the router, with the body already read."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class _Unusual(Exception):
 
 
 class Reporting:
-    """ASGI middleware around the application; below whatever counts, traces and places requests."""
+    """ASGI middleware around the application, below the middlewares that count, trace and limit requests."""
 
     def __init__(self, app: Litestar, limits: Limits, status: StatusIntake) -> None:
         self._app, self._status = app, status
@@ -62,7 +62,7 @@ class Reporting:
             answer = await self._take_reports(scope, receive)
         except _Unusual:
             raise
-        except Exception as error:  # noqa: BLE001 - as the router does: of what is behind the gates the answer goes through them
+        except Exception as error:  # noqa: BLE001 - as the router does: the answer passes the gates
             await self._refusal(scope, error)(scope, receive, send)
             return
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
@@ -70,7 +70,7 @@ class Reporting:
         await send({"type": "http.response.body", "body": answer, "more_body": False})
 
     async def _take_reports(self, scope: Scope, receive: Receive) -> bytes:
-        """What became of the reports, as JSON."""
+        """Apply the reports and return their outcomes as JSON."""
         request: Request[Any, Any, Any] = Request(scope, receive)
         await access.guard(request, self._route)
         body = await request.body()
@@ -90,7 +90,7 @@ class Reporting:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """`receive` that begins with what has been read already."""
+    """Return a `receive` that begins with the body already read."""
     left = [body]
 
     async def receiving() -> HTTPReceiveMessage:

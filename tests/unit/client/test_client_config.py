@@ -101,7 +101,7 @@ def test_several_addresses_each_with_its_own_spool_and_key(tmp_path: Path) -> No
     root = tmp_path / ".headwater" / "spool"
     assert [each.transport for each in found.each] == ["amqp", "http", "http", "file", "console"]
     assert [each.api_key for each in found.each] == [None, "hw", "other,key", None, None]
-    assert found.shown == "amqps://mq:5671/prod?queue=q.1"
+    assert found.redacted == "amqps://mq:5671/prod?queue=q.1"
     assert found.address == "amqps://user:p%40ss@mq:5671/prod?queue=q.1"
     assert found.each[3].file == Path("/x,y.ndjson")
     folders = [each.spool for each in found.each if each.remote]
@@ -110,7 +110,7 @@ def test_several_addresses_each_with_its_own_spool_and_key(tmp_path: Path) -> No
     assert all(folder.parent == root for folder in folders[1:])
     again = destination(env | {"HEADWATER_URL": "http://new,https://:changed@third"})
     assert again.each[1].spool == folders[2], "a folder's name depends neither on the key nor on the place in the list"
-    assert "ss@" not in "".join(each.shown for each in found.each)
+    assert "ss@" not in "".join(each.redacted for each in found.each)
 
 
 def test_what_is_handed_down_is_understood_again(tmp_path: Path) -> None:

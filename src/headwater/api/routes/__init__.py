@@ -1,1 +1,1 @@
-"""Routes by API version. They read parameters, ask intake or answer, and return what they get."""
+"""Routes by API version. They read parameters, call intake or answer, and return the result."""

@@ -1,7 +1,7 @@
-"""`/auth`: people sign in with the identity provider, see who they are, and leave.
+"""`/auth`: people sign in with the identity provider, see their identity, and sign out.
 
-A sign-in is bound to the browser that began it (`state`, `nonce` and the PKCE verifier are in a signed cookie), and only paths of this server
-are gone back to.
+A sign-in is bound to the browser that began it (`state`, `nonce` and the PKCE verifier are in a signed cookie). It redirects only to paths of
+this server.
 """
 
 import hmac
@@ -22,7 +22,7 @@ from headwater.errors import NotFound, SignInFailed, Unauthenticated
 
 
 class Me(msgspec.Struct):
-    """Who asks. `login` is where to sign in and `logout` where to leave, from the page's address; null where that is not possible."""
+    """The caller. `login` and `logout` are the addresses to sign in and out, relative to the page; null where that is not possible."""
 
     name: str
     role: str
@@ -33,7 +33,7 @@ class Me(msgspec.Struct):
 
 @get("/me")
 async def me(request: Request[Any, Any, Any], state: State) -> Me:
-    """Return who asks; 401 if the request identifies no one, with `detail.login` where people may sign in."""
+    """Return the caller; 401 for a request without identity, with `detail.login` where people may sign in."""
     access: Access = state.access
     login = "auth/login" if access.sign_in else None
     try:
@@ -45,7 +45,7 @@ async def me(request: Request[Any, Any, Any], state: State) -> Me:
 
 @get("/login")
 async def login(request: Request[Any, Any, Any], state: State, to: FromQuery[str] = "") -> Redirect:
-    """To the provider, and back to `to`, a path of this server."""
+    """Redirect to the provider, which redirects back to `to`, a path of this server."""
     sessions = _sessions(state)
     begun = Login(
         secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), _own(to, state),
@@ -65,14 +65,16 @@ async def callback(
     error: FromQuery[str] = "",
     error_description: FromQuery[str] = "",
 ) -> Redirect:
-    """Back from the provider: the code becomes a session."""
+    """Receive the provider's redirect and exchange its code for a session."""
     sessions = _sessions(state)
     begun = sessions.opened(request.cookies.get(LOGIN, ""), Login)
     given = request.query_params.get("state", "")
     if begun is None or begun.until < time.time() or not hmac.compare_digest(begun.state.encode(), given.encode()):
         raise SignInFailed("this browser did not begin this sign-in, or it took too long; sign in again")
     if error or not code:
-        raise SignInFailed(f"the identity provider said no: {(error_description or error or 'it sent no code')[:300]}")
+        raise SignInFailed(
+            f"the identity provider refused the sign-in: {(error_description or error or 'it sent no code')[:300]}. Sign in again"
+        )
     claims = await sessions.provider.claims_of_code(
         code, redirect=_address(request, state), nonce=begun.nonce, verifier=begun.verifier
     )
@@ -87,14 +89,14 @@ async def callback(
 
 @route("/logout", http_method=[HttpMethod.GET, HttpMethod.POST], opt={"audit": False})
 async def logout(request: Request[Any, Any, Any], state: State) -> Redirect:
-    """Forget the session in this browser, and go to the page."""
+    """End the session in this browser, and redirect to the page."""
     return _away(_root(state) + "/", _cookie(request, state, SESSION, "", 0))
 
 
 def _sessions(state: State) -> Sessions:
     found = state.access.sign_in
     if not isinstance(found, Sessions):
-        raise NotFound("no identity provider is set up (HEADWATER_ACCESS__OIDC__ISSUER)")
+        raise NotFound("no identity provider is set up: set HEADWATER_ACCESS__OIDC__ISSUER")
     return found
 
 
@@ -103,19 +105,19 @@ def _root(state: State) -> str:
 
 
 def _own(to: str, state: State) -> str:
-    """The path when it is one of this server, else the page's."""
+    """Return the path if it is one of this server, else that of the page."""
     own = to.startswith(f"{_root(state)}/") and not to.startswith("//") and "\\" not in to and to.isprintable()
     return to if own else _root(state) + "/"
 
 
 def _origin(request: Request[Any, Any, Any]) -> str:
-    """How the browser reaches us: a proxy in front says so."""
+    """Return the scheme and host by which the browser reaches the server, as a proxy in front reports them."""
     scheme = request.headers.get("x-forwarded-proto", request.scope["scheme"]).split(",")[0].strip()
     return f"{scheme if scheme in {'http', 'https'} else 'http'}://{request.headers.get('host', '')}"
 
 
 def _address(request: Request[Any, Any, Any], state: State) -> str:
-    """Where the provider sends the browser back to: what is registered there."""
+    """Return the redirect address, which must be registered at the provider."""
     public = state.settings.server.public_url
     base = public.rstrip("/") if public else _origin(request) + _root(state)
     return f"{base}/auth/callback"

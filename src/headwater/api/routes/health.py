@@ -1,4 +1,4 @@
-"""Probes and metrics: is the process alive, is it ready, what does it count."""
+"""Probes and metrics: whether the process is alive and ready, and its counters."""
 
 import asyncio
 from typing import Any
@@ -22,13 +22,13 @@ class Health(msgspec.Struct):
 
 @get("/healthz", opt={"role": "anyone", "always": True}, tags=["Operation"])
 async def healthz() -> Health:
-    """The process answers. Says nothing of the database: restarting this process would not mend that."""
+    """Report that the process answers. Does not check the database, because a restart would not repair it."""
     return Health(True)
 
 
 @get("/readyz", opt={"role": "anyone", "always": True}, tags=["Operation"])
 async def readyz(state: State) -> Response[Health]:
-    """200 when the database answers within a second and every migration has run, else 503."""
+    """Return 200 when the database answers within a second and every migration has run, else 503."""
     reason = None
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -42,13 +42,13 @@ async def readyz(state: State) -> Response[Health]:
 
 @get("/metrics", opt={"role": "read", "always": True}, tags=["Operation"])
 async def metrics(state: State) -> Response[bytes]:
-    """What the server counts, in Prometheus's text format."""
+    """Return the server's metrics in Prometheus's text format."""
     return await _metrics(state)
 
 
 @get("/metrics", opt={"role": "anyone", "always": True}, tags=["Operation"])
 async def public_metrics(state: State) -> Response[bytes]:
-    """What the server counts, in Prometheus's text format."""
+    """Return the server's metrics in Prometheus's text format."""
     return await _metrics(state)
 
 
@@ -60,5 +60,5 @@ async def _metrics(state: Any) -> Response[bytes]:
             heard = await listeners.figures(state.database)
             log = (size.bytes, size.events)
     except (TimeoutError, HeadwaterError):
-        log = None  # the scrape says so: headwater_database_up is 0
+        log = None  # headwater_database_up is 0 then
     return Response(state.metrics.text(log, heard), headers={"content-type": CONTENT_TYPE})

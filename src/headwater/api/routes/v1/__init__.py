@@ -1,4 +1,4 @@
-"""`/api/v1`: OpenLineage in, and Marquez's API. docs/reference/api-v1.md says what is served and where it differs on purpose."""
+"""`/api/v1`: OpenLineage intake, and Marquez's API. docs/reference/api-v1.md lists the routes and the intended differences."""
 
 from litestar import Router
 

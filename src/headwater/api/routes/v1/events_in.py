@@ -1,4 +1,4 @@
-"""OpenLineage in: one event, or many."""
+"""Accept OpenLineage: one event, or many."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class FailedEvent(msgspec.Struct):
 
 
 class BatchReply(msgspec.Struct):
-    """The OpenLineage specification's reply, with a receipt for each event that was kept."""
+    """The OpenLineage specification's reply, with a receipt for each accepted event."""
 
     status: str
     summary: Summary
@@ -43,7 +43,7 @@ async def accept(request: Request[Any, Any, Any], state: State) -> Receipt:
 
 @post("/lineage/batch", status_code=200, opt=EVENTS)
 async def accept_batch(request: Request[Any, Any, Any], state: State) -> BatchReply:
-    """Accept an array of OpenLineage events. Each stands alone; what is refused is listed with its place."""
+    """Accept an array of OpenLineage events. Each is accepted or refused by itself; refused ones are listed with their position."""
     intake: Intake = state.intake
     accepted: Accepted = await intake.accept_batch(await body.read(request, state.settings.server.max_body_bytes))
     kept, refused = len(accepted.receipts), len(accepted.refused)

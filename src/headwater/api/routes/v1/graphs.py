@@ -1,4 +1,4 @@
-"""What hangs together: lineage of datasets, jobs, columns and runs; and what came in, search, figures."""
+"""Lineage of datasets, jobs, columns and runs; received events, search, and counts."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ async def lineage_graph(
     depth: Whole = None,
     aggregate_by_parent: Annotated[str | None, QueryParameter(name="aggregateByParent")] = None,
 ) -> shapes.Lineage:
-    """The graph around a dataset or a job; depth counts hops from job to job."""
+    """Return the graph around a dataset or a job; depth counts hops from job to job."""
     return await lineage.get(
         state.database,
         parameters.present("nodeId", node_id),
@@ -39,7 +39,7 @@ async def column_graph(
     depth: Whole = None,
     with_downstream: Annotated[str | None, QueryParameter(name="withDownstream")] = None,
 ) -> shapes.ColumnGraph:
-    """The graph of columns above a dataset, a column or what a job writes, and below when asked."""
+    """Return the graph of columns upstream of a dataset, a column or a job's outputs, and downstream on request."""
     return await column_lineage.get(
         state.database,
         parameters.present("nodeId", node_id),
@@ -52,7 +52,7 @@ async def column_graph(
 async def upstream_runs(
     state: State, run_id: Annotated[str | None, QueryParameter(name="runId")] = None, depth: Whole = None
 ) -> shapes.UpstreamRuns:
-    """The runs that wrote what a run read, and what those read, and so on."""
+    """Return the runs that wrote the inputs of a run, the runs that wrote their inputs, and so on."""
     return await lineage.upstream(
         state.database, parameters.present("runId", run_id), parameters.whole("depth", depth, _DEPTH, None)
     )
@@ -87,7 +87,7 @@ async def lineage_events(
     limit: Whole = None,
     offset: Whole = None,
 ) -> shapes.Events:
-    """Run events as they were received, `after` ≤ eventTime < `before`."""
+    """List run events as received, `after` ≤ eventTime < `before`."""
     return await _events(state, before, after, sort_direction, limit, offset)
 
 
@@ -101,8 +101,8 @@ async def namespace_events(
     limit: Whole = None,
     offset: Whole = None,
 ) -> shapes.Events:
-    """Run events of the jobs of a namespace; marquez-python does not encode its slashes."""
-    # Routing makes two slashes one; the path as it was sent has both.
+    """List run events of a namespace's jobs; marquez-python does not encode its slashes."""
+    # Routing merges two slashes into one; the path as sent has both.
     sent = request.scope["raw_path"].partition(b"?")[0].decode("ascii", "replace")
     namespace = decoded(sent.partition("/api/v1/events/")[2])
     return await _events(state, before, after, sort_direction, limit, offset, namespace)
@@ -119,7 +119,7 @@ async def search_names(
     before: Text = None,
     after: Text = None,
 ) -> shapes.SearchResults:
-    """Datasets and jobs with the words in their name."""
+    """Find datasets and jobs by words in their names."""
     words = parameters.not_blank("q", q)
     order = parameters.choice(
         "sort", "update_at" if (sort or "").lower() == "updated_at" else sort, ("NAME", "UPDATE_AT")
@@ -145,7 +145,7 @@ def _period(text: str | None) -> str:
 
 @get("/stats/lineage-events")
 async def event_figures(state: State, period: Text = None, timezone: Text = None) -> list[shapes.LineageMetric]:
-    """Run events by type, hour by hour of the last day or day by day of the last week."""
+    """Count run events by type: by hour of the last day or by day of the last week."""
     return await stats.lineage_events(state.database, _period(period), timezone)
 
 
@@ -153,14 +153,14 @@ async def event_figures(state: State, period: Text = None, timezone: Text = None
 async def asset_figures(
     request: Request[Any, Any, Any], state: State, period: Text = None, timezone: Text = None
 ) -> list[shapes.IntervalMetric]:
-    """How many there were, hour by hour of the last day or day by day of the last week."""
+    """Count assets: by hour of the last day or by day of the last week."""
     what = request.scope["path"].rstrip("/").rpartition("/")[2]
     return await stats.assets(state.database, what, _period(period), timezone)
 
 
 @get("/{path:path}", include_in_schema=False)
 async def nothing_here() -> None:
-    """An address that is none of the API's is no page either."""
+    """Answer 404 to unknown addresses of the API, instead of the page."""
     raise NotFound("HTTP 404 Not Found")
 
 

@@ -1,4 +1,4 @@
-"""Query parameters as Marquez reads them: what cannot be read is not found, what is out of bounds is refused, names are fuzzy."""
+"""Query parameters as Marquez reads them: an unreadable one is 404, one out of bounds is 400, names match fuzzily."""
 
 import datetime as dt
 import re
@@ -14,7 +14,7 @@ from headwater.model.moments import aware
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 Text = Annotated[str | None, QueryParameter()]
 Whole = Annotated[str | None, QueryParameter(description="A whole number.")]
-Flag = Annotated[str | None, QueryParameter(description="true or false, however written.")]
+Flag = Annotated[str | None, QueryParameter(description="true or false, in any case.")]
 # The largest that Java's int holds.
 _LARGEST = 2**31 - 1
 # An unescaped `+` arrives as a space.
@@ -26,7 +26,7 @@ def decoded(segment: str) -> str:
 
 
 def whole(name: str, text: str | None, default: int, minimum: int | None = 0) -> int:
-    """A whole number. Raises NotFound for what is none, InvalidQuestion for one below the minimum."""
+    """Parse a whole number. Raises NotFound for other text, InvalidQuestion below the minimum."""
     if text is None or not text.strip():
         return default
     if not re.fullmatch(r"[+ -]?\d{1,10}", text) or abs(number := int(text.strip())) > _LARGEST:

@@ -1,4 +1,4 @@
-"""What is there, resource by resource: namespaces, sources, tags, datasets, jobs, runs."""
+"""Read namespaces, sources, tags, datasets, jobs and runs."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -20,7 +20,7 @@ def _page(limit: str | None, offset: str | None) -> tuple[int, int]:
 
 
 async def moved(request: Request[Any, Any, Any], state: State, namespace: str, job: str) -> Response[None] | None:
-    """301 to the same address with the job's full name, when it is asked for by another. Raises NotFound."""
+    """Redirect (301) an alias to the address with the job's full name. Raises NotFound."""
     name = await jobs.canonical_name(state.database, decoded(namespace), decoded(job))
     if name == decoded(job):
         return None
@@ -34,7 +34,7 @@ async def moved(request: Request[Any, Any, Any], state: State, namespace: str, j
 
 @get("/namespaces")
 async def namespace_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Namespaces:
-    """Namespaces by name, hidden ones too."""
+    """List namespaces by name, including hidden ones."""
     return await namespaces.page(state.database, *_page(limit, offset))
 
 
@@ -46,7 +46,7 @@ async def get_namespace(state: State, namespace: Segment) -> shapes.Namespace:
 
 @get("/sources")
 async def source_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Sources:
-    """Data sources by name."""
+    """List data sources by name."""
     return await sources.page(state.database, *_page(limit, offset))
 
 
@@ -64,13 +64,13 @@ async def tag_list(state: State, limit: Whole = None, offset: Whole = None) -> s
 
 @get("/namespaces/{namespace:str}/datasets")
 async def dataset_list(state: State, namespace: Segment, limit: Whole = None, offset: Whole = None) -> shapes.Datasets:
-    """Datasets of a namespace by name, each once."""
+    """List datasets of a namespace by name, each once."""
     return await datasets.page(state.database, decoded(namespace), *_page(limit, offset))
 
 
 @get("/namespaces/{namespace:str}/datasets/{dataset:str}")
 async def get_dataset(state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
-    """One dataset by any of its names."""
+    """Return a dataset by any of its names."""
     return await datasets.get(state.database, decoded(namespace), decoded(dataset))
 
 
@@ -78,7 +78,7 @@ async def get_dataset(state: State, namespace: Segment, dataset: Segment) -> sha
 async def dataset_version_list(
     state: State, namespace: Segment, dataset: Segment, limit: Whole = None, offset: Whole = None
 ) -> shapes.DatasetVersions:
-    """Versions of a dataset, the latest first."""
+    """List the versions of a dataset, newest first."""
     return await datasets.versions(state.database, decoded(namespace), decoded(dataset), *_page(limit, offset))
 
 
@@ -86,7 +86,7 @@ async def dataset_version_list(
 async def get_dataset_version(
     state: State, namespace: Segment, dataset: Segment, version: Segment
 ) -> shapes.DatasetVersion:
-    """One version of a dataset."""
+    """Return one version of a dataset."""
     return await datasets.version(state.database, decoded(namespace), decoded(dataset), decoded(version))
 
 
@@ -99,7 +99,7 @@ async def _jobs(
     wanted: set[RunState] = set()
     for text in states or ():
         if (told := parameters.choice("lastRunStates", text, _STATES)) is not None:
-            # A run of which only OTHER was told is shown as running.
+            # A run that only reported OTHER counts as running.
             wanted |= {RunState.RUNNING, RunState.OTHER} if told == "RUNNING" else {RunState[told]}
     return await jobs.page(state.database, namespace, wanted, *_page(limit, offset))
 
@@ -108,7 +108,7 @@ async def _jobs(
 async def job_list_all(
     state: State, last_run_states: States = None, limit: Whole = None, offset: Whole = None
 ) -> shapes.Jobs:
-    """Jobs of every namespace, the latest spoken of first."""
+    """List jobs of every namespace, most recently reported first."""
     return await _jobs(state, None, last_run_states, limit, offset)
 
 
@@ -116,7 +116,7 @@ async def job_list_all(
 async def job_list(
     state: State, namespace: Segment, last_run_states: States = None, limit: Whole = None, offset: Whole = None
 ) -> shapes.Jobs:
-    """Jobs of a namespace, the latest spoken of first."""
+    """List jobs of a namespace, most recently reported first."""
     return await _jobs(state, decoded(namespace), last_run_states, limit, offset)
 
 
@@ -138,7 +138,7 @@ async def job_version_list(
     limit: Whole = None,
     offset: Whole = None,
 ) -> Response[shapes.JobVersions] | Response[None]:
-    """Versions of a job, the latest first."""
+    """List the versions of a job, newest first."""
     page = _page(limit, offset)
     elsewhere = await moved(request, state, namespace, job)
     return elsewhere or Response(await jobs.versions(state.database, decoded(namespace), decoded(job), *page))
@@ -148,7 +148,7 @@ async def job_version_list(
 async def get_job_version(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment, version: Segment
 ) -> Response[shapes.JobVersion] | Response[None]:
-    """One version of a job."""
+    """Return one version of a job."""
     elsewhere = await moved(request, state, namespace, job)
     return elsewhere or Response(await jobs.version(state.database, decoded(namespace), decoded(job), decoded(version)))
 
@@ -162,7 +162,7 @@ async def run_list(
     limit: Whole = None,
     offset: Whole = None,
 ) -> Response[shapes.Runs] | Response[None]:
-    """Runs of a job, the latest first."""
+    """List the runs of a job, newest first."""
     page = _page(limit, offset)
     elsewhere = await moved(request, state, namespace, job)
     return elsewhere or Response(await runs.page(state.database, decoded(namespace), decoded(job), *page))
@@ -178,7 +178,7 @@ async def get_run(state: State, run_id: Segment) -> shapes.Run:
 async def run_facets(
     state: State, run_id: Segment, facet_type: Annotated[str | None, QueryParameter(name="type")] = None
 ) -> shapes.RunFacets:
-    """Facets of a run, or of its job as the run told them."""
+    """Return the facets of a run, or of its job as the run reported them."""
     wanted = parameters.choice("type", parameters.present("type", facet_type), runs.FACET_TYPES)
     return await runs.facets(state.database, decoded(run_id), wanted or "")
 

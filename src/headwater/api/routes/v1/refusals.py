@@ -1,4 +1,4 @@
-"""Our errors as Marquez words them: `{"code", "message"}`, or `{"errors": […]}` for a parameter out of its bounds."""
+"""Errors as Marquez words them: `{"code", "message"}`, or `{"errors": […]}` for a parameter out of its bounds."""
 
 from typing import Any
 

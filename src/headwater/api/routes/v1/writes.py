@@ -1,4 +1,4 @@
-"""What Marquez's clients write: datasets, jobs and runs become OpenLineage events; namespaces, sources, tags and hiding what people say."""
+"""Writes of Marquez's clients: datasets, jobs and runs become OpenLineage events; namespaces, sources, tags and hiding become metadata."""
 
 import datetime as dt
 import uuid
@@ -42,7 +42,7 @@ async def _say(request: Asked, state: State, *changes: manual.ProposedChange) ->
 
 @put("/namespaces/{namespace:str}")
 async def namespace_put(request: Asked, state: State, namespace: Segment) -> shapes.Namespace:
-    """Make a namespace, or say who owns it; it is hidden no more."""
+    """Create a namespace or set its owner; shows it again if it was hidden."""
     name, given = decoded(namespace), await _body(request, state, marquez_writes.NamespaceBody)
     marquez_writes.checked(given, "owner_name")
     await _say(request, state, NameNamespace(name, given.owner_name or ""))
@@ -53,7 +53,7 @@ async def namespace_put(request: Asked, state: State, namespace: Segment) -> sha
 
 @delete("/namespaces/{namespace:str}", status_code=200)
 async def namespace_delete(request: Asked, state: State, namespace: Segment) -> shapes.Namespace:
-    """Hide a namespace and everything in it, until an event speaks of it."""
+    """Hide a namespace and everything in it until an event reports it again."""
     found = await namespaces.get(state.database, decoded(namespace))
     await _say(request, state, Hide(Target("namespace", found.name)))
     return found
@@ -61,7 +61,7 @@ async def namespace_delete(request: Asked, state: State, namespace: Segment) -> 
 
 @put("/sources/{source:str}")
 async def source_put(request: Asked, state: State, source: Segment) -> shapes.Source:
-    """Make a source, or say where it is."""
+    """Create a source, or set its address."""
     name, given = decoded(source), await _body(request, state, marquez_writes.SourceBody)
     marquez_writes.checked(given, "type", "connection_url")
     await _say(request, state, NameSource(name, given.type or "", given.connection_url or "", given.description))
@@ -70,11 +70,11 @@ async def source_put(request: Asked, state: State, source: Segment) -> shapes.So
 
 @put("/tags/{tag:str}")
 async def tag_put(request: Asked, state: State, tag: Segment) -> shapes.Tag:
-    """Make a tag, or describe it."""
+    """Create a tag, or describe it."""
     name, body = decoded(tag), await _body(request, state, marquez_writes.TagBody)
 
     async def define(connection: Any, _identity: Any) -> Change:
-        # Marquez knows no values of tags: those it may have stay as they are.
+        # Marquez has no tag values: the defined ones stay as they are.
         spelled, schema = await manual_targets.defined(connection, name) or (name, TagSchema())
         wanted = TagSchema(schema.type, body.description, schema.values, schema.pattern, schema.applies_to)
         return DefineTag(spelled, wanted)
@@ -85,7 +85,7 @@ async def tag_put(request: Asked, state: State, tag: Segment) -> shapes.Tag:
 
 @put("/namespaces/{namespace:str}/datasets/{dataset:str}")
 async def dataset_put(request: Asked, state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
-    """Tell a dataset (deprecated: send OpenLineage)."""
+    """Report a dataset (deprecated: send OpenLineage)."""
     where, name = decoded(namespace), decoded(dataset)
     given = await _body(request, state, marquez_writes.DatasetBody)
     marquez_writes.checked(given, "type", "physical_name", "source_name")
@@ -105,7 +105,7 @@ async def dataset_put(request: Asked, state: State, namespace: Segment, dataset:
 
 
 async def _source(state: State, name: str) -> str:
-    """Where a source is. Raises NotFound; `default` is always there."""
+    """Return a source's address. Raises NotFound; `default` always exists."""
     try:
         return (await sources.get(state.database, name)).connection_url
     except NotFound:
@@ -116,7 +116,7 @@ async def _source(state: State, name: str) -> str:
 
 @delete("/namespaces/{namespace:str}/datasets/{dataset:str}", status_code=200)
 async def dataset_delete(request: Asked, state: State, namespace: Segment, dataset: Segment) -> shapes.Dataset:
-    """Hide a dataset until an event speaks of it."""
+    """Hide a dataset until an event reports it again."""
     found = await datasets.get(state.database, decoded(namespace), decoded(dataset))
     await _say(request, state, Hide(Target("dataset", found.name, found.namespace)))
     return found
@@ -146,7 +146,7 @@ async def dataset_tag_post(
 async def dataset_tag_delete(
     request: Asked, state: State, namespace: Segment, dataset: Segment, tag: Segment
 ) -> shapes.Dataset:
-    """Take a tag from a dataset."""
+    """Remove a tag from a dataset."""
     return await _dataset_tag(request, state, namespace, dataset, tag, put=False)
 
 
@@ -154,7 +154,7 @@ async def dataset_tag_delete(
 async def field_tag_post(
     request: Asked, state: State, namespace: Segment, dataset: Segment, field: Segment, tag: Segment
 ) -> shapes.Dataset:
-    """Tag a column. The tag keeps its spelling, and is the same in any."""
+    """Tag a column. The tag keeps its spelling and matches in any case."""
     return await _dataset_tag(request, state, namespace, dataset, tag, field, put=True)
 
 
@@ -162,13 +162,13 @@ async def field_tag_post(
 async def field_tag_delete(
     request: Asked, state: State, namespace: Segment, dataset: Segment, field: Segment, tag: Segment
 ) -> shapes.Dataset:
-    """Take a tag from a column."""
+    """Remove a tag from a column."""
     return await _dataset_tag(request, state, namespace, dataset, tag, field, put=False)
 
 
 @put("/namespaces/{namespace:str}/jobs/{job:str}")
 async def job_put(request: Asked, state: State, namespace: Segment, job: Segment) -> shapes.Job:
-    """Tell a job with what it reads and writes (deprecated: send OpenLineage)."""
+    """Report a job with its inputs and outputs (deprecated: send OpenLineage)."""
     given = await _body(request, state, marquez_writes.JobBody)
     marquez_writes.checked(given, "type", "inputs", "outputs")
     await namespaces.get(state.database, decoded(namespace))
@@ -190,7 +190,7 @@ async def job_put(request: Asked, state: State, namespace: Segment, job: Segment
 
 @delete("/namespaces/{namespace:str}/jobs/{job:str}", status_code=200)
 async def job_delete(request: Asked, state: State, namespace: Segment, job: Segment) -> shapes.Job:
-    """Hide a job until an event speaks of it."""
+    """Hide a job until an event reports it again."""
     where, name = await jobs.own_name(state.database, decoded(namespace), decoded(job))
     found = await jobs.get(state.database, where, name)
     await _say(request, state, Hide(Target("job", name, where)))
@@ -207,7 +207,7 @@ async def job_tag_post(request: Asked, state: State, namespace: Segment, job: Se
 
 @delete("/namespaces/{namespace:str}/jobs/{job:str}/tags/{tag:str}", status_code=200)
 async def job_tag_delete(request: Asked, state: State, namespace: Segment, job: Segment, tag: Segment) -> shapes.Job:
-    """Take a tag from a job."""
+    """Remove a tag from a job."""
     where, name = await jobs.own_name(state.database, decoded(namespace), decoded(job))
     await _say(request, state, Untag(Target("job", name, where), decoded(tag)))
     return await jobs.get(state.database, where, name)
@@ -215,7 +215,7 @@ async def job_tag_delete(request: Asked, state: State, namespace: Segment, job: 
 
 @post("/namespaces/{namespace:str}/jobs/{job:str}/runs", status_code=201)
 async def run_post(request: Asked, state: State, namespace: Segment, job: Segment) -> Response[shapes.Run]:
-    """Make a run that has not begun (deprecated: send OpenLineage)."""
+    """Create a run that has not started (deprecated: send OpenLineage)."""
     given = await _body(request, state, marquez_writes.RunBody)
     where, name = await jobs.own_name(state.database, decoded(namespace), decoded(job))
     run = given.id or event.run_id()
@@ -245,25 +245,25 @@ async def _transition(state: State, run_id: str, action: str, at: dt.datetime | 
 
 @post("/jobs/runs/{run_id:str}/start", status_code=200)
 async def run_start(state: State, run_id: Segment, at: Text = None) -> shapes.Run:
-    """The run began (deprecated: send OpenLineage)."""
+    """Mark a run as started (deprecated: send OpenLineage)."""
     return await _transition(state, run_id, "start", parameters.time("at", at))
 
 
 @post("/jobs/runs/{run_id:str}/complete", status_code=200)
 async def run_complete(state: State, run_id: Segment, at: Text = None) -> shapes.Run:
-    """The run ended well (deprecated: send OpenLineage)."""
+    """Mark a run as completed (deprecated: send OpenLineage)."""
     return await _transition(state, run_id, "complete", parameters.time("at", at))
 
 
 @post("/jobs/runs/{run_id:str}/fail", status_code=200)
 async def run_fail(state: State, run_id: Segment, at: Text = None) -> shapes.Run:
-    """The run failed (deprecated: send OpenLineage)."""
+    """Mark a run as failed (deprecated: send OpenLineage)."""
     return await _transition(state, run_id, "fail", parameters.time("at", at))
 
 
 @post("/jobs/runs/{run_id:str}/abort", status_code=200)
 async def run_abort(state: State, run_id: Segment, at: Text = None) -> shapes.Run:
-    """The run was given up (deprecated: send OpenLineage)."""
+    """Mark a run as aborted (deprecated: send OpenLineage)."""
     return await _transition(state, run_id, "abort", parameters.time("at", at))
 
 
