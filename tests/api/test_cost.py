@@ -35,7 +35,7 @@ def test_tables(client: Any) -> None:
     found = ask(client, PATH)
     assert found["costs"][1] == {
         "id": f"dataset:{N}:a", "grain": "table", "namespace": N, "name": "a", "label": "a", "executions": 3, "money": 1.5, "bytes_billed": 100,
-        "slot_ms": None, "duration_ms": None, "credits": None, "share": 0.5, "keep_month": 0.25, "last_at": None, "recurrence": None, "told_at": "2026-11-21T06:00:00Z",
+        "slot_ms": None, "duration_ms": None, "credits": None, "share": 0.5, "keep_month": 0.25, "last_at": None, "recurrence": None, "measured_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip
     assert costs(client) == [("c", 2.0), ("a", 1.5), ("b", None)]
     assert costs(client, order="asc") == [("a", 1.5), ("c", 2.0), ("b", None)]

@@ -23,7 +23,7 @@ def day(number: int, full: int, nothing: int, **more: Any) -> dict[str, Any]:
 def told(client: Any) -> None:
     send(
         client,
-        job("query-log", quality={"days": [day(18, 90, 10, shapes=10, full_shapes=9, nothing_shapes=1, told_executions=8, told_agreed=6), day(19, 95, 5)]}),
+        job("query-log", quality={"days": [day(18, 90, 10, shapes=10, full_shapes=9, nothing_shapes=1, named_executions=8, named_agreed=6), day(19, 95, 5)]}),
         job("query-log", at="2026-11-21T07:00:00Z", quality={"days": [
             day(20, 80, 20, unresolved=7, quarantined=2, quarantined_by={"bad_row": 2}, shapes=5, full_shapes=3, idle_shapes=1, nothing_shapes=2, idle_executions=10)]}),
         job("query-log", namespace="trino://h", quality={"days": [day(19, 1, 9, dialect="trino"), day(20, 2, 8, dialect="trino", partial_executions=10)]}),
@@ -54,7 +54,7 @@ def test_sources_and_days(client: Any) -> None:
         185 / 200,
     )
     # Shapes of days are not added: they are of the last.
-    assert (snowflake["full_shapes"], snowflake["coverage_shapes"], snowflake["told_agreement"]) == (3, 2 / 4, 0.75)
+    assert (snowflake["full_shapes"], snowflake["coverage_shapes"], snowflake["named_agreement"]) == (3, 2 / 4, 0.75)
     assert (snowflake["dropped"], trino["dropped"], found["dropped"]) == (True, False, 1)
     assert (trino["coverage_last"], trino["table_coverage"]) == (2 / 20, 13 / 30)
     assert [(one["day"], one["dialect"], one["coverage_executions"]) for one in found["days"]] == [

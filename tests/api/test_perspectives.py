@@ -105,7 +105,7 @@ def test_who_tells_which_edge(client: Any) -> None:
     assert agreed["jobs"] == {
         "airflow": ["job:prod:dag.orders"], "dbt": ["job:dbt:model.shop.orders"], "query-log": [f"job:{W}:INSERT 1"],
     }  # fmt: skip
-    assert agreed["told_at"] == AT
+    assert agreed["reported_at"] == AT
 
 
 @pytest.mark.parametrize(

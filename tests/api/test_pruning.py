@@ -36,7 +36,7 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
     assert found["datasets"][0] == {
         "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "it has no readers", "money_month": 2.0,
         "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
-        "last_read_by_person_at": None, "last_written_at": None, "told_at": "2026-11-21T06:00:00Z",
+        "last_read_by_person_at": None, "last_written_at": None, "measured_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip
     assert found["waves"] == [
         {"wave": 1, "datasets": 3, "money_month": 2.5, "so_far": 2.5},
@@ -55,7 +55,7 @@ def test_filters_and_order(client: Any) -> None:
     sure = ask(client, PATH, min_confidence=0.8, limit=1, offset=1)
     assert ([one["name"] for one in sure["datasets"]], sure["total"], sure["money_month"]) == (["old"], 3, 7.5)
     assert ask(client, PATH, namespace="nowhere") == {
-        "told_at": None,
+        "measured_at": None,
         "total": 0,
         "money_month": None,
         "waves": [],

@@ -39,10 +39,10 @@ def test_shapes_with_their_rhythms(client: Any) -> None:
         "period_seconds": 3600, "runs_per_period": 2, "first_at": "2026-11-01T00:00:00Z", "last_at": "2026-11-20T22:00:00Z",
         "expected_next_at": "2026-11-21T00:00:00Z", "missing": 2, "unexpected": 1,
         "missing_at": ["2026-11-20T23:00:00Z", "2026-11-19T23:00:00Z"], "unexpected_at": ["2026-11-18T00:30:00Z"], "retired": False, "confidence": 0.9,
-        "told_at": "2026-11-21T06:00:00Z",
+        "measured_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip
     assert found["shapes"][1]["retired"] is True
-    assert (found["total"], found["told_at"]) == (4, "2026-11-21T06:00:00Z")
+    assert (found["total"], found["measured_at"]) == (4, "2026-11-21T06:00:00Z")
     assert found["totals"] == {
         "by_class": {"recurring": 2, "ad_hoc": 1, "one_off": 1},
         "executions": 88,
@@ -74,7 +74,7 @@ def test_which_and_in_what_order(client: Any, question: dict[str, Any], expected
 
 
 def test_removed_and_unreported_shapes_are_not_listed(client: Any) -> None:
-    assert ask(client, PATH)["told_at"] is None
+    assert ask(client, PATH)["measured_at"] is None
     told(client)
     later = job("MERGE a 1", at="2026-11-22T06:00:00Z")
     later["job"]["facets"] = {"headwater_recurrence": {"_producer": "p", "_schemaURL": "s", "_deleted": True}}

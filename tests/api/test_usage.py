@@ -31,7 +31,7 @@ def test_one_dataset_whole(client: Any) -> None:
         "id": f"dataset:{N}:a", "namespace": N, "name": "a", "label": "a", "status": "active", "reads": 10, "writes": 1, "reads_by_people": 4,
         "reads_by_services": 0, "reads_by_bi": 6, "reads_by_pipelines": 0, "reads_by_unknown": 0, "readers": 3, "people": 2,
         "last_read_at": "2026-11-20T10:00:00Z", "last_read_by_person_at": "2026-11-19T10:00:00Z", "last_written_at": None, "first_seen_at": None,
-        "active_days": 5, "told_at": "2026-11-21T06:00:00Z",
+        "active_days": 5, "measured_at": "2026-11-21T06:00:00Z",
         "top_readers": [
             {"actor": "ann", "kind": "person", "reads": 4, "last_read_at": "2026-11-19T10:00:00Z"},
             {"actor": "bot", "kind": "unknown", "reads": 1, "last_read_at": None},
@@ -62,7 +62,7 @@ def test_filters_and_totals(client: Any) -> None:
         "reads": 22, "writes": 11, "reads_by_people": 5, "reads_by_services": 0, "reads_by_bi": 6, "reads_by_pipelines": 10, "reads_by_unknown": 1,
         "by_status": {"active": 1, "stale": 1, "one_off": 1, "unread": 1, "dropped": 0},
     }  # fmt: skip
-    assert (everything["total"], everything["told_at"]) == (4, "2026-11-21T06:00:00Z")
+    assert (everything["total"], everything["measured_at"]) == (4, "2026-11-21T06:00:00Z")
     assert names(client, status="unread") == ["c"]
     assert names(client, status=["unread", "stale"]) == ["b", "c"]
     assert names(client, actor_kind="person") == ["a", "d"]
@@ -72,7 +72,7 @@ def test_filters_and_totals(client: Any) -> None:
     few = ask(client, PATH, actor_kind="person", namespace=N)
     assert (few["total"], few["totals"]["reads"]) == (1, 10)
     assert ask(client, PATH, namespace="nowhere") | {"datasets": None} == {
-        "told_at": None, "total": 0, "datasets": None,
+        "measured_at": None, "total": 0, "datasets": None,
         "totals": {"reads": 0, "writes": 0, "reads_by_people": 0, "reads_by_services": 0, "reads_by_bi": 0, "reads_by_pipelines": 0, "reads_by_unknown": 0,
                    "by_status": {"active": 0, "stale": 0, "one_off": 0, "unread": 0, "dropped": 0}},
     }  # fmt: skip

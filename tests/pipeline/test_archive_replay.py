@@ -22,6 +22,7 @@ from headwater.pipeline.merges import ELSEWHERE, MERGES
 from headwater.pipeline.replay import replay, table_of
 from headwater.pipeline.tables import Store
 from headwater.store.events import projections
+from headwater.store.events.rows import COLUMNS, STATEMENTS
 
 pytestmark = pytest.mark.spark
 
@@ -146,8 +147,9 @@ def test_every_table_is_spoken_of() -> None:
     """What is merged here takes the columns the server's statements take; what is not is named with its reason."""
     assert {merge.table for merge in MERGES} | set(ELSEWHERE) == set(projections.TABLES)
     assert not {merge.table for merge in MERGES} & set(ELSEWHERE)
+    columns = {statement: COLUMNS[row] for row, statement in STATEMENTS.items()}
     for merge in MERGES:
-        assert tuple(merge.told) == projections.COLUMNS[merge.query], merge.query
+        assert tuple(merge.told) == columns[merge.query], merge.query
 
 
 def test_nothing_there(spark: Any, tmp_path: Path) -> None:

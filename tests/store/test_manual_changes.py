@@ -25,6 +25,7 @@ from headwater.model.names import DatasetName
 from headwater.model.tags import TagSchema
 from headwater.store.database import Database
 from headwater.store.events import projections, server_state
+from headwater.store.events.rows import merge_rows
 from headwater.store.lineage import names
 from headwater.store.people import annotations, changes
 
@@ -132,7 +133,9 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
     identity = Identity()
     ids = sorted(uuid.UUID(event_builders.run_id()) for _ in told)
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    rows = [manual_rows.rows(change, moment, id_, "ada", identity) for change, id_ in zip(told, ids, strict=True)]
+    rows = [
+        manual_rows.project_change(change, moment, id_, "ada", identity) for change, id_ in zip(told, ids, strict=True)
+    ]
 
     async def apply(order: list[Any], cut: int) -> dict[str, str]:
         await empty(database)
@@ -140,12 +143,8 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
         for part in (order[:cut], order[cut:]):
             async with database.transaction() as connection:
                 await projections.alone(connection)
-                merged: dict[str, list[Any]] = {}
-                for one in part:
-                    for query, given in one.items():
-                        merged.setdefault(query, []).extend(given)
                 async with connection.pipeline() as pipeline:
-                    await projections.write(connection, pipeline, merged, 10)
+                    await projections.write(connection, pipeline, merge_rows(part), 10)
                 await annotations.settle(connection, None, None)
         return await fingerprints(database)
 

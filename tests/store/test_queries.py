@@ -10,18 +10,20 @@ import pytest
 from headwater import store
 from headwater.store import sqlfile
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.usage.measured import MEASUREMENTS
 
 STORE = Path(str(store.__file__)).parent
 FILES = sorted(
     file.relative_to(STORE / "queries").with_suffix("").as_posix() for file in (STORE / "queries").rglob("*.sql")
 )
-QUERIES = [(file, name) for file in FILES for name in sqlfile.load(file)]
+QUERIES = {f"{file}.{name}": query for file in FILES for name, query in sqlfile.load(file).items()} | {
+    f"{measurement.table}.{measurement.statement.name}": measurement.statement for measurement in MEASUREMENTS
+}
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
 
 
-@pytest.mark.parametrize(("file", "name"), QUERIES, ids=[f"{file}.{name}" for file, name in QUERIES])
-def test_prepares(postgres: EmbeddedPostgres, migrated: Any, file: str, name: str) -> None:
-    query = sqlfile.load(file)[name]
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+def test_prepares(postgres: EmbeddedPostgres, migrated: Any, query: sqlfile.Query) -> None:
     assert query.sql.startswith("-- "), "a line of prose says what the query answers"
     numbers: dict[str, int] = {}
     sql = PLACEHOLDER.sub(lambda match: f"${numbers.setdefault(match[1], len(numbers) + 1)}", query.sql).replace(

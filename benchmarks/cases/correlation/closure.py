@@ -24,6 +24,7 @@ from headwater.store import migrate, sqlfile
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 from headwater.store.events import projections
+from headwater.store.events.rows import CorrelationEdgeRow
 from headwater.store.lineage.correlation import BOUND
 
 STEPS = 60
@@ -127,7 +128,7 @@ def questions(connection: psycopg.Connection[Any], files: int, series: int, roun
 
 async def told(database: Database, edges: list[tuple[uuid.UUID, uuid.UUID, int]], bound: int = BOUND) -> float:
     """Seconds of the transaction that an event's edges (parent, child, role) are written in, log and other tables apart."""
-    rows = {"new_correlation_edges": [(*edge, WHEN, b"") for edge in edges]}
+    rows = {CorrelationEdgeRow: [CorrelationEdgeRow(*edge, WHEN, b"") for edge in edges]}
     began = time.perf_counter()
     async with database.transaction() as connection:
         await connection.execute("set local plan_cache_mode = force_generic_plan")

@@ -174,7 +174,7 @@ class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
 
     `*_shapes` count distinct query shapes, `*_executions` their executions. `full`: parsed completely; `partial`: parsed in part; `tables`: only
     tables found; `nothing`: not parsed; `idle`: parsed completely, touches no table; `textless`: the log has no text. `quarantined`: unusable rows,
-    by code. `told_*`: executions whose source names tables itself, and those of them that agree.
+    by code. `named_*`: executions for which the log itself names tables; those that agree with the text, and those with a table that the text lacks.
     """
 
     day: dt.date
@@ -195,10 +195,22 @@ class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
     unresolved: Count = 0
     quarantined: Count = 0
     quarantined_by: dict[str, Count] = {}
+    named_executions: Count = 0
+    named_agreed: Count = 0
+    named_only: Count = 0
+    parsed_only: Count = 0
+
+
+class _RecordedDay(QualityDay, rename="camel", omit_defaults=True):
+    """A day as Headwater recorded it before the `named_*` fields had their names."""
+
     told_executions: Count = 0
     told_agreed: Count = 0
     told_only: Count = 0
-    parsed_only: Count = 0
+
+
+class _RecordedQuality(msgspec.Struct):
+    days: list[_RecordedDay] = []
 
 
 class Quality(msgspec.Struct):
@@ -212,7 +224,7 @@ _cost = msgspec.json.Decoder(Cost)
 _recurrence = msgspec.json.Decoder(Recurrence)
 _pruning = msgspec.json.Decoder(Pruning)
 _queries = msgspec.json.Decoder(Queries)
-_quality = msgspec.json.Decoder(Quality)
+_quality = msgspec.json.Decoder(_RecordedQuality)
 
 
 def usage(body: bytes) -> Usage:
@@ -247,7 +259,15 @@ def queries(body: bytes) -> Queries:
 
 def quality(body: bytes) -> Quality:
     """A `headwater_quality` facet."""
-    return Quality([_cleaned(one) for one in _quality.decode(body).days[:MOST]])
+    return Quality([_quality_day(_cleaned(day)) for day in _quality.decode(body).days[:MOST]])
+
+
+def _quality_day(day: _RecordedDay) -> QualityDay:
+    values = {name: getattr(day, name) for name in QualityDay.__struct_fields__}
+    for name in ("executions", "agreed", "only"):
+        values[f"named_{name}"] = values[f"named_{name}"] or getattr(day, f"told_{name}")
+    values["quarantined_by"] = {clean(code): rows for code, rows in day.quarantined_by.items()}
+    return QualityDay(**values)
 
 
 def _cleaned(read: T) -> T:

@@ -661,8 +661,8 @@ create table usage (
   reads_by_bi            bigint      not null,
   reads_by_pipelines     bigint      not null,
   reads_by_unknown       bigint      not null,
-  readers                bigint      not null,
-  people                 bigint      not null,
+  distinct_readers       bigint      not null,
+  distinct_people        bigint      not null,
   last_read_at           timestamptz,
   last_read_by_person_at timestamptz,
   last_written_at        timestamptz,
@@ -767,9 +767,9 @@ create table lineage_quality (
   unresolved          bigint      not null,
   quarantined         bigint      not null,
   quarantined_by      jsonb       not null,
-  told_executions     bigint      not null,
-  told_agreed         bigint      not null,
-  told_only           bigint      not null,
+  named_executions    bigint      not null,
+  named_agreed        bigint      not null,
+  named_only          bigint      not null,
   parsed_only         bigint      not null,
   primary key (job_id, day, dialect)
 ) with (fillfactor = 80);

@@ -12,7 +12,7 @@ from typing import Any, LiteralString, cast
 
 import msgspec
 from psycopg import AsyncConnection, AsyncCursor
-from psycopg.rows import tuple_row
+from psycopg.rows import dict_row, tuple_row
 
 from headwater.store.arrays import Packed
 
@@ -31,6 +31,12 @@ class Query(msgspec.Struct, frozen=True):
 
     async def many(self, connection: AsyncConnection[Any], **parameters: object) -> list[Row]:
         async with connection.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(self.sql, _packed(parameters))
+            return await cursor.fetchall()
+
+    async def dicts(self, connection: AsyncConnection[Any], **parameters: object) -> list[dict[str, Any]]:
+        """The rows by the names of their columns."""
+        async with connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(self.sql, _packed(parameters))
             return await cursor.fetchall()
 

@@ -12,6 +12,7 @@ from headwater.columns.openlineage import facets, is_path, names
 from headwater.intake.events.project import Projector
 from headwater.model.event import read
 from headwater.model.names import DatasetName
+from headwater.store.events.rows import ReportColumnRow
 
 
 @pytest.mark.parametrize(
@@ -158,4 +159,4 @@ def test_the_server_takes_it_in() -> None:
         "dataset:postgres://h:5432:s.y",
         "job:sql:load",
     }
-    assert changes.rows["upsert_report_columns"]
+    assert changes.of(ReportColumnRow)

@@ -54,14 +54,14 @@ class Perspective(msgspec.Struct):
 
 
 class PerspectiveEdge(msgspec.Struct, kw_only=True):
-    """`jobs`: of each perspective those that tell it, five at most. `told_at`: when it was told last."""
+    """`jobs`: of each perspective those that tell it, five at most. `reported_at`: when it was told last."""
 
     source: str
     target: str
     perspectives: list[str]
     disagreement: str | None
     jobs: dict[str, list[str]]
-    told_at: dt.datetime
+    reported_at: dt.datetime
 
 
 class Perspectives(msgspec.Struct):
@@ -130,7 +130,7 @@ async def perspectives(
                 perspectives=row.who,
                 disagreement=row.disagreement,
                 jobs=jobs,
-                told_at=row.at,
+                reported_at=row.at,
             )
         )
     everyone = sorted({*who.values()})

@@ -11,6 +11,7 @@ import msgspec
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.node import short_job
 from headwater.answer.lineage.sorting import Page, checked
+from headwater.answer.usage.fields import shared_fields
 from headwater.answer.usage.usage import KINDS
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
@@ -44,7 +45,7 @@ class Costing(msgspec.Struct, kw_only=True):
     keep_month: float | None
     last_at: dt.datetime | None
     recurrence: str | None
-    told_at: dt.datetime
+    measured_at: dt.datetime
 
 
 class CostTotals(msgspec.Struct, kw_only=True):
@@ -60,10 +61,10 @@ class CostTotals(msgspec.Struct, kw_only=True):
 
 
 class Cost(msgspec.Struct):
-    """`told_at`: when a log was read last; null where none was. `hidden`: users and tools that are in no answer, the cheapest of too many."""
+    """`measured_at`: when a log was read last; null where none was. `hidden`: users and tools that are in no answer, the cheapest of too many."""
 
     grain: str
-    told_at: dt.datetime | None
+    measured_at: dt.datetime | None
     total: int
     totals: CostTotals
     hidden: int
@@ -100,23 +101,15 @@ async def cost(
             connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
         )
         hidden = await store.left_out(connection, namespace) if grain in {"user", "tool"} else 0
-    totals = CostTotals(
-        executions=told.executions,
-        money=told.money,
-        bytes_billed=told.bytes_billed,
-        slot_ms=told.slot_ms,
-        duration_ms=told.duration_ms,
-        credits=told.credits,
-        keep_month=told.keep_month,
-    )
+    totals = CostTotals(**shared_fields(CostTotals, told))
     return Cost(grain, told.at, told.rows, totals, hidden, [_costing(grain, row) for row in rows])
 
 
 def _costing(grain: str, row: store.CostRow) -> Costing:
     kind = "dataset" if grain in _DATASETS else "job" if grain in _JOBS else None
     label = {"dataset": short, "job": short_job}.get(kind or "", str)(row.name)
+    fields = shared_fields(Costing, row.cost) | {"grain": grain}
     return Costing(
-        id=f"{kind}:{row.namespace}:{row.name}" if kind else None, grain=grain, namespace=row.namespace, name=row.name, label=label,
-        executions=row.executions, money=row.money, bytes_billed=row.bytes_billed, slot_ms=row.slot_ms, duration_ms=row.duration_ms,
-        credits=row.credits, share=row.share, keep_month=row.keep_month, last_at=row.last_at, recurrence=row.recurrence, told_at=row.at,
+        **fields, id=f"{kind}:{row.namespace}:{row.name}" if kind else None, namespace=row.namespace, name=row.name, label=label,
+        last_at=row.last_at, recurrence=row.recurrence, measured_at=row.at,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage.sorting import Page
+from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
 from headwater.store.database import Database
@@ -34,7 +35,7 @@ class Candidate(msgspec.Struct, kw_only=True):
     last_read_at: dt.datetime | None
     last_read_by_person_at: dt.datetime | None
     last_written_at: dt.datetime | None
-    told_at: dt.datetime
+    measured_at: dt.datetime
 
 
 class Wave(msgspec.Struct):
@@ -47,9 +48,9 @@ class Wave(msgspec.Struct):
 
 
 class Pruning(msgspec.Struct):
-    """`waves` and `money_month` are of all datasets that were asked for. `told_at`: when a log was read last."""
+    """`waves` and `money_month` are of all datasets that were asked for. `measured_at`: when a log was read last."""
 
-    told_at: dt.datetime | None
+    measured_at: dt.datetime | None
     total: int
     money_month: float | None
     waves: list[Wave]
@@ -87,7 +88,6 @@ async def pruning(
 
 def _pruning_view(row: store.PruningRow) -> Candidate:
     return Candidate(
-        id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), wave=row.wave,
-        reason=row.reason, money_month=row.money_month, evidence=row.evidence, confidence=row.confidence, reads=row.reads, writes=row.writes,
-        last_read_at=row.last_read_at, last_read_by_person_at=row.last_read_by_person_at, last_written_at=row.last_written_at, told_at=row.at,
+        **shared_fields(Candidate, row.usage), **shared_fields(Candidate, row.pruning), id=f"dataset:{row.namespace}:{row.name}",
+        namespace=row.namespace, name=row.name, label=short(row.name), measured_at=row.at,
     )  # fmt: skip

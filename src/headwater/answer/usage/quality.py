@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from headwater.errors import InvalidQuestion
+from headwater.model.measured import QualityDay
 from headwater.store.database import Database
 from headwater.store.usage import quality as store
 from headwater.store.usage.quality import DayRow
@@ -25,7 +26,7 @@ class Figures(msgspec.Struct, kw_only=True):
     """What was counted. Idle is what was understood whole and touches no table (SET, BEGIN, SELECT 1): it is no part of any coverage.
 
     `coverage_executions`: of executions those that were understood whole, with every column; null where there were none. `coverage_shapes`: of
-    distinct shapes. `table_coverage`: of executions those of which the tables at least are known. `told_agreement`: of executions whose tables the
+    distinct shapes. `table_coverage`: of executions those of which the tables at least are known. `named_agreement`: of executions whose tables the
     source names, those that agree.
     """
 
@@ -45,14 +46,14 @@ class Figures(msgspec.Struct, kw_only=True):
     unresolved: int
     quarantined: int
     quarantined_by: dict[str, int]
-    told_executions: int
-    told_agreed: int
-    told_only: int
+    named_executions: int
+    named_agreed: int
+    named_only: int
     parsed_only: int
     coverage_executions: float | None
     coverage_shapes: float | None
     table_coverage: float | None
-    told_agreement: float | None
+    named_agreement: float | None
 
 
 class Day(Figures, kw_only=True):
@@ -75,7 +76,7 @@ class Source(Figures, kw_only=True):
     coverage_last: float | None
     coverage_before: float | None
     dropped: bool
-    told_at: dt.datetime
+    measured_at: dt.datetime
 
 
 class Quality(msgspec.Struct):
@@ -122,7 +123,7 @@ async def quality(
     rows = rows[:_MOST_ROWS]
     by_source: dict[tuple[str, str], list[DayRow]] = {}
     for row in rows:
-        by_source.setdefault((row.namespace, row.dialect), []).append(row)
+        by_source.setdefault((row.namespace, row.counts.dialect), []).append(row)
     sources = [_source(*key, days, allowed_drop) for key, days in sorted(by_source.items())]
     sources.sort(key=lambda one: (not one.dropped, one.namespace, one.dialect))
     days = [_day(row) for row in rows[offset : offset + limit]]
@@ -133,36 +134,39 @@ def _before(day: dt.date, days: int) -> dt.date:
     return day - dt.timedelta(days=days) if day.toordinal() > days else dt.date.min
 
 
+# The counts that add up over days.
 _COUNTED = tuple(
-    name for name in DayRow.__struct_fields__ if name not in {"day", "namespace", "dialect", "at", "quarantined_by"}
+    name for name in Figures.__struct_fields__ if name in QualityDay.__struct_fields__ and name != "quarantined_by"
 )
 
 
-def _source(namespace: str, dialect: str, days: Sequence[DayRow], allowed: float) -> Source:
-    """`days` of one source, the latest first. Days on which all was idle say nothing of coverage."""
-    counted = {name: sum(getattr(row, name) for row in days) for name in _COUNTED}
+def _source(namespace: str, dialect: str, rows: Sequence[DayRow], allowed: float) -> Source:
+    """`rows` of one source, the latest first. Days on which every statement was idle do not count for coverage."""
+    days = [row.counts for row in rows]
+    counted = {name: sum(getattr(day, name) for day in days) for name in _COUNTED}
     counted |= {name: getattr(days[0], name) for name in _COUNTED if name.endswith("shapes")}
     codes: dict[str, int] = {}
-    for code, rows in (item for row in days for item in row.quarantined_by.items()):
-        codes[code] = codes.get(code, 0) + rows
-    said = [row for row in days if row.executions > row.idle_executions]
-    before = said[1 : 1 + _BEFORE]
-    ran = sum(row.executions - row.idle_executions for row in before)
-    coverage_before = sum(row.full_executions - row.idle_executions for row in before) / ran if ran else None
-    coverage_last = _figures(_counts(said[0]), {})["coverage_executions"] if said else None
+    for code, quarantined in (item for day in days for item in day.quarantined_by.items()):
+        codes[code] = codes.get(code, 0) + quarantined
+    busy = [day for day in days if day.executions > day.idle_executions]
+    before = busy[1 : 1 + _BEFORE]
+    ran = sum(day.executions - day.idle_executions for day in before)
+    coverage_before = sum(day.full_executions - day.idle_executions for day in before) / ran if ran else None
+    coverage_last = _figures(_counts(busy[0]), {})["coverage_executions"] if busy else None
     fell = coverage_before is not None and coverage_last is not None and coverage_before - coverage_last > allowed
     return Source(
         **_figures(counted, codes), namespace=namespace, dialect=dialect, days=len(days), last_day=days[0].day, coverage_last=coverage_last,
-        coverage_before=coverage_before, dropped=fell, told_at=max(row.at for row in days),
+        coverage_before=coverage_before, dropped=fell, measured_at=max(row.at for row in rows),
     )  # fmt: skip
 
 
 def _day(row: DayRow) -> Day:
-    return Day(**_figures(_counts(row), row.quarantined_by), day=row.day, namespace=row.namespace, dialect=row.dialect)
+    figures = _figures(_counts(row.counts), row.counts.quarantined_by)
+    return Day(**figures, day=row.counts.day, namespace=row.namespace, dialect=row.counts.dialect)
 
 
-def _counts(row: DayRow) -> dict[str, int]:
-    return {name: getattr(row, name) for name in _COUNTED}
+def _counts(day: QualityDay) -> dict[str, int]:
+    return {name: getattr(day, name) for name in _COUNTED}
 
 
 def _figures(counted: dict[str, int], codes: dict[str, int]) -> dict[str, Any]:
@@ -180,5 +184,5 @@ def _figures(counted: dict[str, int], codes: dict[str, int]) -> dict[str, Any]:
             counted["full_shapes"] - counted["idle_shapes"], counted["shapes"] - counted["idle_shapes"]
         ),
         "table_coverage": share(known - counted["idle_executions"], executions),
-        "told_agreement": share(counted["told_agreed"], counted["told_executions"]),
+        "named_agreement": share(counted["named_agreed"], counted["named_executions"]),
     }

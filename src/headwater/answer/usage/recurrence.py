@@ -11,6 +11,7 @@ import msgspec
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.node import short_job
 from headwater.answer.lineage.sorting import Page, checked
+from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model import measured
 from headwater.store.database import Database
@@ -45,7 +46,7 @@ class Rhythm(msgspec.Struct, kw_only=True):
     unexpected_at: list[dt.datetime]
     retired: bool
     confidence: float
-    told_at: dt.datetime
+    measured_at: dt.datetime
 
 
 class RecurrenceTotals(msgspec.Struct, kw_only=True):
@@ -58,9 +59,9 @@ class RecurrenceTotals(msgspec.Struct, kw_only=True):
 
 
 class Recurrence(msgspec.Struct):
-    """`told_at`: when a log was read last; null where none was."""
+    """`measured_at`: when a log was read last; null where none was."""
 
-    told_at: dt.datetime | None
+    measured_at: dt.datetime | None
     total: int
     totals: RecurrenceTotals
     shapes: list[Rhythm]
@@ -96,7 +97,7 @@ async def recurrence(
     shapes = []
     for one in rows:
         body = bodies.get(one.id, {}).get(measured.RECURRENCE)
-        shapes.append(_recurrence_view(one, measured.Recurrence("") if body is None else measured.recurrence(body)))
+        shapes.append(_recurrence_view(one, one.recurrence if body is None else measured.recurrence(body)))
     return Recurrence(
         max((one.at for one in told), default=None),
         sum(one.shapes for one in told),
@@ -110,10 +111,8 @@ async def recurrence(
     )
 
 
-def _recurrence_view(row: store.RecurrenceRow, told: measured.Recurrence) -> Rhythm:
+def _recurrence_view(row: store.RecurrenceRow, facet: measured.Recurrence) -> Rhythm:
     return Rhythm(
-        id=f"job:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short_job(row.name), class_=row.kind,
-        executions=row.executions, period_seconds=row.period_seconds, runs_per_period=told.runs_per_period, first_at=row.first_at,
-        last_at=row.last_at, expected_next_at=row.expected_next_at, missing=row.missing, unexpected=row.unexpected,
-        missing_at=told.missing_at, unexpected_at=told.unexpected_at, retired=told.retired, confidence=row.confidence, told_at=row.at,
+        **shared_fields(Rhythm, facet), id=f"job:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name,
+        label=short_job(row.name), measured_at=row.at,
     )  # fmt: skip

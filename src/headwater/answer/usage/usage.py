@@ -11,6 +11,7 @@ import msgspec
 
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.sorting import Page, checked
+from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
 from headwater.store.database import Database
@@ -64,7 +65,7 @@ class DatasetUsage(Counts, kw_only=True):
     first_seen_at: dt.datetime | None
     active_days: int
     top_readers: list[Reader]
-    told_at: dt.datetime
+    measured_at: dt.datetime
 
 
 class UsageTotals(Counts, kw_only=True):
@@ -74,9 +75,9 @@ class UsageTotals(Counts, kw_only=True):
 
 
 class Usage(msgspec.Struct):
-    """`told_at`: when a log was read last; null where none was."""
+    """`measured_at`: when a log was read last; null where none was."""
 
-    told_at: dt.datetime | None
+    measured_at: dt.datetime | None
     total: int
     totals: UsageTotals
     datasets: list[DatasetUsage]
@@ -123,13 +124,10 @@ async def usage(
 
 
 def _usage_view(row: store.UsageRow) -> DatasetUsage:
+    fields = shared_fields(DatasetUsage, row.usage) | {"top_readers": _readers(row.top_readers)}
     return DatasetUsage(
-        id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name), status=row.status,
-        reads=row.reads, writes=row.writes, reads_by_people=row.reads_by_people, reads_by_services=row.reads_by_services,
-        reads_by_bi=row.reads_by_bi, reads_by_pipelines=row.reads_by_pipelines, reads_by_unknown=row.reads_by_unknown, readers=row.readers,
-        people=row.people, last_read_at=row.last_read_at, last_read_by_person_at=row.last_read_by_person_at,
-        last_written_at=row.last_written_at, first_seen_at=row.first_seen_at, active_days=row.active_days,
-        top_readers=_readers(row.top_readers), told_at=row.at,
+        **fields, id=f"dataset:{row.namespace}:{row.name}", namespace=row.namespace, name=row.name, label=short(row.name),
+        readers=row.usage.distinct_readers, people=row.usage.distinct_people, measured_at=row.at,
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def perspectives(
     found = msgspec.json.decode(body)
     if csv:
         comma_separated.table(
-            ("source", "target", "perspectives", "disagreement", "jobs", "told_at"),
+            ("source", "target", "perspectives", "disagreement", "jobs", "reported_at"),
             [one | {"jobs": [job for jobs in one["jobs"].values() for job in jobs]} for one in found["edges"]],
         )
         return

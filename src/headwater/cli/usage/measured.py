@@ -241,8 +241,8 @@ def prune(
 _QUALITY = (
     "day", "namespace", "dialect", "executions", "full_executions", "partial_executions", "tables_executions", "nothing_executions",
     "idle_executions", "textless_executions", "shapes", "full_shapes", "partial_shapes", "tables_shapes", "nothing_shapes", "idle_shapes",
-    "unresolved", "quarantined", "told_executions", "told_agreed", "told_only", "parsed_only", "coverage_executions", "coverage_shapes",
-    "table_coverage", "told_agreement",
+    "unresolved", "quarantined", "named_executions", "named_agreed", "named_only", "parsed_only", "coverage_executions", "coverage_shapes",
+    "table_coverage", "named_agreement",
 )  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def _sources(found: dict[str, Any]) -> None:
             (
                 one["namespace"], one["dialect"], share(one["coverage_executions"]), share(one["table_coverage"]), share(one["coverage_last"]),
                 share(one["coverage_before"]), "dropped" if one["dropped"] else "", count(one["executions"]), count(one["unresolved"]),
-                count(one["quarantined"]), share(one["told_agreement"]),
+                count(one["quarantined"]), share(one["named_agreement"]),
             )
             for one in found["sources"]
         ],

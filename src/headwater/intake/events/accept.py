@@ -25,6 +25,7 @@ from headwater.model.manual import Target
 from headwater.store import search
 from headwater.store.database import Database
 from headwater.store.events import events, projections, server_state
+from headwater.store.events.rows import DatasetLinkRow, DatasetRow, JobRow, NamespaceRow, merge_rows
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 # After a deadlock, a serialization failure or a changed generation, the transaction is retried.
@@ -188,7 +189,7 @@ class Intake:
                 for position, w in enumerate(changes.warnings)
             ]
             async with connection.pipeline() as pipeline:
-                if rows.get("upsert_dataset_links"):
+                if rows.get(DatasetLinkRow):
                     await projections.alone(connection)
                 await server_state.begin_writing(connection, cache.generation)
                 # Every writer appends in the order of digests; two writers of the same events then cannot deadlock.
@@ -201,13 +202,13 @@ class Intake:
             ):
                 await manual.unhide(connection, mentioned, cache.projector.decoder.identity)
             if changed := written.changed | written.hidden:
-                await search.refresh(connection, changed, regrouped=bool(rows.get("upsert_dataset_links")))
+                await search.refresh(connection, changed, regrouped=bool(rows.get(DatasetLinkRow)))
             # Last, because it locks the closure: other transactions with new correlation edges wait from here on.
             await closure.update_closure(connection, written.correlated)
         if written.hidden_namespaces:
             # A hidden namespace is not cached: a later new event must still find that it is hidden, and unhide it.
-            namespaces = rows["upsert_namespaces"]
-            rows["upsert_namespaces"] = [row for row in namespaces if row[0] not in written.hidden_namespaces]
+            namespaces = rows[NamespaceRow]
+            rows[NamespaceRow] = [row for row in namespaces if row[0] not in written.hidden_namespaces]
         cache.known.learn(rows)
         return _receipts(items, projected, new, written.created)
 
@@ -262,20 +263,17 @@ def _mentioned_again(
     producers: dict[Target, str] = {}
     for item, changes in zip(items, projected, strict=True):
         if item.digest in new:
-            for kind, query in (("dataset", "upsert_datasets"), ("job", "upsert_jobs")):
-                for row in changes.rows.get(query, ()):
-                    if row[0] in written.hidden:
-                        producers.setdefault(Target(kind, row[2], row[1]), item.event.producer)  # type: ignore[arg-type]
-            for row in changes.rows.get("upsert_namespaces", ()):
-                if row[0] in written.hidden_namespaces:
-                    producers.setdefault(Target("namespace", row[0]), item.event.producer)
+            targets = [
+                Target("dataset", row.name, row.namespace) for row in changes.of(DatasetRow) if row.id in written.hidden
+            ]
+            targets += [
+                Target("job", row.name, row.namespace) for row in changes.of(JobRow) if row.id in written.hidden
+            ]
+            targets += [
+                Target("namespace", row.name)
+                for row in changes.of(NamespaceRow)
+                if row.name in written.hidden_namespaces
+            ]
+            for target in targets:
+                producers.setdefault(target, item.event.producer)
     return sorted(producers.items())
-
-
-def merge_rows(changes: Sequence[Changes]) -> dict[str, list[tuple[Any, ...]]]:
-    """Concatenate the rows of many events, by query."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for event_changes in changes:
-        for query, event_rows in event_changes.rows.items():
-            rows.setdefault(query, []).extend(event_rows)
-    return rows

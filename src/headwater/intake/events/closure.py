@@ -6,16 +6,18 @@ exact at any distance. If they do, each edge of that loop is accepted or refused
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from headwater.graph import loops
 from headwater.graph.loops import Edge, Pair
 from headwater.store.database import Connection
+from headwater.store.events.rows import CorrelationEdgeRow
 from headwater.store.lineage import correlation as store
 
 
-async def update_closure(connection: Connection, edges: Sequence[tuple[Any, ...]], *, bound: int = store.BOUND) -> None:
-    """Write edges (parent, child, role, at, digest) and bring the closure up to date. Without edges, sends no statement.
+async def update_closure(
+    connection: Connection, edges: Sequence[CorrelationEdgeRow], *, bound: int = store.BOUND
+) -> None:
+    """Write edges and bring the closure up to date. Without edges, sends no statement.
 
     Holds a lock until the transaction ends. Any number of edges costs four statements, unless they close a loop.
     """

@@ -9,6 +9,7 @@ lineage, which has no closure (docs/decisions/012 has the cost of one).
 import datetime as dt
 import uuid
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -17,13 +18,14 @@ from headwater.model import version
 from headwater.model.event import Event, Facets
 from headwater.model.facets import clean
 from headwater.model.names import JobName, bounded, job_name
+from headwater.store.events.rows import CorrelationEdgeRow, CorrelationItemRow
 
 STEP, ITEM = "headwater_step", "headwater_item"
 # Roles of edges.
 CAUSED, READ, WROTE, IS = 0, 1, 2, 3
 
 _FINGERPRINT = b'"xxh3-128'
-Add = Callable[..., None]
+Add = Callable[[tuple[Any, ...]], None]
 
 
 class _Item(msgspec.Struct):
@@ -90,7 +92,7 @@ def parents(body: bytes) -> list[Parent]:
 
 
 class Correlation:
-    """Adds the correlation rows of one RunEvent. `add` takes the name of a statement of projections.sql and its columns."""
+    """Adds the correlation rows of one RunEvent. `add` takes each row."""
 
     def __init__(
         self, add: Add, warn: Callable[[str, str], None], run: uuid.UUID, job: uuid.UUID, at: dt.datetime, digest: bytes
@@ -200,9 +202,10 @@ class Correlation:
         size: int | None = None,
     ) -> None:
         self._add(
-            "upsert_correlation_items", node, kind, dataset, run, job, external, self._part if dataset else None, size,
-            self._at, self._digest,
-        )  # fmt: skip
+            CorrelationItemRow(
+                node, kind, dataset, run, job, external, self._part if dataset else None, size, self._at, self._digest
+            )
+        )
 
     def _add_edge(self, parent: uuid.UUID, child: uuid.UUID, role: int) -> None:
-        self._add("new_correlation_edges", parent, child, role, self._at, self._digest)
+        self._add(CorrelationEdgeRow(parent, child, role, self._at, self._digest))

@@ -6,10 +6,11 @@ from typing import Any
 from headwater.intake.events.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity, Rule
+from headwater.store.events.rows import STATEMENTS
 
 
 class ExecutorProjector:
-    """Projects one event of the log to rows by query (`store.projections.COLUMNS`), under these identity rules."""
+    """Projects one event of the log to rows by statement (`store.events.rows.STATEMENTS`), under these identity rules."""
 
     def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
         self._rules = rules
@@ -19,7 +20,8 @@ class ExecutorProjector:
         """Project one event. `at`: its time in the log. Raises InvalidEvent for a body that this version would have refused."""
         if self._projector is None:
             self._projector = Projector(Identity(self._rules))
-        return self._projector(read(body), at, digest).rows
+        rows = self._projector(read(body), at, digest).rows
+        return {STATEMENTS[kind]: of_kind for kind, of_kind in rows.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ExecutorProjector, (self._rules,)

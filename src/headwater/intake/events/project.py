@@ -11,7 +11,6 @@ events. Run facets are not stored a second time: a reader of a run's facets read
 
 import datetime as dt
 import uuid
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +29,7 @@ from headwater.model.lineage import Origin
 from headwater.model.names import LONGEST, DatasetName, JobName, bounded
 from headwater.model.run import RunState, state_of
 from headwater.model.user import user_of
+from headwater.store.events import rows
 
 # The slot of a report's columnLineage facet: the latest facet replaces the earlier one. Explicit lineage has a slot for each column set.
 _COLUMN_LINEAGE_SLOT = uuid.UUID(int=0)
@@ -39,28 +39,25 @@ DECLARED = "headwater_declared"
 ANNOUNCED = "headwater_announced"
 
 
-class Changes:
-    """The rows that one event adds, by query and in the query's column order (`store.projections.COLUMNS`), and the event's warnings."""
+class Changes(rows.RowSet):
+    """The rows that one event adds, and the event's warnings."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        super().__init__()
         self.warnings: list[Warning] = []
-
-    def add(self, query: str, *row: Any) -> None:
-        self.rows[query].append(row)
 
     def nodes(self) -> dict[uuid.UUID, str]:
         """The datasets, jobs and runs that the event mentions: row id to node id (`run:{uuid}` for runs)."""
-        nodes = {row[0]: f"dataset:{row[1]}:{row[2]}" for row in self.rows.get("upsert_datasets", ())}
-        nodes |= {row[0]: f"job:{row[1]}:{row[2]}" for row in self.rows.get("upsert_jobs", ())}
-        return nodes | {row[0]: f"run:{row[0]}" for row in self.rows.get("upsert_runs", ())}
+        nodes = {row.id: f"dataset:{row.namespace}:{row.name}" for row in self.of(rows.DatasetRow)}
+        nodes |= {row.id: f"job:{row.namespace}:{row.name}" for row in self.of(rows.JobRow)}
+        return nodes | {row.run_id: f"run:{row.run_id}" for row in self.of(rows.RunRow)}
 
 
-# Whether a content-addressed row (its query, its id) is stored already and need not be written again.
-Committed = Callable[[str, uuid.UUID], bool]
+# Whether a content-addressed row (its type, its id) is stored already and need not be written again.
+Committed = Callable[[type, uuid.UUID], bool]
 
 
-def _nothing_committed(_query: str, _id: uuid.UUID) -> bool:
+def _nothing_committed(_row: type, _id: uuid.UUID) -> bool:
     return False
 
 
@@ -114,7 +111,7 @@ class _Projection:
         self.add_run(event.run_id, job, parent, parent_job)
         self.add_job_facets(job)
         if event.inputs or event.outputs or has_explicit_lineage:
-            self.add("upsert_reports", job, event.run_id, False, self.at)
+            self.add(rows.ReportRow(job, event.run_id, False, self.at))
         correlation = Correlation(self.add, self.warn_not_understood, event.run_id, job, self.at, self.digest)
         correlated = has_correlation(event)
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
@@ -135,7 +132,7 @@ class _Projection:
         self.add_job_facets(job)
         declaration = version.declaration_id(self.digest)
         if declares_lineage:
-            self.add("upsert_reports", job, declaration, True, self.at)
+            self.add(rows.ReportRow(job, declaration, True, self.at))
         for direction, reports in (("in", self.event.inputs), ("out", self.event.outputs)):
             for report in reports:
                 dataset, part = self.add_dataset(report.name)
@@ -161,7 +158,7 @@ class _Projection:
         if entry is not None:
             # No job is between the datasets: the dataset's own id takes the job's place. The latest declaration replaces the earlier.
             declaration = version.declaration_id(self.digest)
-            self.add("upsert_reports", dataset, declaration, True, self.at)
+            self.add(rows.ReportRow(dataset, declaration, True, self.at))
             self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
             for source in _source_datasets(entry):
                 source_id, _ = self.add_dataset(source)
@@ -179,21 +176,24 @@ class _Projection:
         if event.event_type is None and ANNOUNCED in event.run_facets:
             state = RunState.NEW
         nominal_times = self.decode("run.facets.nominalTime", event.run_facets.get("nominalTime"), "nominal_time")
+        nominal_start, nominal_end = nominal_times or (None, None)
         self.add(
-            "upsert_runs",
-            run_id,
-            job,
-            event.external_run_id,
-            int(state),
-            self.at,
-            self.digest,
-            self.at if event.event_type == "START" else None,  # started_at
-            self.at if state.terminal else None,  # ended_at
-            None if parent is None else version.run_id(parent.run_id)[0],
-            parent_job,
-            *(nominal_times or (None, None)),
-            user_of(event.run_facets),
-            self.decode("job.facets.sql", event.job_facets.get("sql"), "statement"),
+            rows.RunRow(
+                run_id,
+                job,
+                event.external_run_id,
+                int(state),
+                self.at,
+                self.digest,
+                started_at=self.at if event.event_type == "START" else None,
+                ended_at=self.at if state.terminal else None,
+                parent_run_id=None if parent is None else version.run_id(parent.run_id)[0],
+                parent_job_id=parent_job,
+                nominal_start=nominal_start,
+                nominal_end=nominal_end,
+                user_name=user_of(event.run_facets),
+                statement=self.decode("job.facets.sql", event.job_facets.get("sql"), "statement"),
+            )
         )
 
     def add_parent_runs(self) -> facet_values.Parent | None:
@@ -214,10 +214,7 @@ class _Projection:
 
     def add_placeholder_run(self, run: uuid.UUID, job: JobName) -> None:
         """Add a run that another event refers to, in state NEW, until its own events arrive."""
-        self.add(
-            "upsert_runs", run, self.add_job(job), None, int(RunState.NEW), self.at, self.digest,
-            None, None, None, None, None, None, None, None,
-        )  # fmt: skip
+        self.add(rows.RunRow(run, self.add_job(job), None, int(RunState.NEW), self.at, self.digest))
 
     def add_job(
         self, name: JobName, parent: uuid.UUID | None = None, *, declared: bool = False, explicit: bool = False
@@ -225,17 +222,18 @@ class _Projection:
         """Add a job and return its id. `declared`: a JobEvent declares its lineage; `explicit`: it has a `lineage` facet."""
         job = version.job_id(name)
         self.add(
-            "upsert_jobs",
-            job,
-            name.namespace,
-            name.name,
-            self.at,
-            self.digest,
-            parent if parent != job else None,
-            self.at if declared else None,  # declared_at
-            self.at if explicit else None,  # explicit_at
+            rows.JobRow(
+                job,
+                name.namespace,
+                name.name,
+                self.at,
+                self.digest,
+                parent_id=parent if parent != job else None,
+                declared_at=self.at if declared else None,
+                explicit_at=self.at if explicit else None,
+            )
         )
-        self.add("upsert_namespaces", name.namespace, self.at)
+        self.add(rows.NamespaceRow(name.namespace, self.at))
         return job
 
     # -- datasets, edges and versions --
@@ -260,16 +258,16 @@ class _Projection:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
         placed = self.decoder.identity.place(name)
         dataset = placed.id
-        self.add("upsert_datasets", dataset, placed.name.namespace, placed.name.name, self.at)
-        self.add("upsert_namespaces", placed.name.namespace, self.at)
+        self.add(rows.DatasetRow(dataset, placed.name.namespace, placed.name.name, self.at))
+        self.add(rows.NamespaceRow(placed.name.namespace, self.at))
         return dataset, dict(placed.part)
 
     def add_edge(
         self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
     ) -> None:
         """Add a dataset to a report, and the edge between dataset and job. `direction`: `in` or `out`. `declared`: not observed by a run."""
-        self.add("upsert_report_datasets", job, report_id, dataset, direction, declared, self.at)
-        self.add("upsert_edges", dataset, job, direction, self.at, declared, static)
+        self.add(rows.ReportDatasetRow(job, report_id, dataset, direction, declared, self.at))
+        self.add(rows.EdgeRow(dataset, job, direction, self.at, declared, static))
 
     def add_subsets(
         self,
@@ -288,7 +286,7 @@ class _Projection:
             if len(text.encode()) > LONGEST:
                 # The column is indexed; 200 leaves room for JSON's escapes.
                 text = msgspec.json.encode({"part": bounded(text, 200)}).decode()
-            self.add("upsert_report_subsets", job, report_id, dataset, direction, text, self.at)
+            self.add(rows.ReportSubsetRow(job, report_id, dataset, direction, text, self.at))
 
     def add_dataset_version(
         self,
@@ -303,20 +301,24 @@ class _Projection:
     ) -> None:
         statistics = report.io_facets.get("outputStatistics")
         counts = self.decode("outputFacets.outputStatistics", statistics, "statistics")
+        row_count, size, files = counts or (None, None, None)
         self.add(
-            "upsert_dataset_versions",
-            version_id,
-            dataset,
-            run,
-            job,
-            self.external_version(facets, report),
-            declared,
-            self.at,
-            self.digest,
-            facets.schema_id,
-            facets.lifecycle,
-            *(counts or (None, None, None)),  # rows, bytes, files
-            run is not None and self.is_checkpoint(),
+            rows.DatasetVersionRow(
+                version_id,
+                dataset,
+                run,
+                job,
+                self.external_version(facets, report),
+                declared,
+                self.at,
+                self.digest,
+                schema_id=facets.schema_id,
+                lifecycle=facets.lifecycle,
+                rows=row_count,
+                bytes=size,
+                files=files,
+                checkpoint=run is not None and self.is_checkpoint(),
+            )
         )
 
     def is_checkpoint(self) -> bool:
@@ -338,30 +340,30 @@ class _Projection:
         """Store a dataset's facets, and add what they imply: measurements, symlinks and the data source. Returns the decoded facets."""
         decoded = self.decoder.decode_dataset(facets)
         self.add_facet_sets(dataset, facets, decoded)
-        measured.of_dataset(self.add, self.warn_not_understood, dataset, facets, self.at, self.digest)
+        measured.add_dataset_measurements(self.add, self.warn_not_understood, dataset, facets, self.at, self.digest)
         for where, problem in decoded.problems:
             self.warn_not_understood(where, problem)
         for link in decoded.links:
             alias, _ = self.add_dataset(link.name)
             if alias != dataset:
-                self.add("upsert_dataset_links", dataset, alias, link.kind, self.at)
+                self.add(rows.DatasetLinkRow(dataset, alias, link.kind, self.at))
         if decoded.source:
-            self.add("upsert_sources", *decoded.source, self.at)
+            self.add(rows.SourceRow(*decoded.source, self.at))
         return decoded
 
     def add_job_facets(self, job: uuid.UUID) -> None:
         facets = self.event.job_facets
         self.add_facet_sets(job, facets, self.decoder.decode_job(facets))
-        measured.of_job(self.add, self.warn_not_understood, job, facets, self.at, self.digest)
+        measured.add_job_measurements(self.add, self.warn_not_understood, job, facets, self.at, self.digest)
 
     def add_facet_sets(self, owner: uuid.UUID, facets: Facets, decoded: DecodedFacets) -> None:
         """Store the facets of a dataset or job: the stable ones as one set, each other facet as its own set."""
         for set_id, members in decoded.sets:
-            self.add("upsert_owner_facets", owner, set_id, self.at, self.digest)
-            if not self.committed("insert_facet_sets", set_id):
+            self.add(rows.OwnerFacetRow(owner, set_id, self.at, self.digest))
+            if not self.committed(rows.FacetSetRow, set_id):
                 for name, body_id, deleted in members:
-                    self.add("insert_facet_bodies", body_id, bytes(facets[name]))
-                    self.add("insert_facet_sets", set_id, name, body_id, deleted)
+                    self.add(rows.FacetBodyRow(body_id, bytes(facets[name])))
+                    self.add(rows.FacetSetRow(set_id, name, body_id, deleted))
 
     # -- column lineage --
 
@@ -401,19 +403,10 @@ class _Projection:
                 self.add_dataset(source)
             else:
                 self.add_job(source)
-        if not self.committed("insert_column_sets", columns.id):
-            self.add("insert_column_sets", columns.id, columns.edges)
-        self.add(
-            "upsert_report_columns",
-            job,
-            report_id,
-            target,
-            int(origin),
-            slot or columns.id,
-            self.at,
-            self.digest,
-            columns.id,
-        )
+        if not self.committed(rows.ColumnSetRow, columns.id):
+            self.add(rows.ColumnSetRow(columns.id, columns.edges))
+        slot_id = slot or columns.id
+        self.add(rows.ReportColumnRow(job, report_id, target, int(origin), slot_id, self.at, self.digest, columns.id))
 
     # -- decoding and warnings --
 

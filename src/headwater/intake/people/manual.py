@@ -20,6 +20,7 @@ from headwater.model.manual import Change, Fact, Link, Target, Unhide, Unlink
 from headwater.store import search
 from headwater.store.database import Connection, Database
 from headwater.store.events import projections, server_state
+from headwater.store.events.rows import RowSet, merge_rows
 from headwater.store.people import annotations as annotation_store
 from headwater.store.people import changes as change_store
 from headwater.store.people.annotations import Annotation
@@ -120,21 +121,17 @@ async def _project(
         owners |= ids
         namespaces |= spaces
     await annotation_store.lock(connection, owners)
-    written = await _write_rows(connection, [manual_rows.rows(*change, identity) for change in changes])
+    written = await _write_rows(connection, [manual_rows.project_change(*change, identity) for change in changes])
     settled = await annotation_store.settle(connection, owners, namespaces)
     regrouped = any(isinstance(change, Link | Unlink) for change, *_ in changes)
     await search.refresh(connection, owners | settled.nodes | written.changed, regrouped=regrouped)
     return settled
 
 
-async def _write_rows(connection: Connection, changes: Sequence[manual_rows.Rows]) -> projections.Written:
-    merged: manual_rows.Rows = {}
-    for change_rows in changes:
-        for query, rows in change_rows.items():
-            merged.setdefault(query, []).extend(rows)
+async def _write_rows(connection: Connection, changes: Sequence[RowSet]) -> projections.Written:
     async with connection.pipeline() as pipeline:
         # No run reports here, so `live_runs` has no effect.
-        return await projections.write(connection, pipeline, merged, live_runs=1)
+        return await projections.write(connection, pipeline, merge_rows(changes), live_runs=1)
 
 
 async def replay(connection: Connection, identity: Identity) -> int:
@@ -143,7 +140,10 @@ async def replay(connection: Connection, identity: Identity) -> int:
     async for page in change_store.pages(connection, _PAGE):
         await _write_rows(
             connection,
-            [manual_rows.rows(_body.decode(body).change, at, id_, author, identity) for id_, at, author, body in page],
+            [
+                manual_rows.project_change(_body.decode(body).change, at, id_, author, identity)
+                for id_, at, author, body in page
+            ],
         )
         done += len(page)
     await annotation_store.settle(connection, None, None)

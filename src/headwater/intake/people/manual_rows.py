@@ -2,8 +2,6 @@
 
 import datetime as dt
 import uuid
-from collections import defaultdict
-from typing import Any
 
 import msgspec
 
@@ -12,59 +10,72 @@ from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.identity import Identity
 from headwater.model.lineage import ColumnInput
 from headwater.model.manual import Change, DrawEdge, Fact, Link, NameNamespace, RemoveEdge, Target
+from headwater.store.events.rows import (
+    AnnotationRow,
+    ColumnSetRow,
+    DatasetRow,
+    EdgeChangeRow,
+    EdgeRow,
+    JobRow,
+    NamespaceRow,
+    RowSet,
+)
 
-Rows = dict[str, list[tuple[Any, ...]]]
 
-
-def rows(change: Change, at: dt.datetime, id_: uuid.UUID, author: str, identity: Identity) -> Rows:
-    """The rows of a change, by query (`store/queries/events/projections.sql`).
+def project_change(change: Change, at: dt.datetime, id_: uuid.UUID, author: str, identity: Identity) -> RowSet:
+    """The rows of a change, by type.
 
     Edges and aliases also add the datasets and jobs that they name, even if no event ever mentions them.
     """
-    made: Rows = defaultdict(list)
+    rows = RowSet()
     for fact in manual.facts(change, identity):
-        made["upsert_annotations"].append(_annotation(fact, at, id_, author))
+        rows.add(_annotation(fact, at, id_, author))
     if isinstance(change, Link):
         for target in (change.target, change.alias):
-            _add_node(made, target.placed(identity), at, id_)
+            _add_node(rows, target.placed(identity), at, id_)
     elif isinstance(change, NameNamespace):
-        made["upsert_namespaces"].append((change.name, at))
+        rows.add(NamespaceRow(change.name, at))
     elif isinstance(change, DrawEdge | RemoveEdge):
-        _edges(made, change, at, id_, identity)
-    return dict(made)
+        _add_edges(rows, change, at, id_, identity)
+    return rows
 
 
-def _annotation(fact: Fact, at: dt.datetime, id_: uuid.UUID, author: str) -> tuple[Any, ...]:
+def _annotation(fact: Fact, at: dt.datetime, id_: uuid.UUID, author: str) -> AnnotationRow:
     value = msgspec.json.encode(fact.value, order="deterministic").decode()
     target = fact.target
-    return (
-        target.text, fact.kind, fact.key, value, fact.deleted, author, at, id_, target.id, target.field or "",
-    )  # fmt: skip
+    return AnnotationRow(
+        target.text, fact.kind, fact.key, value, fact.deleted, author, at, id_, target.id, target.field or ""
+    )
 
 
-def _add_node(made: Rows, target: Target, at: dt.datetime, id_: uuid.UUID) -> None:
+def _add_node(rows: RowSet, target: Target, at: dt.datetime, id_: uuid.UUID) -> None:
+    assert target.id is not None
     if target.kind == "dataset":
-        made["upsert_datasets"].append((target.id, target.namespace, target.name, at))
+        rows.add(DatasetRow(target.id, target.namespace, target.name, at))
     else:
-        made["upsert_jobs"].append((target.id, target.namespace, target.name, at, id_.bytes, None, None, None))
-    made["upsert_namespaces"].append((target.namespace, at))
+        rows.add(JobRow(target.id, target.namespace, target.name, at, id_.bytes))
+    rows.add(NamespaceRow(target.namespace, at))
 
 
-def _edges(made: Rows, change: DrawEdge | RemoveEdge, at: dt.datetime, id_: uuid.UUID, identity: Identity) -> None:
+def _add_edges(
+    rows: RowSet, change: DrawEdge | RemoveEdge, at: dt.datetime, id_: uuid.UUID, identity: Identity
+) -> None:
     drawn = isinstance(change, DrawEdge)
     columns = _columns(change, identity) if isinstance(change, DrawEdge) and change.columns else None
     last = "in" if change.target.kind == "job" else "out"
     for dataset, job, direction in manual.ends(change, identity):
+        assert dataset.id is not None
+        assert job.id is not None
         set_id = None
         if drawn:
             for end in (dataset, job):
-                _add_node(made, end, at, id_)
+                _add_node(rows, end, at, id_)
             # Neither a run nor a declaration reported the edge, so neither time is set; `declared` turns false when a run reports it.
-            made["upsert_edges"].append((dataset.id, job.id, direction, at, True, None))
+            rows.add(EdgeRow(dataset.id, job.id, direction, at, declared=True, by_event=None))
             if columns is not None and direction == last:
-                made["insert_column_sets"].append((columns.id, columns.edges))
+                rows.add(ColumnSetRow(columns.id, columns.edges))
                 set_id = columns.id
-        made["insert_edge_changes"].append((job.id, dataset.id, direction, id_, at, drawn, set_id))
+        rows.add(EdgeChangeRow(job.id, dataset.id, direction, id_, at, drawn, set_id))
 
 
 def _columns(change: DrawEdge, identity: Identity) -> ColumnSet:

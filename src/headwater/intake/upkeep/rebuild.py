@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from headwater.errors import LogIncomplete
 from headwater.intake.events import closure
-from headwater.intake.events.accept import merge_rows
 from headwater.intake.events.project import Projector
 from headwater.intake.people import manual
 from headwater.model.event import read
@@ -16,6 +15,7 @@ from headwater.model.identity import Identity
 from headwater.store import search
 from headwater.store.database import Database
 from headwater.store.events import backup, events, projections, server_state
+from headwater.store.events.rows import merge_rows
 
 _PAGE = 1000
 

@@ -267,9 +267,15 @@ def _logs(store: Store) -> DataFrame:
     )
 
 
+# Columns of QUALITY: their fields in the facet.
+_PUBLISHED = {"told_executions": "named_executions", "told_agreed": "named_agreed", "told_only": "named_only"}
+
+
 def _quality(store: Store) -> DataFrame:
     left_out = {"namespace", "coverage_shapes", "coverage_executions", "trailing_coverage", "dropped"}
-    one = F.struct(*(name for name in QUALITY.columns() if name not in left_out))
+    one = F.struct(
+        *(F.col(name).alias(_PUBLISHED.get(name, name)) for name in QUALITY.columns() if name not in left_out)
+    )
     rows = store.read(QUALITY).select(
         "namespace", F.concat_ws(" ", "day", "dialect").alias("name"), F.array(one).alias("days")
     )

@@ -1,63 +1,35 @@
 """Writes projections: one statement for each table, whatever the number of rows, all sent at once."""
 
+import datetime as dt
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from psycopg import AsyncPipeline
+from psycopg import AsyncCursor, AsyncPipeline
 
 from headwater.store import sqlfile
 from headwater.store.database import Connection, sent
+from headwater.store.events.rows import (
+    COLUMNS,
+    STATEMENTS,
+    ColumnSetRow,
+    CorrelationEdgeRow,
+    DatasetLinkRow,
+    DatasetRow,
+    FacetBodyRow,
+    FacetSetRow,
+    JobRow,
+    NamespaceRow,
+    OwnerFacetRow,
+    ReportRow,
+    RunRow,
+    SourceRow,
+)
+from headwater.store.usage.measured import MEASUREMENTS
 
-Rows = Mapping[str, Sequence[tuple[Any, ...]]]
-
-# The columns each statement takes, in the order of the rows it is given; and the order in which the statements run, the same in every
-# transaction (with rows sorted inside each), so that two writers never wait for each other in a circle.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "insert_facet_bodies": ("id", "body"),
-    "insert_facet_sets": ("id", "name", "body_id", "deleted"),
-    "insert_column_sets": ("id", "edges"),
-    "upsert_namespaces": ("name", "at"),
-    "upsert_sources": ("name", "url", "at"),
-    "upsert_dataset_links": ("dataset_id", "alias_id", "kind", "at"),
-    "upsert_datasets": ("id", "namespace", "name", "at"),
-    "upsert_jobs": ("id", "namespace", "name", "at", "digest", "parent_id", "declared_at", "explicit_at"),
-    "upsert_runs": (
-        "run_id", "job_id", "external_id", "state", "at", "digest", "started_at", "ended_at", "parent_run_id", "parent_job_id",
-        "nominal_start", "nominal_end", "user_name", "statement",
-    ),
-    "upsert_reports": ("job_id", "report_id", "declaration", "at"),
-    "upsert_report_datasets": ("job_id", "report_id", "dataset_id", "direction", "declared", "at"),
-    "upsert_report_subsets": ("job_id", "report_id", "dataset_id", "direction", "part", "at"),
-    "upsert_edges": ("dataset_id", "job_id", "direction", "at", "declared", "by_event"),
-    "upsert_dataset_versions": (
-        "id", "dataset_id", "run_id", "job_id", "external_version", "declared", "at", "digest", "schema_id", "lifecycle",
-        "rows", "bytes", "files", "checkpoint",
-    ),
-    "upsert_owner_facets": ("owner", "set_id", "at", "digest"),
-    "upsert_report_columns": ("job_id", "report_id", "target_id", "origin", "slot", "at", "digest", "set_id"),
-    "upsert_annotations": ("target", "kind", "key", "value", "deleted", "author", "at", "change_id", "owner", "field"),
-    "upsert_correlation_items": (
-        "id", "kind", "dataset_id", "run_id", "job_id", "external_version", "part", "bytes", "at", "digest",
-    ),
-    "new_correlation_edges": ("parent_id", "child_id", "role", "at", "digest"),
-    "insert_edge_changes": ("job_id", "dataset_id", "direction", "change_id", "at", "drawn", "set_id"),
-    "upsert_usage": ("dataset_id", "at", "digest", "body_id", "deleted", "reads", "writes", "reads_by_people", "reads_by_services", "reads_by_bi",
-        "reads_by_pipelines", "reads_by_unknown", "readers", "people", "last_read_at", "last_read_by_person_at", "last_written_at", "first_seen_at",
-        "active_days", "status", "top_readers"),
-    "upsert_costs": ("owner", "at", "digest", "body_id", "deleted", "grain", "executions", "money", "bytes_billed", "slot_ms", "duration_ms",
-        "credits", "share", "keep_month", "drivers", "hidden_drivers"),
-    "upsert_recurrence": ("job_id", "at", "digest", "body_id", "deleted", "class", "executions", "period_seconds", "first_at", "last_at",
-        "expected_next_at", "missing", "unexpected", "confidence"),
-    "upsert_query_counts": ("job_id", "at", "digest", "body_id", "deleted", "executions", "failures", "first_at", "last_at", "level",
-        "last_query_id", "actors", "tools"),
-    "upsert_pruning": ("dataset_id", "at", "digest", "body_id", "deleted", "wave", "reason", "money_month", "evidence", "confidence"),
-    "upsert_lineage_quality": ("job_id", "day", "dialect", "at", "digest", "body_id", "shapes", "full_shapes", "partial_shapes", "tables_shapes",
-        "nothing_shapes", "idle_shapes", "executions", "full_executions", "partial_executions", "tables_executions", "nothing_executions",
-        "idle_executions", "textless_executions", "unresolved", "quarantined", "quarantined_by", "told_executions", "told_agreed",
-        "told_only", "parsed_only"),
-}  # fmt: skip
+# Rows by their type.
+Rows = Mapping[type[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
 
 # Every table that rebuild empties and makes again.
 TABLES = (
@@ -67,108 +39,104 @@ TABLES = (
     "usage", "costs", "recurrence", "query_counts", "pruning", "lineage_quality",
 )  # fmt: skip
 
-_NODES = ("upsert_datasets", "upsert_jobs", "upsert_runs")
-# Content: rows whose first column says all. Spans: rows whose last column is a time, and an earlier one is all that could change them.
-_CONTENT = ("insert_facet_bodies", "insert_facet_sets", "insert_column_sets")
-_SPANS = ("upsert_namespaces", "upsert_sources", "upsert_dataset_links")
+# The statement of each type of row, in the order of `rows.STATEMENTS`.
+_REPLACE = {measurement.row: measurement.statement for measurement in MEASUREMENTS}
+_QUERIES = {kind: _REPLACE.get(kind) or sqlfile.load("events/projections")[name] for kind, name in STATEMENTS.items()}
+# Rows of content: their id determines the rest.
+_CONTENT: tuple[type[tuple[Any, ...]], ...] = (FacetBodyRow, FacetSetRow, ColumnSetRow)
+# Rows that only an earlier `at`, their last column, can change.
+_SPANS: tuple[type[tuple[Any, ...]], ...] = (NamespaceRow, SourceRow, DatasetLinkRow)
 _REMEMBERED = 200_000
 
 
 class CommittedRows:
-    """Rows this process has seen committed, so that they are not sent again. Good for one generation of the database."""
+    """Rows that this process has committed and need not send again. Valid for one generation of the database."""
 
     def __init__(self) -> None:
-        self._content: set[tuple[str, Any]] = set()
-        self._spans: dict[tuple[str, Any], Any] = {}
+        self._content: set[tuple[type, uuid.UUID]] = set()
+        self._spans: dict[tuple[type, tuple[Any, ...]], dt.datetime] = {}
 
-    def news(self, rows: Rows) -> dict[str, Sequence[tuple[Any, ...]]]:
+    def news(self, rows: Rows) -> dict[type[tuple[Any, ...]], Sequence[tuple[Any, ...]]]:
         """The rows that may change something."""
-        found = dict(rows)
-        for name in _CONTENT:
-            if name in found:
-                found[name] = [row for row in found[name] if (name, row[0]) not in self._content]
-        for name in _SPANS:
-            if name in found:
-                found[name] = [row for row in found[name] if not self._covered(name, row)]
-        return found
+        new = dict(rows)
+        for kind in _CONTENT:
+            if kind in new:
+                new[kind] = [row for row in new[kind] if (kind, row[0]) not in self._content]
+        for kind in _SPANS:
+            if kind in new:
+                new[kind] = [row for row in new[kind] if not self._covered(kind, row)]
+        return new
 
-    def committed(self, name: str, id_: uuid.UUID) -> bool:
-        """Whether this row of content is known to be stored."""
-        return (name, id_) in self._content
+    def committed(self, kind: type, id_: uuid.UUID) -> bool:
+        """Whether this process has committed the row of content."""
+        return (kind, id_) in self._content
 
-    def _covered(self, name: str, row: tuple[Any, ...]) -> bool:
-        first = self._spans.get((name, row[:-1]))
+    def _covered(self, kind: type, row: tuple[Any, ...]) -> bool:
+        first = self._spans.get((kind, row[:-1]))
         return first is not None and first <= row[-1]
 
     def learn(self, rows: Rows) -> None:
-        """These rows are committed."""
+        """Remember rows after their commit."""
         if len(self._content) > _REMEMBERED:
             self._content.clear()
         if len(self._spans) > _REMEMBERED:
             self._spans.clear()
-        for name in _CONTENT:
-            self._content.update((name, row[0]) for row in rows.get(name, ()))
-        for name in _SPANS:
-            for row in rows.get(name, ()):
-                if not self._covered(name, row):
-                    self._spans[name, row[:-1]] = row[-1]
+        for kind in _CONTENT:
+            self._content.update((kind, row[0]) for row in rows.get(kind, ()))
+        for kind in _SPANS:
+            for row in rows.get(kind, ()):
+                if not self._covered(kind, row):
+                    self._spans[kind, row[:-1]] = row[-1]
 
 
 class Written(msgspec.Struct):
-    """What a write met. `created`: datasets, jobs and runs never heard of before.
+    """What a write changed.
 
-    `changed`: datasets and jobs that are new, or whose facets are new or may be other ones than before.
-
-    `hidden`: datasets and jobs that were hidden and are spoken of again; `hidden_namespaces` likewise.
-
-    `correlated`: edges of correlation that are not written yet: they are new, or told earlier than before (`intake.closure` takes them).
+    `created`: datasets, jobs and runs that had no row. `changed`: datasets and jobs that are new, or whose names or facets may differ from before.
+    `hidden`, `hidden_namespaces`: hidden ones that the rows mention. `correlated`: correlation edges to write: they are new, or earlier than
+    stored (`intake.events.closure`).
     """
 
     created: set[uuid.UUID]
     changed: set[uuid.UUID]
     hidden: set[uuid.UUID]
     hidden_namespaces: set[str]
-    correlated: list[tuple[Any, ...]] = []
+    correlated: list[CorrelationEdgeRow] = []
 
 
 async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
-    """Merge the rows into their tables, in the caller's pipeline (never one of its own: entering a second waits for the first).
+    """Merge the rows into their tables, in the caller's pipeline (entering a second one would wait for the first).
 
-    Rows with links are written `alone`.
+    Call `alone` first if there are rows of `DatasetLinkRow`.
     """
-    queries = sqlfile.load("events/projections")
-    told: dict[str, Any] = {}
-    for name, columns in COLUMNS.items():
-        if given := rows.get(name):
-            if name == "upsert_datasets":
-                await queries["lock_datasets"].send(connection, ids=sorted({row[0] for row in given}))
-            told[name] = await queries[name].send_columns(connection, columns, given)
-    reported = sorted({row[0] for row in rows.get("upsert_reports", ()) if not row[2]})
-    if reported:
-        await queries["move_horizons"].send(connection, jobs=reported, live_runs=live_runs)
+    cursors: dict[type, AsyncCursor[Any]] = {}
+    for kind, query in _QUERIES.items():
+        if given := rows.get(kind):
+            if kind is DatasetRow:
+                ids = sorted({row[0] for row in given})
+                await sqlfile.load("events/projections")["lock_datasets"].send(connection, ids=ids)
+            cursors[kind] = await query.send_columns(connection, COLUMNS[kind], given)
+    reports = cast("Sequence[ReportRow]", rows.get(ReportRow, ()))
+    if runs := sorted({report.job_id for report in reports if not report.declaration}):
+        await sqlfile.load("events/projections")["move_horizons"].send(connection, jobs=runs, live_runs=live_runs)
     await sent(connection)
     await pipeline.sync()
-    linked = set()
-    if "upsert_dataset_links" in told:
-        linked = {id_ for row in await told["upsert_dataset_links"].fetchall() for id_ in row}
-    if linked:
+
+    async def returned(kind: type) -> list[tuple[Any, ...]]:
+        return await cursors[kind].fetchall() if kind in cursors else []
+
+    if linked := {id_ for link in await returned(DatasetLinkRow) for id_ in link}:
         await settle_names(connection, linked)
-    created: set[uuid.UUID] = set()
-    changed: set[uuid.UUID] = set(linked)
-    hidden: set[uuid.UUID] = set()
-    for name in _NODES:
-        for row in await told[name].fetchall() if name in told else ():
-            if row[1]:
-                created.add(row[0])
-                if name != "upsert_runs":
-                    changed.add(row[0])
-            elif name != "upsert_runs" and row[2]:
-                hidden.add(row[0])
-    if "upsert_owner_facets" in told:
-        changed |= {row[0] for row in await told["upsert_owner_facets"].fetchall() if row[1]}
-    spaces = await told["upsert_namespaces"].fetchall() if "upsert_namespaces" in told else ()
-    edges = await told["new_correlation_edges"].fetchall() if "new_correlation_edges" in told else []
-    return Written(created, changed, hidden, {row[0] for row in spaces if row[1]}, edges)
+    nodes = [*await returned(DatasetRow), *await returned(JobRow)]
+    created = {id_ for id_, is_new, _ in nodes if is_new}
+    facets_changed = {owner for owner, changed in await returned(OwnerFacetRow) if changed}
+    return Written(
+        created | {run for run, is_new in await returned(RunRow) if is_new},
+        linked | created | facets_changed,
+        {id_ for id_, is_new, is_hidden in nodes if is_hidden and not is_new},
+        {name for name, is_hidden in await returned(NamespaceRow) if is_hidden},
+        [CorrelationEdgeRow(*row) for row in await returned(CorrelationEdgeRow)],
+    )
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:

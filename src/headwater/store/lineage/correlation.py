@@ -7,13 +7,14 @@ Longer ways are found exactly by jumping from what is at the bound. That an item
 import datetime as dt
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
+from headwater.store.events.rows import CorrelationEdgeRow
 
 # Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input. What a chain costs grows with
 # it, and what is beyond is found as fast (docs/explanation/correlation.md has the measurement).
@@ -123,17 +124,14 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 # -- upkeep: in the transaction that brought the edges, after everything else --
 
 
-_COLUMNS = ("parent_id", "child_id", "role", "at", "digest")
-
-
-async def write(connection: Connection, edges: Sequence[tuple[Any, ...]]) -> list[WrittenEdge]:
-    """Write edges (parent, child, role, at, digest); those that are new or stand earlier than before.
+async def write(connection: Connection, edges: Sequence[CorrelationEdgeRow]) -> list[WrittenEdge]:
+    """Write edges; those that are new or stand earlier than before.
 
     First waits for the transaction that maintains the closure now, and keeps the next one waiting until this one ends.
     """
     queries = sqlfile.load("lineage/correlation")
     await queries["lock"].many(connection)
-    cursor = await queries["upsert_edges"].send_columns(connection, _COLUMNS, edges)
+    cursor = await queries["upsert_edges"].send_columns(connection, CorrelationEdgeRow._fields, edges)
     return [WrittenEdge(*row) for row in await cursor.fetchall()]
 
 

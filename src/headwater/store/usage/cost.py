@@ -5,8 +5,10 @@ import uuid
 
 import msgspec
 
+from headwater.model.measured import Cost
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+from headwater.store.usage.measured import COST
 
 # Grain → the query that knows it.
 _QUERIES = {
@@ -16,19 +18,12 @@ GRAINS = tuple(_QUERIES)
 
 
 class CostRow(msgspec.Struct, frozen=True):
-    """`name`: of the dataset or job, or who or what it is. A dataset with several names is one. `None`: not reported."""
+    """`name`: of the dataset, job, user or tool. A dataset with several names is one row. `last_at`, `recurrence`: of a query shape."""
 
     namespace: str
     name: str
     at: dt.datetime
-    executions: int
-    money: float | None
-    bytes_billed: int | None
-    slot_ms: int | None
-    duration_ms: int | None
-    credits: float | None
-    share: float | None
-    keep_month: float | None
+    cost: Cost
     last_at: dt.datetime | None
     recurrence: str | None
 
@@ -69,10 +64,19 @@ async def page(
         "of_drivers": {"grain": wanted.grain, "tool": wanted.tool},
     }
     given = own[name] | {"namespace": wanted.namespace, "sort": sort, "sign": -1 if descending else 1}
-    rows = await query.many(connection, **given, limit=limit, offset=offset)
-    # A page beyond the last row has none that says how many there are.
-    first = rows or await query.many(connection, **given, limit=1, offset=0)
-    return [CostRow(*row[:13]) for row in rows], CostTotal(*first[0][13:]) if first else CostTotal()
+    rows = await query.dicts(connection, **given, limit=limit, offset=offset)
+    # A page beyond the last row has none that holds the totals.
+    first = rows or await query.dicts(connection, **given, limit=1, offset=0)
+    totals = (
+        {name.removeprefix("total_"): value for name, value in first[0].items() if name.startswith("total_")}
+        if first
+        else {}
+    )
+    costs = [
+        CostRow(row["namespace"], row["name"], row["at"], COST.read(row), row["last_at"], row["recurrence"])
+        for row in rows
+    ]
+    return costs, CostTotal(**totals)
 
 
 async def left_out(connection: Connection, namespace: str | None) -> int:

@@ -5,27 +5,21 @@ import uuid
 
 import msgspec
 
+from headwater.model.measured import Pruning, Usage
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+from headwater.store.usage.measured import PRUNING, USAGE
 
 
 class PruningRow(msgspec.Struct, frozen=True):
-    """One dataset: why, and how it is used."""
+    """One dataset: why it can be removed, and how it is used."""
 
     id: uuid.UUID
     namespace: str
     name: str
     at: dt.datetime
-    wave: int
-    reason: str
-    money_month: float | None
-    evidence: str
-    confidence: float
-    reads: int
-    writes: int
-    last_read_at: dt.datetime | None
-    last_read_by_person_at: dt.datetime | None
-    last_written_at: dt.datetime | None
+    pruning: Pruning
+    usage: Usage
 
 
 class WaveTotal(msgspec.Struct, frozen=True):
@@ -52,10 +46,13 @@ async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[PruningRow]:
     """A page of them; `wave` ascending is the safe order."""
-    rows = await sqlfile.load("usage/pruning")["page"].many(
+    rows = await sqlfile.load("usage/pruning")["page"].dicts(
         connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
     )
-    return [PruningRow(*row) for row in rows]
+    return [
+        PruningRow(row["id"], row["namespace"], row["name"], row["at"], PRUNING.read(row), USAGE.read(row))
+        for row in rows
+    ]
 
 
 async def waves(connection: Connection, wanted: Wanted) -> list[WaveTotal]:

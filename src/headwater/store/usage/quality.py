@@ -1,40 +1,21 @@
-"""How well the statements of warehouses' logs were understood, day by day, as the query-log pipeline told."""
+"""How completely the statements of query logs were parsed, day by day, from `headwater_quality` facets."""
 
 import datetime as dt
 
 import msgspec
 
+from headwater.model.measured import QualityDay
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+from headwater.store.usage.measured import LINEAGE_QUALITY
 
 
 class DayRow(msgspec.Struct, frozen=True):
-    """A day of a warehouse's log in one dialect; `model.measured.QualityDay` says what is counted."""
+    """A day of a warehouse's log in one dialect. `at`: the event that reported it last."""
 
-    day: dt.date
     namespace: str
-    dialect: str
     at: dt.datetime
-    shapes: int
-    full_shapes: int
-    partial_shapes: int
-    tables_shapes: int
-    nothing_shapes: int
-    idle_shapes: int
-    executions: int
-    full_executions: int
-    partial_executions: int
-    tables_executions: int
-    nothing_executions: int
-    idle_executions: int
-    textless_executions: int
-    unresolved: int
-    quarantined: int
-    quarantined_by: dict[str, int]
-    told_executions: int
-    told_agreed: int
-    told_only: int
-    parsed_only: int
+    counts: QualityDay
 
 
 async def days(
@@ -47,7 +28,7 @@ async def days(
     limit: int,
 ) -> list[DayRow]:
     """Days from `since` to before `until`, the latest first, at most `limit` rows."""
-    rows = await sqlfile.load("usage/quality")["days"].many(
+    rows = await sqlfile.load("usage/quality")["days"].dicts(
         connection, namespace=namespace, dialect=dialect, since=since, until=until, limit=limit
     )
-    return [DayRow(*row) for row in rows]
+    return [DayRow(row["namespace"], row["at"], LINEAGE_QUALITY.read(row)) for row in rows]

@@ -6,26 +6,20 @@ from collections.abc import Collection
 
 import msgspec
 
+from headwater.model.measured import Recurrence
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+from headwater.store.usage.measured import RECURRENCE
 
 
 class RecurrenceRow(msgspec.Struct, frozen=True):
-    """One shape's job. `at`: the state of the log it was told of. `kind`: recurring, ad_hoc or one_off."""
+    """One query shape's job. `at`: the event that reported it last. The facet has its stored fields only."""
 
     id: uuid.UUID
     namespace: str
     name: str
     at: dt.datetime
-    kind: str
-    executions: int
-    period_seconds: int | None
-    first_at: dt.datetime | None
-    last_at: dt.datetime | None
-    expected_next_at: dt.datetime | None
-    missing: int
-    unexpected: int
-    confidence: float
+    recurrence: Recurrence
 
 
 class ClassTotal(msgspec.Struct, frozen=True):
@@ -60,10 +54,12 @@ async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[RecurrenceRow]:
     """A page of them; what has no value to sort by comes last, either way."""
-    rows = await sqlfile.load("usage/recurrence")["page"].many(
+    rows = await sqlfile.load("usage/recurrence")["page"].dicts(
         connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
     )
-    return [RecurrenceRow(*row) for row in rows]
+    return [
+        RecurrenceRow(row["job_id"], row["namespace"], row["name"], row["at"], RECURRENCE.read(row)) for row in rows
+    ]
 
 
 async def totals(connection: Connection, wanted: Wanted) -> list[ClassTotal]:

@@ -6,32 +6,20 @@ from collections.abc import Collection
 
 import msgspec
 
+from headwater.model.measured import Usage
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+from headwater.store.usage.measured import USAGE
 
 
 class UsageRow(msgspec.Struct, frozen=True):
-    """One dataset. `top_readers`: a list for each of its names, as JSON values `{actor, kind, reads, lastReadAt}`."""
+    """One dataset. `usage`: over all its names, without `top_readers`. `top_readers`: a list for each name, as JSON."""
 
     id: uuid.UUID
     namespace: str
     name: str
     at: dt.datetime
-    reads: int
-    writes: int
-    reads_by_people: int
-    reads_by_services: int
-    reads_by_bi: int
-    reads_by_pipelines: int
-    reads_by_unknown: int
-    readers: int
-    people: int
-    last_read_at: dt.datetime | None
-    last_read_by_person_at: dt.datetime | None
-    last_written_at: dt.datetime | None
-    first_seen_at: dt.datetime | None
-    active_days: int
-    status: str
+    usage: Usage
     top_readers: list[list[dict[str, object]]]
 
 
@@ -73,10 +61,13 @@ async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[UsageRow]:
     """A page of them; what has no value to sort by comes last, either way."""
-    rows = await sqlfile.load("usage/usage")["page"].many(
+    rows = await sqlfile.load("usage/usage")["page"].dicts(
         connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
     )
-    return [UsageRow(*row) for row in rows]
+    return [
+        UsageRow(row["id"], row["namespace"], row["name"], row["at"], USAGE.read(row), row["top_readers_by_name"])
+        for row in rows
+    ]
 
 
 async def totals(connection: Connection, wanted: Wanted) -> list[StatusTotal]:

@@ -6,9 +6,9 @@ with merged as (
          sum(s.share) as share, sum(s.keep_month) as keep_month
   from costs s left join dataset_canonical c on c.dataset_id = s.owner where not s.deleted and s.grain = 'table' group by 1
 )
-select d.namespace, d.name, m.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, m.keep_month, null::timestamptz as last_at, null::text,
-       count(*) over (), sum(m.executions) over ()::int8, sum(m.money) over (), sum(m.bytes_billed) over ()::int8, sum(m.slot_ms) over ()::int8,
-       sum(m.duration_ms) over ()::int8, sum(m.credits) over (), sum(m.keep_month) over (), max(m.at) over ()
+select d.namespace, d.name, m.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, m.keep_month, null::timestamptz as last_at, null::text as recurrence,
+       count(*) over () as total_rows, sum(m.executions) over ()::int8 as total_executions, sum(m.money) over () as total_money, sum(m.bytes_billed) over ()::int8 as total_bytes_billed, sum(m.slot_ms) over ()::int8 as total_slot_ms,
+       sum(m.duration_ms) over ()::int8 as total_duration_ms, sum(m.credits) over () as total_credits, sum(m.keep_month) over () as total_keep_month, max(m.at) over () as total_at
 from merged m join datasets d on d.id = m.id
 where not d.hidden and (%(id)s::uuid is null or d.id = %(id)s) and (%(namespace)s::text is null or d.namespace = %(namespace)s)
 order by case %(sort)s when 'name' then null when 'executions' then m.executions when 'bytes_billed' then m.bytes_billed when 'slot_ms' then m.slot_ms
@@ -18,9 +18,9 @@ limit %(limit)s offset %(offset)s
 
 -- name: of_jobs :many
 -- What query shapes, tasks or models cost; of shapes those alone that a tool, or a kind of actor, ran.
-select j.namespace, j.name, m.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8, q.last_at, r.class,
-       count(*) over (), sum(m.executions) over ()::int8, sum(m.money) over (), sum(m.bytes_billed) over ()::int8, sum(m.slot_ms) over ()::int8,
-       sum(m.duration_ms) over ()::int8, sum(m.credits) over (), null::float8, max(m.at) over ()
+select j.namespace, j.name, m.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8 as keep_month, q.last_at, r.class as recurrence,
+       count(*) over () as total_rows, sum(m.executions) over ()::int8 as total_executions, sum(m.money) over () as total_money, sum(m.bytes_billed) over ()::int8 as total_bytes_billed, sum(m.slot_ms) over ()::int8 as total_slot_ms,
+       sum(m.duration_ms) over ()::int8 as total_duration_ms, sum(m.credits) over () as total_credits, null::float8 as total_keep_month, max(m.at) over () as total_at
 from costs m join jobs j on j.id = m.owner left join query_counts q on q.job_id = m.owner and not q.deleted
 left join recurrence r on r.job_id = m.owner and not r.deleted
 where not m.deleted and m.grain = %(grain)s and not j.hidden and (%(id)s::uuid is null or j.id = %(id)s)
@@ -34,9 +34,9 @@ limit %(limit)s offset %(offset)s
 
 -- name: of_drivers :many
 -- What users or tools cost: of each warehouse's log, those that were told.
-select j.namespace, m.key, s.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8, null::timestamptz as last_at, null::text,
-       count(*) over (), sum(m.executions) over ()::int8, sum(m.money) over (), sum(m.bytes_billed) over ()::int8, sum(m.slot_ms) over ()::int8,
-       sum(m.duration_ms) over ()::int8, sum(m.credits) over (), null::float8, max(s.at) over ()
+select j.namespace, m.key as name, s.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8 as keep_month, null::timestamptz as last_at, null::text as recurrence,
+       count(*) over () as total_rows, sum(m.executions) over ()::int8 as total_executions, sum(m.money) over () as total_money, sum(m.bytes_billed) over ()::int8 as total_bytes_billed, sum(m.slot_ms) over ()::int8 as total_slot_ms,
+       sum(m.duration_ms) over ()::int8 as total_duration_ms, sum(m.credits) over () as total_credits, null::float8 as total_keep_month, max(s.at) over () as total_at
 from costs s join jobs j on j.id = s.owner
 cross join lateral (
   select e ->> 'grain' as grain, e ->> 'key' as key, coalesce((e ->> 'executions')::int8, 0) as executions, (e ->> 'money')::float8 as money,

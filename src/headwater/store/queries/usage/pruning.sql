@@ -13,8 +13,8 @@ with merged as (
   from usage u left join dataset_canonical c on c.dataset_id = u.dataset_id left join pruning p on p.dataset_id = u.dataset_id and not p.deleted
   where not u.deleted group by 1
 )
-select d.id, d.namespace, d.name, m.at, m.wave, m.reason, m.money_month, m.evidence, m.confidence, coalesce(u.reads, 0), coalesce(u.writes, 0),
-       u.last_read_at, u.last_read_by_person_at, u.last_written_at
+select d.namespace, d.name, m.*, coalesce(u.reads, 0) as reads, coalesce(u.writes, 0) as writes, u.last_read_at, u.last_read_by_person_at,
+       u.last_written_at
 from merged m join datasets d on d.id = m.id left join used u on u.id = m.id
 where not d.hidden and not coalesce(u.alive, false) and (%(namespace)s::text is null or d.namespace = %(namespace)s)
   and (%(last_wave)s::int8 is null or m.wave <= %(last_wave)s) and m.confidence >= %(confidence)s::float8

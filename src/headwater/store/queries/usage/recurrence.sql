@@ -1,6 +1,6 @@
 -- name: page :many
 -- Whether query shapes run again and again, and whether their runs came.
-select j.id, j.namespace, j.name, r.at, r.class, r.executions, r.period_seconds, r.first_at, r.last_at, r.expected_next_at, r.missing, r.unexpected, r.confidence
+select j.namespace, j.name, r.*
 from recurrence r join jobs j on j.id = r.job_id
 where not r.deleted and not j.hidden and (%(id)s::uuid is null or j.id = %(id)s) and (%(namespace)s::text is null or j.namespace = %(namespace)s)
   and (%(classes)b::text[] is null or r.class = any(%(classes)b::text[])) and (not %(missing)s::bool or r.missing > 0)
