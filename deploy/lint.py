@@ -20,8 +20,10 @@ VERSIONS = ("1.25.0", "1.31.0", kubernetes_validate.latest_version())
 REFUSED: tuple[dict[str, Any], ...] = (
     {},
     {"database": {"url": "postgresql://h/d"}},
-    {"database": {"url": "mysql://h/d"}, "access": {"adminKey": "0123456789abcdef"}},
-    {"database": {"url": "postgresql://h/d"}, "access": {"adminKey": "short"}},
+    {"database": {"url": "mysql://h/d"}, "access": {"adminKey": "0123456789abcdef", "secretKey": "k" * 32}},
+    {"database": {"url": "postgresql://h/d"}, "access": {"adminKey": "short", "secretKey": "k" * 32}},
+    {"database": {"url": "postgresql://h/d"}, "access": {"adminKey": "0123456789abcdef"}},
+    {"database": {"url": "postgresql://h/d"}, "access": {"adminKey": "0123456789abcdef", "secretKey": "short"}},
     {"replicas": 3},
 )
 

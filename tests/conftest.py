@@ -23,6 +23,9 @@ pytest_plugins = [
     "tests.fixtures.demo",
 ]
 
+# No test makes a key in the home of whoever runs it.
+os.environ.setdefault("HEADWATER_ACCESS__SECRET_KEY", "the key of secrets in all tests.")
+
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 

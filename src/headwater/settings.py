@@ -72,11 +72,17 @@ class AccessSettings(BaseModel):
     admin_key: str | None = Field(
         None, min_length=16, repr=False, description="A key with every right, which works without the database."
     )
+    secret_key: str | None = Field(
+        None,
+        min_length=32,
+        repr=False,
+        description="Signs sessions and encrypts listeners' secrets; the same on all servers. Default: secret.key in HEADWATER_HOME.",
+    )
     public_metrics: bool = Field(False, description="Answer /metrics without a key.")
     session_hours: float = Field(12.0, gt=0, le=720, description="How long a user stays signed in.")
     oidc: OidcSettings = Field(default_factory=lambda: OidcSettings())
 
-    @field_validator("admin_key", mode="before")
+    @field_validator("admin_key", "secret_key", mode="before")
     @classmethod
     def _blank_to_none(cls, key: object) -> object:
         return key or None  # some tools pass an unset variable as an empty one

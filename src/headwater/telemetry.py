@@ -141,6 +141,15 @@ class ListenersHeldUp(LogEvent, frozen=True):
     error: str
 
 
+class SecretKeyChanged(LogEvent, frozen=True):
+    """The server's key of secrets is another than before: users must sign in again, and secrets of listeners must be set again, unless servers
+    over this database differ in HEADWATER_ACCESS__SECRET_KEY."""
+
+    level = logging.WARNING
+    former: str
+    current: str
+
+
 class ListenerFailing(LogEvent, frozen=True):
     """A listener does not accept its events, which are sent again until it does. Logged when it begins."""
 

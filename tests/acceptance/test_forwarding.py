@@ -58,7 +58,8 @@ def test_a_server_killed_in_the_middle_of_a_delivery_misses_nothing(serve: Calla
 
 def test_two_servers_deliver_once(serve: Callable[..., Process]) -> None:
     with receiving() as receiver:
-        first, second = serve(), serve(HEADWATER_SERVER__WORKERS="2")
+        key = {"HEADWATER_ACCESS__SECRET_KEY": "one key for all servers over a database"}
+        first, second = serve(**key), serve(HEADWATER_SERVER__WORKERS="2", **key)
         first.ready()
         second.ready()
         add(first, url=receiver.url, kind="webhook")
@@ -99,3 +100,20 @@ def test_two_headwaters_that_send_to_each_other_stop(serve: Callable[..., Proces
         a.stop()
         b.stop()
         connection.execute(f"drop database {name} with (force)".encode())
+
+
+def test_servers_with_different_keys_say_so(serve: Callable[..., Process]) -> None:
+    """A listener's secret that a server with another key encrypted is never sent wrongly: the delivery fails, and names the way out."""
+    with receiving() as receiver:
+        first = serve(HEADWATER_ACCESS__SECRET_KEY="the key of the first of two servers").ready()
+        add(first, url=receiver.url, kind="webhook")
+        first.stop()
+        second = serve(HEADWATER_ACCESS__SECRET_KEY="the key of the second of two servers").ready()
+        assert "SecretKeyChanged" in second.log.read_text(encoding="utf-8")
+        send(second, 0, 1)
+        assert waited(lambda: shown(second)["last_error"] is not None)
+        assert "HEADWATER_ACCESS__SECRET_KEY" in shown(second)["last_error"]
+        assert receiver.jobs() == []
+        status, _, _ = second.ask("POST", f"{LISTENERS}/one/secret", b"{}", **JSON)
+        assert status == 200
+        assert waited(lambda: len(receiver.jobs()) == 1)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import datetime as dt
 import json
+import os
 import re
 import time
 import uuid
@@ -30,7 +31,9 @@ from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 from headwater.store.events import backup
 from headwater.store.people import listeners as store
+from headwater.store.people.secrets import load_key
 
+KEY = load_key(os.environ["HEADWATER_ACCESS__SECRET_KEY"], Path())
 PACE = deliveries.Pace(timeout_seconds=2.0, look_seconds=0.1, idle_seconds=0.1, rest_seconds=0.01)
 FORWARD = (Path(__file__).parents[2] / "docs/howto/forward.md").read_text(encoding="utf-8")
 
@@ -47,14 +50,14 @@ def receiver() -> Iterator[Receiver]:
 
 async def add(database: Database, kind: str, url: str | None, name: str = "one", **more: Any) -> writes.Added:
     return await writes.add(
-        database, writes.ListenerRequest(name, kind, url, **more), by=by_command("listeners add", "add", name)
+        database, writes.ListenerRequest(name, kind, url, **more), KEY, by=by_command("listeners add", "add", name)
     )
 
 
 @asynccontextmanager
 async def delivering(database: Database, **pace: Any) -> Any:
     settings = {name: getattr(PACE, name) for name in PACE.__struct_fields__} | pace
-    running = deliveries.begin(database, deliveries.Pace(**settings))
+    running = deliveries.begin(database, deliveries.Pace(**settings), KEY)
     try:
         yield running.deliverer
     finally:
@@ -315,7 +318,9 @@ def test_a_webhook_is_signed_and_the_documented_snippet_verifies_it(
             other = "whsec_" + base64.b64encode(b"x" * 32).decode()
             assert not verify(first.headers, first.body, other, time.time())
 
-            rotated = await writes.rotate(database, "one", None, by=by_command("listeners rotate", "rotate", "one"))
+            rotated = await writes.rotate(
+                database, "one", None, KEY, by=by_command("listeners rotate", "rotate", "one")
+            )
             await asyncio.sleep(0.3)
             await intake.accept(event(2))
             await until(lambda: len(receiver.requests) == 2)

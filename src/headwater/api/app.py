@@ -26,6 +26,7 @@ from headwater.api.routes import auth, health, v1, v2, v2beta
 from headwater.api.routes.v2 import history
 from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
+from headwater.home import home
 from headwater.intake.events.accept import Intake
 from headwater.intake.listeners import deliveries
 from headwater.intake.status import feeder
@@ -35,6 +36,7 @@ from headwater.settings import Settings
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
 from headwater.store.people import secrets
+from headwater.store.people.secrets import SecretKey, load_key
 
 HANDLERS = (
     v1.router,
@@ -75,6 +77,7 @@ def create_app(settings: Settings) -> Any:
         try:
             await _prepare(settings, database)
             app.state.access = await _access(settings, database)
+            app.state.secret_key = key = _secret_key(settings)
             telemetry.say(
                 telemetry.ServerReady(
                     f"http://{settings.server.host}:{settings.server.port}{settings.server.root_path}",
@@ -89,7 +92,7 @@ def create_app(settings: Settings) -> Any:
             )
             told = settings.listeners
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
-            running = deliveries.begin(database, pace) if told.enabled else None
+            running = deliveries.begin(database, pace, key) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
             feeding = feeder.begin(database) if settings.entities.feed else None
             try:
@@ -144,14 +147,22 @@ async def _prepare(settings: Settings, database: Database) -> None:
     if await rebuild.needed(database):
         telemetry.say(telemetry.RebuildStarted())
         await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
+    key = _secret_key(settings)
+    async with database.transaction() as connection:
+        former = await secrets.adopt(connection, key)
+    if former is not None:
+        telemetry.say(telemetry.SecretKeyChanged(former, key.id))
+
+
+def _secret_key(settings: Settings) -> SecretKey:
+    return load_key(settings.access.secret_key, home())
 
 
 async def _access(settings: Settings, database: Database) -> access.Access:
     """Resolve the access settings for this address. Raises NotSecured."""
     closed, sign_in = await access.closed(settings, database), None
     if settings.access.oidc.issuer:
-        async with database.connection() as connection:
-            sign_in = Sessions(settings.access, await secrets.shared(connection, "sessions"))
+        sign_in = Sessions(settings.access, _secret_key(settings).derive("sessions"))
     return access.Access(
         database,
         closed=closed,

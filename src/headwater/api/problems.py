@@ -25,6 +25,7 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.Unprocessable: 422,
     errors.NotFound: 404,
     errors.Ambiguous: 409,
+    errors.SecretKeyDiffers: 409,
     errors.TooLarge: 413,
     errors.Unauthenticated: 401,
     errors.Forbidden: 403,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.home import home, write_private
+
 _FILE = "server.json"
 
 
@@ -16,16 +18,8 @@ class ServerProcess(msgspec.Struct):
     database_url: str
 
 
-def home() -> Path:
-    """HEADWATER_HOME, else ~/.headwater. Read without the settings module, which costs an import of pydantic."""
-    return Path(os.environ.get("HEADWATER_HOME") or "~/.headwater").expanduser().absolute()
-
-
 def write(state: ServerProcess) -> None:
-    target = home() / _FILE
-    temporary = target.with_suffix(".new")
-    temporary.write_bytes(msgspec.json.encode(state))
-    temporary.replace(target)
+    write_private(home() / _FILE, msgspec.json.encode(state))
 
 
 def read() -> ServerProcess | None:

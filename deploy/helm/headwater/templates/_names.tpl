@@ -45,6 +45,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "headwater.accessSecretKey" -}}
 {{- if .Values.access.existingSecret }}{{ .Values.access.existingSecretKey }}{{ else }}admin-key{{ end -}}
 {{- end -}}
+{{- define "headwater.secretKeyKey" -}}
+{{- if .Values.access.existingSecret }}{{ .Values.access.existingSecretSecretKey }}{{ else }}secret-key{{ end -}}
+{{- end -}}
 
 {{/* The sub-path with one slash before it and none after; empty at the root. */}}
 {{- define "headwater.rootPath" -}}

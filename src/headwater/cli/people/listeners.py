@@ -121,7 +121,9 @@ def add(
             "filter": msgspec.to_builtins(filter),
             "since": since or "",
         }
-        return msgspec.json.encode(await writes.add(database, wanted, by=_change("add", name, **options)))
+        return msgspec.json.encode(
+            await writes.add(database, wanted, _secret_key(), by=_change("add", name, **options))
+        )
 
     _print_secret(on_database("listeners add", add_listener), json, "is added")
 
@@ -216,7 +218,8 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
     async def rotate_secret(database: Database) -> bytes:
         import msgspec
 
-        return msgspec.json.encode(await _writes().rotate(database, name, secret or None, by=_change("rotate", name)))
+        by = _change("rotate", name)
+        return msgspec.json.encode(await _writes().rotate(database, name, secret or None, _secret_key(), by=by))
 
     _print_secret(on_database("listeners rotate", rotate_secret), json, "has a new secret")
 
@@ -235,7 +238,7 @@ def ping(name: Name, json: Json = False) -> None:
     async def ping_listener(database: Database) -> bytes:
         import msgspec
 
-        return msgspec.json.encode(await _writes().ping(database, name, by=_change("test", name)))
+        return msgspec.json.encode(await _writes().ping(database, name, _secret_key(), by=_change("test", name)))
 
     answer = on_database("listeners test", ping_listener)
     import msgspec
@@ -327,6 +330,14 @@ def _writes() -> Any:
     from headwater.intake.listeners import changes as writes
 
     return writes
+
+
+def _secret_key() -> Any:
+    from headwater.home import home
+    from headwater.settings import Settings
+    from headwater.store.people.secrets import load_key
+
+    return load_key(Settings().access.secret_key, home())
 
 
 def _change(command: str, name: str, **detail: object) -> Change:

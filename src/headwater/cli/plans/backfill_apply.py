@@ -85,7 +85,7 @@ def apply(
 
       headwater backfill apply 0199f3c2-… --packages packages --run-command 'headwater run --master local[2]'
     """
-    from headwater.cli.process import home
+    from headwater.home import home
     from headwater.runner.backfill import Worker
     from headwater.runner.plans import PlanOnServer
 

@@ -10,6 +10,7 @@ import typer
 
 from headwater.cli import output, process
 from headwater.cli.extras import need
+from headwater.home import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +124,7 @@ def database_in_use() -> Iterator[str]:
         return
     from headwater.store.embedded import EmbeddedPostgres
 
-    postgres = EmbeddedPostgres(process.home() / "postgres")
+    postgres = EmbeddedPostgres(home() / "postgres")
     try:
         yield postgres.url
     finally:

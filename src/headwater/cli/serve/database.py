@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.cli import process
 from headwater.cli.extras import need
+from headwater.home import home
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -33,7 +34,7 @@ def on_url(command: str, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
         return asyncio.run(work(url))
     from headwater.store.embedded import EmbeddedPostgres
 
-    postgres = EmbeddedPostgres(process.home() / "postgres")
+    postgres = EmbeddedPostgres(home() / "postgres")
     try:
         return asyncio.run(work(postgres.url))
     finally:

@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli import output, process, server
 from headwater.cli.extras import need
+from headwater.home import home, make_home, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,16 +50,15 @@ def up(
         settings = Settings()
         listen = port or settings.server.port
         _free(settings.server.host, listen)
-        process.home().mkdir(parents=True, exist_ok=True)
-        log = process.home() / "server.log"
-        with log.open("ab") as sink:
+        log = make_home() / "server.log"
+        with open(log, "ab", opener=open_private) as sink:
             child = subprocess.Popen(
                 [sys.executable, "-m", "headwater", "serve"],
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=sink,
                 start_new_session=True,
-                env={**os.environ, "HEADWATER_SERVER__PORT": str(listen), "HEADWATER_HOME": str(process.home())},
+                env={**os.environ, "HEADWATER_SERVER__PORT": str(listen), "HEADWATER_HOME": str(home())},
             )
         url = f"http://{settings.server.host}:{listen}"
         while not _answers(url):
@@ -75,7 +75,7 @@ def up(
             time.sleep(0.05)
     else:
         url = running.url
-        while _rebuilding(process.home() / "server.log") and process.alive(running.pid) and not _answers(url):
+        while _rebuilding(home() / "server.log") and process.alive(running.pid) and not _answers(url):
             if time.monotonic() - began > wait:
                 raise ServerUnavailable(
                     f"Headwater still makes its tables again from the event log; then it serves {url}"
@@ -140,7 +140,7 @@ def down(json: Json = False) -> None:
         while process.alive(running.pid):
             if time.monotonic() - began > 30:
                 raise ServerUnavailable(
-                    f"process {running.pid} has not stopped after 30 s; its log is {process.home() / 'server.log'}"
+                    f"process {running.pid} has not stopped after 30 s; its log is {home() / 'server.log'}"
                 )
             time.sleep(0.05)
         process.remove()
@@ -194,8 +194,7 @@ def serve() -> None:
     from headwater.settings import Settings
 
     settings = Settings()
-    home = process.home()
-    home.mkdir(parents=True, exist_ok=True)
+    folder = make_home()
     if settings.database.url:
         _serve(settings, settings.database.url, serve_api)
         return
@@ -205,7 +204,7 @@ def serve() -> None:
 
     # The server takes over when it listens; until then SIGTERM would end this process and leave the database running.
     signal.signal(signal.SIGTERM, _leave)
-    postgres = EmbeddedPostgres(home / "postgres")
+    postgres = EmbeddedPostgres(folder / "postgres")
     try:
         _serve(settings, postgres.url, serve_api)
     finally:

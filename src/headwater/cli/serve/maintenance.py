@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli import output, process, server
 from headwater.cli.extras import need
+from headwater.home import home
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -44,7 +45,7 @@ def rebuild(
     if url is None:
         from headwater.store.embedded import EmbeddedPostgres
 
-        postgres = EmbeddedPostgres(process.home() / "postgres")
+        postgres = EmbeddedPostgres(home() / "postgres")
         url = postgres.url
     try:
         answer = asyncio.run(_rebuild(url, check, from_what_is_left, quiet=json))

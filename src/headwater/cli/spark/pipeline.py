@@ -294,9 +294,9 @@ def _format_value(row: dict[str, object], name: str) -> str:
 
 
 def _home(name: str) -> str:
-    from headwater.cli import process
+    from headwater.home import home
 
-    return str(process.home() / name)
+    return str(home() / name)
 
 
 def _record_at(url: str | None) -> None:

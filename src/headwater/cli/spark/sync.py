@@ -164,8 +164,8 @@ def _sync(
     """None: it went on until it was told to stop, and said what it did as it did it."""
     from pathlib import Path
 
-    from headwater.cli import process
     from headwater.cli.moment import moment
+    from headwater.home import home
     from headwater.pipeline.query_log import prices as price_list
     from headwater.pipeline.query_log.batch import Asked
     from headwater.pipeline.query_log.stages import Settings
@@ -203,7 +203,7 @@ def _sync(
         properties["spark.driver.memory"] = knobs.memory
     if not remote:
         _hushed(properties)
-    place = store or knobs.store or str(process.home() / "query-log")
+    place = store or knobs.store or str(home() / "query-log")
     spark = session(master or knobs.master, remote, "headwater sync query-log", properties)
     check(spark, place)
     if going_on is not None:

@@ -22,6 +22,7 @@ from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
 from headwater.store.people import audit as audit_store
 from headwater.store.people import listeners as store
+from headwater.store.people.secrets import SecretKey, check
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ROTATION = dt.timedelta(hours=24)
@@ -59,10 +60,10 @@ class PingResult(msgspec.Struct, frozen=True):
     seconds: float
 
 
-async def add(database: Database, wanted: ListenerRequest, *, by: Change) -> Added:
+async def add(database: Database, wanted: ListenerRequest, key: SecretKey, *, by: Change) -> Added:
     """Add a listener. Every event that is accepted after this returns is delivered to it.
 
-    Raises InvalidQuestion for invalid values, a name in use, or an entry point that is not installed.
+    Raises InvalidQuestion for invalid values, a name in use, or an entry point that is not installed; SecretKeyDiffers if `key` is not the servers'.
     """
     if not _NAME.fullmatch(wanted.name):
         raise InvalidQuestion(
@@ -74,12 +75,13 @@ async def add(database: Database, wanted: ListenerRequest, *, by: Change) -> Add
     filter = msgspec.json.encode(wanted.filter.checked()).decode()
     arrived = await settled(database) + 1
     async with database.transaction() as connection:
+        await check(connection, key)
         added = await store.add(
             connection,
             wanted.name,
             wanted.kind,
             url=wanted.url,
-            secret=secret,
+            secret=secret and key.encrypt(secret),
             filter=filter,
             created_by=by.actor,
             paused=wanted.paused,
@@ -115,9 +117,10 @@ async def replay(database: Database, name: str, since: dt.datetime, *, by: Chang
     await _change(database, name, by, lambda connection: store.replay(connection, name, at))
 
 
-async def rotate(database: Database, name: str, given: str | None, *, by: Change) -> Added:
+async def rotate(database: Database, name: str, given: str | None, key: SecretKey, *, by: Change) -> Added:
     """Replace the secret. For a day, a webhook is signed with the old one too. Raises InvalidQuestion for a listener without a secret."""
     async with database.connection() as connection:
+        await check(connection, key)
         listener = await store.named(connection, name)
     if listener is None:
         raise _unknown(name)
@@ -127,11 +130,13 @@ async def rotate(database: Database, name: str, given: str | None, *, by: Change
         raise InvalidQuestion(f"{name!r} needs the new API key; give it as the secret", name=name)
     shown_once, secret = _secret(listener.kind, given)
     until = dt.datetime.now(dt.UTC) + _ROTATION if listener.kind == "webhook" else None
-    await _change(database, name, by, lambda connection: store.set_secret(connection, name, secret, until))
+    await _change(
+        database, name, by, lambda connection: store.set_secret(connection, name, secret and key.encrypt(secret), until)
+    )
     return Added(name, shown_once)
 
 
-async def ping(database: Database, name: str, *, by: Change, seconds: float = 10.0) -> PingResult:
+async def ping(database: Database, name: str, key: SecretKey, *, by: Change, seconds: float = 10.0) -> PingResult:
     """Send a test event (job `listener.test` in namespace `headwater`), regardless of the filter. It is in no log, but a receiver may store it."""
     async with database.transaction() as connection:
         listener = await store.named(connection, name)
@@ -140,7 +145,7 @@ async def ping(database: Database, name: str, *, by: Change, seconds: float = 10
         await audit_store.append(connection, by)
     began = time.monotonic()
     try:
-        destination = await in_thread(lambda: destinations.open_destination(listener, seconds))
+        destination = await in_thread(lambda: destinations.open_destination(listener, seconds, key))
     except HeadwaterError as error:
         return PingResult(name, False, error.message, round(time.monotonic() - began, 3))
     sending = asyncio.ensure_future(in_thread(lambda: destination.send([destinations.ping()])))

@@ -22,6 +22,7 @@ from headwater.intake.listeners.filter import Filter
 from headwater.store.database import Database
 from headwater.store.people import listeners as store
 from headwater.store.people.listeners import Listener, Logged, Place
+from headwater.store.people.secrets import SecretKey
 
 T = TypeVar("T")
 
@@ -86,8 +87,8 @@ async def settled(database: Database, *, patience: float = 30.0) -> int:
 class Deliverer:
     """The listeners to which this process delivers, and the end of the log, for which they all wait."""
 
-    def __init__(self, database: Database, pace: Pace) -> None:
-        self.database, self.pace = database, pace
+    def __init__(self, database: Database, pace: Pace, key: SecretKey) -> None:
+        self.database, self.pace, self.key = database, pace, key
         self.owner = uuid.uuid4()
         self.horizon = Horizon(database)
         self.called = asyncio.Event()
@@ -245,7 +246,9 @@ class Delivery:
         if self._destination is None:
             try:
                 self._destination = await in_thread(
-                    lambda: destinations.open_destination(self.listener, self._pace.timeout_seconds)
+                    lambda: destinations.open_destination(
+                        self.listener, self._pace.timeout_seconds, self._deliverer.key
+                    )
                 )
             except HeadwaterError as error:
                 return destinations.Outcome(failure=error.message)
@@ -365,9 +368,9 @@ class Running:
             await self._task
 
 
-def begin(database: Database, pace: Pace) -> Running:
+def begin(database: Database, pace: Pace, key: SecretKey) -> Running:
     """Start delivering in the running loop."""
-    return Running(Deliverer(database, pace))
+    return Running(Deliverer(database, pace, key))
 
 
 async def end(running: Running | None) -> None:

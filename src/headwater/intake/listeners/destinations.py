@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headwater.errors import HeadwaterError, NotInstalled
+from headwater.errors import HeadwaterError, NotInstalled, SecretKeyDiffers
 from headwater.intake.listeners.posting import Poster, Reply, Unreached
 from headwater.model.event import repaired
 from headwater.store.people.listeners import Listener, Logged
+from headwater.store.people.secrets import SecretKey
 
 GROUP = "headwater.listeners"
 PYTHON = "python:"
@@ -90,8 +91,15 @@ class PythonListener(Protocol):
     def __call__(self, events: Sequence[LoggedEvent], /) -> object: ...
 
 
-def open_destination(listener: Listener, seconds: float) -> Destination:
-    """The destination of a listener. Raises NotInstalled for a Python listener that is not installed."""
+def open_destination(listener: Listener, seconds: float, key: SecretKey) -> Destination:
+    """The destination of a listener. Raises NotInstalled for a Python listener that is not installed, SecretKeyDiffers for a secret that `key` did
+    not encrypt."""
+    secret = listener.secret and key.decrypt(listener.secret)
+    try:
+        previous = listener.previous_secret and key.decrypt(listener.previous_secret)
+    except SecretKeyDiffers:
+        previous = None  # a receiver that knows only the secret before this one has to be told the new one
+    listener = msgspec.structs.replace(listener, secret=secret, previous_secret=previous)
     if listener.kind.startswith(PYTHON):
         return Python(load_python_listener(listener.kind.removeprefix(PYTHON)))
     if listener.kind == "webhook":

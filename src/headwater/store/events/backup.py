@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from headwater.errors import DatabaseRefused
+from headwater.home import open_private
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 from headwater.store.events import events
@@ -25,13 +26,16 @@ _MADE = re.compile(
 
 
 def dump(url: str, target: Path, *, log_only: bool = False) -> None:
-    """Write the database to `target` (pg_dump's custom format), whole or not at all.
+    """Write the database to `target` (pg_dump's custom format), whole or not at all, readable by its user alone.
 
     `log_only` leaves the rows of every projection out: they can be made again from the log. Tables stay, and so does whatever is no
     projection. Raises DatabaseRefused with what pg_dump said.
     """
     unfinished = target.with_name(f"{target.name}.part")
     less = [f"--exclude-table-data=({'|'.join(TABLES)})"] if log_only else []
+    # A dump is as private as the database.
+    unfinished.unlink(missing_ok=True)
+    os.close(open_private(str(unfinished), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     try:
         _run("pg_dump", url, ["--format=custom", f"--file={unfinished}", *less])
         unfinished.replace(target)

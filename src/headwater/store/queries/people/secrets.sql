@@ -1,7 +1,18 @@
--- name: propose :exec
--- Keep a secret unless there is one of this name.
-insert into server_secrets (name, value) values (%(name)s, %(value)s) on conflict do nothing
+-- name: plain :many
+-- Listeners with a secret that is not encrypted.
+select id, secret, previous_secret from listeners
+where secret is not null and position(%(mark)b::bytea in secret) <> 1 or previous_secret is not null and position(%(mark)b::bytea in previous_secret) <> 1
+for update
 
--- name: get :one
--- The secret all servers share.
-select value from server_secrets where name = %(name)s
+-- name: replace :exec
+-- Encrypted secrets of a listener; what is null stays.
+update listeners set secret = coalesce(%(secret)b, secret), previous_secret = coalesce(%(previous)b, previous_secret) where id = %(id)s
+
+-- name: set_key :maybe
+-- Record the id of the key; the former id if it was another one.
+with former as (select secret_key_id from server_state for update)
+update server_state s set secret_key_id = %(key)s from former where s.secret_key_id is distinct from %(key)s returning former.secret_key_id
+
+-- name: key :one
+-- The id of the key that encrypts secrets.
+select secret_key_id from server_state
