@@ -26,6 +26,7 @@
         ├── Unauthenticated            unauthenticated      the request has no identity: send a key or a token, or sign in
         ├── Forbidden                  forbidden            the caller is known and lacks the role
         ├── NotSecured                 not_secured          the server would be open to a network, which must be set explicitly
+        ├── Misdirected                misdirected          a request for a host that the server does not answer to
         ├── SecretKeyDiffers           secret_key_differs   another key encrypted the secrets in this database
         ├── SignInFailed               sign_in_failed       the identity provider or its answer cannot be trusted
     ├── ProviderUnavailable        provider_unavailable retryable: the identity provider did not answer
@@ -176,6 +177,10 @@ class Forbidden(HeadwaterError):
 
 class NotSecured(HeadwaterError):
     code = "not_secured"
+
+
+class Misdirected(HeadwaterError):
+    code = "misdirected"
 
 
 class SecretKeyDiffers(HeadwaterError):

@@ -29,6 +29,10 @@ class ServerSettings(BaseModel):
     max_body_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="Refuse larger request bodies with 413.")
     root_path: str = Field("", description="The path below which a proxy serves Headwater, such as /lineage.")
     public_url: str | None = Field(None, description="Where browsers reach the page; sign-in redirects to it.")
+    allowed_hosts: str = Field(
+        "",
+        description="Host names to answer to, separated by commas. On a loopback address also localhost and PUBLIC_URL's; else empty means any.",
+    )
     workers: int = Field(1, ge=1, le=64, description="Server processes.")
     max_concurrent: int = Field(256, ge=1, description="Requests that one process answers at once; more get 503.")
     max_waiting: int = Field(4096, ge=1, description="Long-poll requests that one process holds, in addition.")
@@ -37,6 +41,16 @@ class ServerSettings(BaseModel):
     body_seconds: float = Field(30.0, gt=0, description="Time for a body, plus 1 s for each 16 KiB received.")
     shutdown_seconds: int = Field(20, ge=1, description="Time for requests in flight when the server stops.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="`debug` logs each request.")
+
+    @field_validator("host")
+    @classmethod
+    def _without_brackets(cls, host: str) -> str:
+        return host.strip().removeprefix("[").removesuffix("]")
+
+    @property
+    def url(self) -> str:
+        """The address on this machine, without the sub-path."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @field_validator("root_path")
     @classmethod

@@ -206,7 +206,9 @@ def test_clients_that_send_a_byte_a_second(serve: Any, postgres: EmbeddedPostgre
     def trickle(number: int) -> None:
         body = event(number)
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as link:
-            link.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (LINEAGE.encode(), len(body)))
+            link.sendall(
+                b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (LINEAGE.encode(), len(body))
+            )
             link.settimeout(1.0)
             for at in range(20):
                 try:

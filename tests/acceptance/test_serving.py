@@ -1,6 +1,7 @@
 """The server as a process: who it lets in, slow clients, the end, several processes, below a path."""
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -89,14 +90,18 @@ def test_open_to_a_network_by_name_is_a_warning(serve: Any) -> None:
 def test_slow_clients_are_let_go(serve: Any) -> None:
     server = serve(HEADWATER_SERVER__HEADER_SECONDS="1", HEADWATER_SERVER__BODY_SECONDS="1").ready()
     began = time.monotonic()
-    assert b"200" not in server.raw(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+    assert b"200" not in server.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
     assert time.monotonic() - began < 8
     began = time.monotonic()
-    told = server.raw(b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n", b'{"run"', pause=0.1)
+    told = server.raw(
+        b"POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n", b'{"run"', pause=0.1
+    )
     assert told.startswith(b"HTTP/1.1 408")
     assert time.monotonic() - began < 8
     # A body that is too large is refused on its announcement: nothing of it was sent.
-    announced = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\n"
+    announced = (
+        b"POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\n"
+    )
     assert server.raw(announced).startswith(b"HTTP/1.1 413")
     assert server.ask("POST", "/api/v1/lineage", EVENT)[0] == 201
 
@@ -224,3 +229,27 @@ def test_told_to_stop_while_it_prepares_it_takes_its_database_along(tmp_path: Pa
         server.stdout.close()
         with contextlib.suppress(ProcessLookupError):
             os.kill(postgres, signal.SIGINT)
+
+
+def test_a_port_that_another_server_holds_is_refused(serve: Any) -> None:
+    first = serve().ready()
+    second = serve(HEADWATER_SERVER__PORT=str(first.port))
+    assert second.process.wait(timeout=60) != 0
+    log = second.log.read_text(encoding="utf-8")
+    assert f"port {first.port} on 127.0.0.1" in log
+    assert "HEADWATER_SERVER__PORT=" in log
+    assert first.get("/readyz")[0] == 200
+
+
+@pytest.mark.parametrize("host", ["[::1]", "::1"])
+def test_an_ipv6_address(serve: Any, host: str) -> None:
+    server = serve(HEADWATER_SERVER__HOST=host)
+    status, deadline = 0, time.monotonic() + 60
+    while status != 200:
+        assert time.monotonic() < deadline, server.log.read_text(encoding="utf-8")
+        with contextlib.suppress(OSError):
+            with contextlib.closing(http.client.HTTPConnection("::1", server.port)) as connection:
+                connection.request("GET", "/readyz")
+                status = connection.getresponse().status
+        time.sleep(0.1)
+    assert f"http://[::1]:{server.port}" in server.log.read_text(encoding="utf-8")

@@ -115,7 +115,7 @@ def test_what_the_description_allows_and_what_it_does_not(seeded: Any) -> None:
             if time.monotonic() > ends and operation.label in asked:
                 return
             asked.add(operation.label)
-            more = case.as_transport_kwargs(base_url="http://headwater")
+            more = case.as_transport_kwargs(base_url="http://localhost")
             more.pop("cookies", None)
             try:
                 reply = seeded._run(seeded._http.request(**_plain(more)))

@@ -7,6 +7,7 @@ import pytest
 from tests.events import dataset, facet, run_event, schema
 from tests.fixtures.app import Client
 from tests.fixtures.people import People
+from tests.fixtures.servers import inner
 
 A = ("datasets", "file", "/data/a")
 
@@ -133,7 +134,7 @@ def test_definitions_are_listed_and_removed(people: People) -> None:
 
 
 def test_only_defined_tags_where_it_is_asked_for(known: Client, people: People, app: Any) -> None:
-    settings = app._app._app._app.state.settings.metadata
+    settings = inner(app).state.settings.metadata
     settings.strict_tags = True
     try:
         assert people.put(*A, "tags", "new").status_code == 400

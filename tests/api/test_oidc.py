@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from litestar import Request, put
 from litestar.params import FromPath
 from tests.fixtures.identity import CLIENT, SECRET, IdentityProvider
+from tests.fixtures.servers import inner
 
 from headwater.api import oidc, sessions
 
@@ -71,7 +72,7 @@ def test_a_person_signs_in_asks_and_leaves(server: Any, identity: IdentityProvid
     ("headers", "status"),
     [
         ({"sec-fetch-site": "same-origin"}, 200),
-        ({"origin": "http://headwater"}, 200),
+        ({"origin": "http://localhost"}, 200),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"origin": "https://evil.example"}, 403),
     ],
@@ -97,7 +98,8 @@ def test_the_cookie_is_secure_and_below_the_sub_path_behind_tls(served: Any, ide
     assert asked["tenant"] == ["t"]
 
 
-def test_a_proxy_says_how_the_browser_came(server: Any) -> None:
+def test_a_proxy_says_how_the_browser_came(served: Any, identity: IdentityProvider) -> None:
+    server = served(access={"mode": "keys", "oidc": settings(identity)}, server={"allowed_hosts": "data.example"})
     begun = server.get("/auth/login", headers={"x-forwarded-proto": "https", "host": "data.example"})
     assert "redirect_uri=https%3A%2F%2Fdata.example%2Fauth%2Fcallback" in begun.headers["location"]
 
@@ -236,7 +238,7 @@ def test_a_forged_or_ended_session_is_unauthenticated(server: Any, identity: Ide
     for cookie in forged(good):
         header = {"cookie": f"headwater_session={cookie}".encode()}
         assert server.get("/api/v2/status", headers=header).status_code == 401, cookie
-    known: sessions.Sessions = server.app._app._app._app.state.access.sign_in
+    known: sessions.Sessions = inner(server.app).state.access.sign_in
     ended = known.sealed(sessions.Session("ada", "admin", time.time() - 1))
     login = known.sealed(sessions.Login("s", "n", "v", "/", time.time() + 100))
     for cookie in (ended, login):

@@ -256,7 +256,7 @@ def raw(server: Any, path: str, headers: list[tuple[bytes, bytes]], messages: li
 
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "http_version": "1.1",
-        "headers": [(b"host", b"headwater"), *headers], "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        "headers": [(b"host", b"localhost"), *headers], "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
         "state": {}, "root_path": "", "asgi": {"version": "3.0"}, "extensions": {},
     }  # fmt: skip
     server.run(asyncio.wait_for(server.app(scope, receive, send), 10))

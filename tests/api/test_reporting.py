@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.fixtures.servers import inner
 
 from headwater.api import reporting
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
@@ -40,9 +41,9 @@ class Both:
     """A server over HTTP, and its router alone."""
 
     def __init__(self, server: Any) -> None:
-        self.server, self.router = server, server.app._app._app._app
+        self.server, self.router = server, inner(server.app)
         self.alone = httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.router, raise_app_exceptions=False), base_url="http://headwater"
+            transport=httpx.ASGITransport(self.router, raise_app_exceptions=False), base_url="http://localhost"
         )
 
     def ask(self, body: Any, path: str = PATH, **headers: str) -> list[tuple[int, str, dict[str, str]]]:

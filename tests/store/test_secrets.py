@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import tempfile
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.errors import NotSecured, SecretKeyDiffers
+from headwater.errors import DatabaseUnavailable, NotSecured, SecretKeyDiffers
 from headwater.home import make_home, write_private
-from headwater.store import embedded_root
+from headwater.store import embedded, embedded_root
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 from headwater.store.events import backup
@@ -143,4 +144,24 @@ def test_no_folder_changes_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             server.stop()
     assert [mode(path) for path in above] == before
     assert mode((closed / "home/postgres").resolve()) == 0o700
-    assert mode(closed / "home/run") == 0o700
+    assert mode(embedded._runtime_folder(closed / "home/postgres")) == 0o700
+
+
+def test_a_long_path_has_its_socket_elsewhere_and_for_its_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded_root, "HOME", tmp_path.parents[2] / f"headwater-{uuid.uuid4().hex[:8]}")
+    runtime = embedded._runtime_folder(tmp_path / ("a" * 200) / "postgres")
+    assert (mode(runtime), runtime.parent, len(str(runtime)) < 60) == (0o700, Path(tempfile.gettempdir()), True)
+    runtime.rmdir()
+    runtime.symlink_to(tmp_path)
+    with pytest.raises(DatabaseUnavailable, match="set HEADWATER_HOME to a shorter path"):
+        embedded._runtime_folder(tmp_path / ("a" * 200) / "postgres")
+    runtime.unlink()
+    folder = tmp_path / ("b" * 200)
+    server = EmbeddedPostgres(folder / "postgres")
+    try:
+        with psycopg.connect(server.url) as connection:
+            assert connection.execute("select 1").fetchone() == (1,)
+    finally:
+        server.stop()

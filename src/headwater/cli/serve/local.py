@@ -60,7 +60,8 @@ def up(
                 start_new_session=True,
                 env={**os.environ, "HEADWATER_SERVER__PORT": str(listen), "HEADWATER_HOME": str(home())},
             )
-        url = f"http://{settings.server.host}:{listen}"
+        settings.server.port = listen
+        url = settings.server.url
         while not _answers(url):
             late = time.monotonic() - began > wait
             if late and child.poll() is None and _rebuilding(log):
@@ -95,7 +96,7 @@ def _rebuilding(log: Path) -> bool:
 
 
 def _free(host: str, port: int) -> None:
-    """Raise PortInUse, with the way out, when something listens there."""
+    """Raise PortInUse if another program listens there. Granian would share the port with it, without a word."""
     import socket
 
     from headwater.errors import PortInUse
@@ -106,8 +107,8 @@ def _free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise PortInUse(
-                f"port {port} on {host} is taken ({error.strerror}). Stop what listens there, or choose another: "
-                f"`headwater up --port {port + 1}` (and HEADWATER_URL=http://{host}:{port + 1} for those who send events).",
+                f"port {port} on {host} cannot be listened on ({error.strerror}). Stop the program that listens there, or choose another port: "
+                f"`headwater up --port {port + 1}`, or HEADWATER_SERVER__PORT={port + 1}; then set HEADWATER_URL for clients.",
                 port=port,
             ) from error
 
@@ -194,6 +195,7 @@ def serve() -> None:
     from headwater.settings import Settings
 
     settings = Settings()
+    _free(settings.server.host, settings.server.port)
     folder = make_home()
     if settings.database.url:
         _serve(settings, settings.database.url, serve_api)
@@ -224,9 +226,7 @@ def _serve(settings: Settings, database_url: str, serve_api: Callable[[Settings]
     import os
 
     settings.database.url = database_url
-    process.write(
-        process.ServerProcess(os.getpid(), f"http://{settings.server.host}:{settings.server.port}", database_url)
-    )
+    process.write(process.ServerProcess(os.getpid(), settings.server.url, database_url))
     try:
         serve_api(settings)
     finally:
