@@ -4,6 +4,7 @@
 in `headwater.client.config`, because this module imports pydantic.
 """
 
+import ipaddress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,13 @@ class ServerSettings(BaseModel):
     workers: int = Field(1, ge=1, le=64, description="Server processes.")
     max_concurrent: int = Field(256, ge=1, description="Requests that one process answers at once; more get 503.")
     max_waiting: int = Field(4096, ge=1, description="Long-poll requests that one process holds, in addition.")
+    max_connections: int = Field(10_000, ge=64, description="Connections that one process accepts.")
+    max_connections_per_address: int = Field(
+        1024, ge=16, description="Of these, of one address; beyond, connections without a request are closed."
+    )
+    trusted_proxies: str = Field(
+        "", description="Addresses and networks, separated by commas, whose connections are not limited by address."
+    )
     request_seconds: float = Field(120.0, gt=0, description="Answer 503 when the answer has not begun by then.")
     header_seconds: float = Field(30.0, gt=0, le=60, description="Disconnect clients that send headers slower.")
     body_seconds: float = Field(30.0, gt=0, description="Time for a body, plus 1 s for each 16 KiB received.")
@@ -46,6 +54,14 @@ class ServerSettings(BaseModel):
     @classmethod
     def _without_brackets(cls, host: str) -> str:
         return host.strip().removeprefix("[").removesuffix("]")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, text: str) -> str:
+        for part in text.split(","):
+            if part.strip():
+                ipaddress.ip_network(part.strip(), strict=False)
+        return text
 
     @property
     def url(self) -> str:

@@ -141,6 +141,14 @@ class ListenersHeldUp(LogEvent, frozen=True):
     error: str
 
 
+class ConnectionsClosed(LogEvent, frozen=True):
+    """Connections without requests were closed, because an address (`whose`), or all, held more than HEADWATER_SERVER__MAX_CONNECTIONS_… allows."""
+
+    level = logging.WARNING
+    whose: str
+    connections: int
+
+
 class SecretKeyChanged(LogEvent, frozen=True):
     """The server's key of secrets is another than before: users must sign in again, and secrets of listeners must be set again, unless servers
     over this database differ in HEADWATER_ACCESS__SECRET_KEY."""

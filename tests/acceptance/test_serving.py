@@ -247,9 +247,11 @@ def test_an_ipv6_address(serve: Any, host: str) -> None:
     status, deadline = 0, time.monotonic() + 60
     while status != 200:
         assert time.monotonic() < deadline, server.log.read_text(encoding="utf-8")
-        with contextlib.suppress(OSError):
-            with contextlib.closing(http.client.HTTPConnection("::1", server.port)) as connection:
-                connection.request("GET", "/readyz")
-                status = connection.getresponse().status
+        with (
+            contextlib.suppress(OSError),
+            contextlib.closing(http.client.HTTPConnection("::1", server.port)) as connection,
+        ):
+            connection.request("GET", "/readyz")
+            status = connection.getresponse().status
         time.sleep(0.1)
     assert f"http://[::1]:{server.port}" in server.log.read_text(encoding="utf-8")

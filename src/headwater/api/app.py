@@ -6,7 +6,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from headwater import telemetry
 from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
 from headwater.api.audit import Audit
+from headwater.api.connections import ConnectionGuard, raise_descriptor_limit
 from headwater.api.hosts import KnownHosts, allowed_hosts
 from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
@@ -33,7 +34,7 @@ from headwater.intake.listeners import deliveries
 from headwater.intake.status import feeder
 from headwater.intake.status.reports import StatusIntake
 from headwater.intake.upkeep import rebuild, retention
-from headwater.settings import Settings
+from headwater.settings import ServerSettings, Settings
 from headwater.store.database import Database
 from headwater.store.migrate import migrate
 from headwater.store.people import secrets
@@ -95,6 +96,7 @@ def create_app(settings: Settings) -> Any:
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
             running = deliveries.begin(database, pace, key) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
+            quiet.append(_guard_connections(settings.server))
             feeding = feeder.begin(database) if settings.entities.feed else None
             try:
                 yield
@@ -158,6 +160,16 @@ async def _prepare(settings: Settings, database: Database) -> None:
         telemetry.say(telemetry.SecretKeyChanged(former, key.id))
 
 
+def _guard_connections(server: ServerSettings) -> Callable[[], None]:
+    guard = ConnectionGuard(
+        server.port,
+        raise_descriptor_limit(server.max_connections),
+        server.max_connections_per_address,
+        [server.trusted_proxies],
+    )
+    return guard.start()
+
+
 def _secret_key(settings: Settings) -> SecretKey:
     return load_key(settings.access.secret_key, home())
 
@@ -202,7 +214,7 @@ def serve(settings: Settings) -> None:
     Raises NotSecured, DatabaseUnavailable or DatabaseRefused before the server listens.
     """
     from granian import Granian
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
@@ -223,8 +235,10 @@ def serve(settings: Settings) -> None:
             interface=Interfaces.ASGI,
             workers=server.workers,
             websockets=False,
-            # Requests over the limit must still get an answer, and idle connections count here too.
-            backpressure=max(1024, server.max_concurrent * 2),
+            # HTTP/2 is left to a proxy. While Granian waits to see which version a client speaks, no time limit runs.
+            http=HTTPModes.http1,
+            # Idle connections count; a ConnectionGuard keeps them below this limit.
+            backpressure=raise_descriptor_limit(server.max_connections),
             http1_settings=HTTP1Settings(header_read_timeout=int(server.header_seconds * 1000)),
             log_level=LogLevels.warning,
             respawn_failed_workers=False,

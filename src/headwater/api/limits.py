@@ -2,7 +2,8 @@
 
 Excess is refused at once (413, 408, 503 with Retry-After), before any work and before the pool runs out of connections.
 Routes with `opt={"always": True}` (health, metrics) are always answered. Routes with `opt={"waits": True}` mostly wait and are
-counted separately.
+counted separately. A request whose body is still arriving is counted separately, too, so that slow clients do not keep others out; the bytes of all
+bodies together are bounded.
 """
 
 import asyncio
@@ -16,10 +17,16 @@ from headwater.errors import Overloaded, TimedOut, TooLarge, TooSlow
 
 # A body that arrives at this rate is not from a slow client.
 _BYTES_A_SECOND = 16 * 1024
+# The bodies in memory at once, in multiples of the largest body.
+_BODIES = 4
 
 
 class Limits(msgspec.Struct):
-    """The middleware, one for the application. `running` counts the requests being answered, `waiting` the long polls."""
+    """The middleware, one for the application.
+
+    `running` counts the requests being answered, `waiting` the long polls, `receiving` the requests whose body is arriving; `buffered`: the bytes
+    of bodies of all requests.
+    """
 
     max_concurrent: int
     max_waiting: int
@@ -28,6 +35,8 @@ class Limits(msgspec.Struct):
     max_body_bytes: int
     running: int = 0
     waiting: int = 0
+    receiving: int = 0
+    buffered: int = 0
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,15 +45,17 @@ class Limits(msgspec.Struct):
                 return
             waits = bool(scope["route_handler"].opt.get("waits"))
             if (self.waiting >= self.max_waiting) if waits else (self.running >= self.max_concurrent):
-                raise Overloaded("the server answers as many requests as its limit allows: try again in a moment")
+                raise _overloaded()
             self._announced(scope)
             self.waiting += waits
             self.running += not waits
+            body = _Body(self, receive, waits=waits)
             try:
-                await self._timed(app, scope, self._body(receive), send)
+                await self._timed(app, scope, body.receive, send)
             finally:
                 self.waiting -= waits
                 self.running -= not waits
+                self.buffered -= body.size
 
         return limited
 
@@ -76,27 +87,54 @@ class Limits(msgspec.Struct):
         limit = self.max_body_bytes
         return TooLarge(f"the body is over {limit} bytes; send smaller batches", limit=limit)
 
-    def _body(self, receive: Receive) -> Receive:
-        """Wrap `receive` with the limits of time and size."""
-        began, size, whole = time.monotonic(), 0, False
 
-        async def receiving() -> HTTPReceiveMessage:
-            nonlocal size, whole
-            if whole:  # only the client's disconnect follows
-                return await receive()  # type: ignore[return-value]
-            left = began + self.body_seconds + size / _BYTES_A_SECOND - time.monotonic()
-            try:
-                async with asyncio.timeout(max(left, 0.001)):
-                    message = await receive()
-            except TimeoutError as error:
-                raise TooSlow(
-                    "the body did not arrive in time: send smaller batches, or try again", received_bytes=size
-                ) from error
-            if message["type"] == "http.request":
-                size += len(message.get("body", b""))
-                whole = not message.get("more_body", False)
-                if size > self.max_body_bytes:
-                    raise self._too_large()
-            return message  # type: ignore[return-value]
+class _Body:
+    """The body of one request, with the limits of time and size."""
 
-        return receiving
+    def __init__(self, limits: Limits, receive: Receive, *, waits: bool) -> None:
+        self._limits, self._receive, self._waits = limits, receive, waits
+        self._began, self._whole = time.monotonic(), False
+        self.size = 0
+
+    async def receive(self) -> HTTPReceiveMessage:
+        """The next message. Raises TooSlow, TooLarge, Overloaded."""
+        if self._whole:  # only the client's disconnect follows
+            return await self._receive()  # type: ignore[return-value]
+        message = await self._arriving()
+        if message["type"] == "http.disconnect":
+            raise TooSlow("the client closed the connection before the body was whole", received_bytes=self.size)
+        if message["type"] == "http.request":
+            size = len(message.get("body", b""))
+            self.size += size
+            self._limits.buffered += size
+            self._whole = not message.get("more_body", False)
+            if self.size > self._limits.max_body_bytes:
+                raise self._limits._too_large()
+            if self._limits.buffered > self._limits.max_body_bytes * _BODIES and self._limits.buffered > self.size:
+                raise _overloaded()
+        if not self._waits and self._limits.running > self._limits.max_concurrent:
+            raise _overloaded()
+        return message
+
+    async def _arriving(self) -> HTTPReceiveMessage:
+        """Wait for the next part of the body, and let other requests run meanwhile."""
+        limits = self._limits
+        if limits.receiving >= limits.max_waiting:
+            raise _overloaded()
+        left = self._began + limits.body_seconds + self.size / _BYTES_A_SECOND - time.monotonic()
+        limits.receiving += 1
+        limits.running -= not self._waits
+        try:
+            async with asyncio.timeout(max(left, 0.001)):
+                return await self._receive()  # type: ignore[return-value]
+        except TimeoutError as error:
+            raise TooSlow(
+                "the body did not arrive in time: send smaller batches, or try again", received_bytes=self.size
+            ) from error
+        finally:
+            limits.receiving -= 1
+            limits.running += not self._waits
+
+
+def _overloaded() -> Overloaded:
+    return Overloaded("the server answers as many requests as its limit allows: try again in a moment")
