@@ -53,7 +53,7 @@ def test_another_database_answers_as_this_one_did(machine: Machine, tmp_path: Pa
         0,
     )
     again = machine.run("replay", "--until", at, "--into", told["database"])
-    assert (again.returncode, "3 events and 0 changes by people had been replayed already" in again.stdout) == (0, True)
+    assert (again.returncode, "3 events and 0 changes by people were already replayed" in again.stdout) == (0, True)
 
     second = Machine(tmp_path)
     second.env["HEADWATER_DATABASE__URL"] = told["database"]

@@ -38,7 +38,7 @@ def until(true: Callable[[], Any]) -> None:
 def test_from_a_plan_to_what_is_right(place: Place) -> None:
     incident = place.incident(TWO_DAYS)
     tried = place.headwater("backfill", "plan", "--incident", incident, "--dry-run").output
-    assert "A dry run: nothing is kept." in tried
+    assert "A dry run: nothing is stored." in tried
     assert "5 items make 5 instances" in tried
     assert place.ask("GET", "/api/v2/plans")["total"] == 0
     told = place.headwater("backfill", "plan", "--incident", incident).output

@@ -47,7 +47,7 @@ def test_what_is_refused(place: Place, tmp_path: Path, monkeypatch: pytest.Monke
     plan = place.plan(incident=incident)
     mine = tmp_path / "mine.py"
     mine.write_text("x = 1\n")
-    with pytest.raises(InvalidQuestion, match="is no exported plan"):
+    with pytest.raises(InvalidQuestion, match="is not an exported plan"):
         place.headwater("backfill", "export", plan, "--to", str(mine))
     assert mine.read_text() == "x = 1\n"
     with pytest.raises(InvalidQuestion, match="cannot be written: No such file"):

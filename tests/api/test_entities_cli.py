@@ -100,7 +100,7 @@ def test_declarations_are_applied_and_shown(terminal: Terminal, tmp_path: Path) 
     assert "changed  weekly  states.completed.reads.dates: all_week → last 14 days" in history
     assert "by ada" in history
     assert ["added", "weekly"] in lines(history)
-    assert "older ones are left out" in terminal("entities", "history", "weekly", "--limit", "1")
+    assert "older ones are not shown" in terminal("entities", "history", "weekly", "--limit", "1")
     file.write_text("entity: reads\nperiod: {every: day, from: 2024-01-01}\n")
     assert ["removed", "weekly"] in lines(terminal("entities", "apply", str(file), "--prune"))
 
@@ -177,7 +177,7 @@ def test_ready_or_not_and_why(declared: Terminal) -> None:
     made(declared, "reads", "2024-03-04..2024-03-09")
     told = declared("ready", "weekly", "2024-W10", code=1)
     assert "weekly 2024-W10: not ready" in told
-    assert "2024-03-10 of reads: late: it is expected by now" in told
+    assert "2024-03-10 of reads: late: expected by now" in told
     assert declared.json("ready", "weekly", "2024-W10", code=1)["ready"] is False
     assert "not ready" in declared("ready", "weekly", "2024-W10", "--wait", "0.5", code=1)
     made(declared, "reads", "2024-03-10")
@@ -190,7 +190,7 @@ def test_ready_or_not_and_why(declared: Terminal) -> None:
     read = ("--read", "reads=2024-03-04..2024-03-10", "--seq", seq)
     declared("report", "weekly", "produced", "2024-W10", "--ref", "run-w", *read, "--key", "w10")
     again = declared("report", "weekly", "produced", "2024-W10", "--ref", "run-w", *read, "--key", "w10")
-    assert "said so already" in again
+    assert "was already reported" in again
     assert f"reads 2024-03-04..2024-03-10 as of {seq}" in declared("status", "weekly", "2024-W10")
 
 
@@ -255,7 +255,7 @@ def test_what_is_not_there_is_said(declared: Terminal) -> None:
     assert "ENTITY=INSTANCES" in declared("report", "weekly", "produced", "2024-W10", "--read", "reads", code=2)
     assert "None of these instances exists yet" in declared("taint", "reads", "2024-03-10", "--reason", "x", code=2)
     assert "no incident" in declared("incident", "show", "0190a000-0000-7000-8000-000000000000", code=1)
-    assert "is no incident's id" in declared("incident", "show", "nonsense", code=2)
+    assert "is not an incident's id" in declared("incident", "show", "nonsense", code=2)
     assert "open, fixed, retracted" in declared("incident", "list", "--state", "wrong", code=2)
     assert "is no time" in declared("status", "reads", "--as-of", "yesterday", code=2)
     assert "name it" in declared("status", "--one", "2024-03-10", code=2)

@@ -59,12 +59,12 @@ def test_printed_written_and_checked(infer: Terminal, tmp_path: Path) -> None:
         "depends_on:\n  - reads  # nothing says which were read\n"
         "# skipped dataset:file:/data/list: only jobs that are left out write it\n"
         "# left out job:test:once: ran once; writes dataset:file:/data/list\n"
-        "# drafts: 2, skipped: 1, declared already: 0\n"
+        "# drafts: 2, skipped: 1, already declared: 0\n"
     )
     (tmp_path / "all.yaml").write_text(printed)
     assert "2 entities, 1 dependency, 0 warnings" in infer("check", str(tmp_path / "all.yaml"))
     assert "entity: report" not in infer("infer", "--dataset", "data/reads", "--depth", "0")
-    assert "drafts: 0, skipped: 1, declared already: 0, not looked at: 2 more" in infer("infer", "--limit", "1")
+    assert "drafts: 0, skipped: 1, already declared: 0, skipped: 2 more" in infer("infer", "--limit", "1")
 
     folder = tmp_path / "entities"
     infer("infer", "--out", str(folder))
@@ -76,4 +76,4 @@ def test_printed_written_and_checked(infer: Terminal, tmp_path: Path) -> None:
     assert [path.read_text() for path in folder.iterdir()] == ["mine"]
     infer("infer", "--out", str(folder), "--force")
     assert (folder / "reads.yaml").read_text() == reads
-    assert "leave one out" in infer("infer", "--out", str(folder), "--json", code=2)
+    assert "exclude each other" in infer("infer", "--out", str(folder), "--json", code=2)

@@ -70,7 +70,7 @@ def test_diff(client: Any, headwater: Any) -> None:
         "+ field file:/out.y string", "- field file:/out.x string",
     } <= lines  # fmt: skip
     assert headwater("diff", "/out", "--from", "2026-02-15", "--to", "2026-03-01").output.strip() == "nothing changed"
-    assert "not known yet" in headwater("diff", "/out", "--from", "2025-01-01").output
+    assert "did not exist yet" in headwater("diff", "/out", "--from", "2025-01-01").output
     assert "+  dataset" in headwater("diff", "--namespace", "file", "--from", "2026-01-15").output
     assert '"known_before"' in headwater("diff", "--from", "2026-01-15", "--json").output
 
@@ -134,7 +134,7 @@ def test_lineage_as_asked_for(client: Any, headwater: Any) -> None:
 def test_a_text_that_is_no_time(client: Any, headwater: Any, words: tuple[str, ...]) -> None:
     """One reading of times for all commands: the message says which text, and how to write one."""
     send(client, run_event("COMPLETE", 2, "build", ["/src"], ["/b"], at="2026-01-02T00:00:00Z"))
-    with pytest.raises(InvalidQuestion, match=r"'not a date' is no time; write 2026-11-21 or"):
+    with pytest.raises(InvalidQuestion, match=r"'not a date' is not a time; write 2026-11-21 or"):
         headwater(*words)
 
 

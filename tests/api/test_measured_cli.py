@@ -94,7 +94,7 @@ def test_quality(headwater: Terminal) -> None:
     until = ("--until", "2026-11-20")
     shown = headwater("quality", *until)
     assert "dropped" in shown
-    assert "put aside of trino: bad_row 4" in shown
+    assert "quarantined of trino: bad_row 4" in shown
     headwater("quality", "--check", *until, code=1)
     headwater("quality", "--check", "--csv", *until, code=1)
     headwater("quality", "--check", "--drop", "1", *until)

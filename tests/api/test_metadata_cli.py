@@ -41,7 +41,7 @@ def headwater(server_url: str) -> Terminal:
 
 def test_say_and_take_back(headwater: Terminal) -> None:
     assert headwater("describe", "data/a", "what it is") == f"dataset:file:/data/a: describe by {getpass.getuser()}\n"
-    assert headwater("describe", "data/a", "what it is") == "dataset:file:/data/a: already so\n"
+    assert headwater("describe", "data/a", "what it is") == "dataset:file:/data/a: already set\n"
     assert headwater("describe", "data/a") == "what it is\n"
     headwater("describe", "data/a", "the key", "--column", "id", "--as", "ada")
     assert headwater.json("describe", "data/a", "-c", "id") == {"description": "the key"}
@@ -78,6 +78,6 @@ def test_edges_and_aliases(headwater: Terminal) -> None:
 
 
 def test_what_is_not_there_is_said(headwater: Terminal) -> None:
-    assert "nothing is called" in headwater("describe", "nothing-of-the-kind", "x", code=1)
+    assert "nothing is named" in headwater("describe", "nothing-of-the-kind", "x", code=1)
     assert "has no column" in headwater("tag", "data/a", "x", "--column", "nothing", code=1)
     assert "no manual link between" in headwater("alias", "remove", "data/a", "data/b", code=1)

@@ -189,7 +189,7 @@ def test_on_the_command_line(server_url: str) -> None:
     headwater = Terminal(server_url)
     shown = headwater("perspectives")
     assert "in the log, in no DAG" in shown
-    assert "told by more than one: 1; in the log, in no DAG: 1" in shown
+    assert "reported by more than one: 1; in the log, in no DAG: 1" in shown
     assert "kafka" not in shown
     assert "kafka" in headwater("perspectives", "--all")
     assert headwater.json("perspectives", "--perspective", "dbt", "--all")["total"] == 1

@@ -103,7 +103,7 @@ def test_who_cannot_restore_leaves_it(lake: Lake) -> None:
     plan = lake.plan(incident=lake.incident_)
     left = lake.apply(plan)
     assert left.exit_code == 3
-    assert f"reads {DAY}: goes back, with --spark-submit" in left.output
+    assert f"reads {DAY}: restored, with --spark-submit" in left.output
 
 
 def test_nothing_is_reported_without_a_commit(lake: Lake) -> None:

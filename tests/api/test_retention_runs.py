@@ -38,10 +38,10 @@ def command(postgres: EmbeddedPostgres, tmp_path: Path) -> Callable[..., tuple[i
 def test_the_command(client: Client, command: Callable[..., tuple[int, str]]) -> None:
     client.post("/api/v1/lineage/batch", encoded(OLD))
     days = {"HEADWATER_RETENTION__RUNS_DAYS": "30", "HEADWATER_RETENTION__EVENTS_DAYS": "30"}
-    assert command("retention", "run")[1] == "everything is kept: no HEADWATER_RETENTION__… is set\n"
+    assert command("retention", "run")[1] == "nothing is deleted: no HEADWATER_RETENTION__… is set\n"
     code, told = command("retention", "run", "--dry-run", **days)
     assert code == 0
-    assert "would go" in told
+    assert "would be deleted" in told
     assert client.get("/api/v2/runs").json()["total"] == 30
     code, told = command("retention", "run", "--json", **days)
     assert code == 0

@@ -140,7 +140,7 @@ def test_loops_shared_runs_and_claims_are_said(client: Any, headwater: Any) -> N
 def test_an_id_that_was_given_twice(client: Any, headwater: Any) -> None:
     tell(client, "collided")
     told = headwater("trace", ITEM.format(3)).output
-    assert "this id was given to more than one thing" in told
+    assert "more than one thing has this id" in told
     assert f"claimed by smart-meter:two, run {RUN.format(2)}" in told
 
 

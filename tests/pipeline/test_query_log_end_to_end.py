@@ -196,7 +196,7 @@ def test_what_is_said_to_people(spark: Any, bigquery_log: Path, tmp_path: Path) 
     ]
     told = CliRunner().invoke(program, words, catch_exceptions=False)
     assert told.stdout.startswith("60 rows of 4 files: 4 days, ")
-    assert "could not be used: the table `quarantine` says why" in told.stdout
+    assert "could not be used: the table `quarantine` has the reasons" in told.stdout
     assert "4 days are not published yet" in told.stdout
 
 

@@ -1,6 +1,6 @@
 """The command line: `headwater`, also installed as `dk`.
 
-Commands ask the server over HTTP and print with `output`; what they need is imported when they run, so that `--help` stays quick.
+Commands ask the server over HTTP and print with `output`. They import what they need when they run, which keeps `--help` quick.
 """
 
 import io
@@ -8,19 +8,19 @@ import sys
 
 
 def arguments(given: list[str]) -> list[str]:
-    """`run DIR …` is `run package DIR …`; only `run show`, `run lineage` and `run package` are words of their own."""
+    """`run DIR …` is `run package DIR …`; only `show`, `lineage` and `package` are subcommands of `run`."""
     if len(given) > 1 and given[0] == "run" and given[1] not in {"package", "show", "lineage", "-h", "--help"}:
         return ["run", "package", *given[1:]]
     return given
 
 
 def plain_fingerprints(given: list[str]) -> bool:
-    """`fingerprint PATH…` without any option: a large file is hashed in the time the tree of commands takes to import, so it is left out."""
+    """Whether this is `fingerprint PATH…` without options. Importing the tree of commands takes as long as hashing a large file, so it is skipped."""
     return given[:1] == ["fingerprint"] and len(given) > 1 and not any(word.startswith("-") for word in given[1:])
 
 
 def main() -> None:
-    """Run the command. Our own errors become one line and exit code 1 (2 for a question that makes no sense); 75 means "try again"."""
+    """Run the command. Headwater's own errors become one line and exit code 1 (2 for an invalid question); 75 means "try again"."""
     if plain_fingerprints(sys.argv[1:]):
         from headwater.cli.sql.fingerprint_lines import tell
 
@@ -29,7 +29,7 @@ def main() -> None:
     from headwater.cli.program import program
 
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # an arrow into an ASCII pipe is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")  # an arrow must not fail in an ASCII pipe
     try:
         program(args=arguments(sys.argv[1:]))
     except errors.HeadwaterError as error:

@@ -1,7 +1,7 @@
 """Answers as comma-separated values (RFC 4180) that are safe to open in a spreadsheet.
 
-Names come from events and are untrusted: a text that a spreadsheet would take for a formula is given an apostrophe before it, which makes it a
-text there (OWASP, CSV injection). Numbers are numbers, also negative ones. What is null is empty; a list is its texts with `; ` between them.
+Names come from events and are untrusted: a text that a spreadsheet would take for a formula gets a leading apostrophe, which makes it a text
+there (OWASP, CSV injection). Numbers stay numbers, also negative ones. Null becomes an empty cell; a list is joined with `; `.
 """
 
 import csv
@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# What begins a formula, in half and full width, and blanks that programs pass over to find one.
+# Characters that begin a formula, in half and full width, and blanks that programs skip before one.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _PASSED_OVER = " \xa0\u3000\ufeff"
 
 
 def cell(value: object) -> str:
-    """One value as a cell holds it."""
+    """Format one value as a cell."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -30,7 +30,7 @@ def cell(value: object) -> str:
 
 
 def lines(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A heading and the rows, each ended by CR LF."""
+    """Return the heading and the rows, each ended by CR LF."""
     held = io.StringIO(newline="")
     writer = csv.writer(held, lineterminator="\r\n")
     writer.writerow(headings)
@@ -39,7 +39,7 @@ def lines(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """These keys of each row on standard output, as UTF-8."""
+    """Print these keys of each row on standard output, as UTF-8."""
     sys.stdout.flush()
     sys.stdout.buffer.write(lines(columns, ([row[name] for name in columns] for row in rows)).encode())
     sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""Parts that only an extra brings: missing ones are said with the command that installs them, not as an ImportError."""
+"""Check for optional dependencies: a missing one is reported with the command that installs it, not as an ImportError."""
 
 from importlib.util import find_spec
 

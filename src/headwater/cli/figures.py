@@ -1,4 +1,4 @@
-"""Lists of figures that the server gives: asked for as a table, JSON or CSV. The options and ways to write them that the commands share."""
+"""Lists of figures from the server, printed as a table, JSON or CSV: the options and formats that the commands share."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -10,24 +10,24 @@ from headwater.cli import comma_separated, output, server
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, all rows where no --limit is given.")]
-Namespace = Annotated[str | None, typer.Option(help="Only this namespace.")]
-Sort = Annotated[str | None, typer.Option(help="By which figure; `name` too.")]
-Order = Annotated[str | None, typer.Option(help="`asc` or `desc`; else as one expects of the figure.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="So many rows; 50 in a table.")]
-Offset = Annotated[int, typer.Option(min=0, help="Leave out so many first.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV: all rows, unless --limit is given.")]
+Namespace = Annotated[str | None, typer.Option(help="Show only this namespace.")]
+Sort = Annotated[str | None, typer.Option(help="Sort by this figure, or by `name`.")]
+Order = Annotated[str | None, typer.Option(help="Sort `asc` or `desc`. Default: what suits the figure.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Show at most this many rows. Default for a table: 50.")]
+Offset = Annotated[int, typer.Option(min=0, help="Skip this many rows first.")]
 _PAGE = 10_000
 _TABLE = 50
 
 
 class List:
-    """A list of the server's, asked for as it is to be printed."""
+    """One list of the server, fetched as the chosen format needs it."""
 
     def __init__(self, url: str | None, path: str, key: str, columns: tuple[str, ...], **question: object) -> None:
         self._url, self._path, self._key, self._columns, self._question = url, path, key, columns, question
 
     def fetch(self, *, as_json: bool, as_csv: bool, limit: int | None, offset: int) -> Any:
-        """The answer, to be drawn as a table; None when it was printed."""
+        """Return the answer to draw as a table; None if it was printed as JSON or CSV."""
         if as_csv:
             comma_separated.table(self._columns, self._all(limit, offset))
             return None
@@ -38,7 +38,7 @@ class List:
         return msgspec.json.decode(body)
 
     def _all(self, limit: int | None, offset: int) -> Iterator[dict[str, Any]]:
-        """Row by row, page by page."""
+        """Yield all rows, page by page."""
         left = limit
         while left is None or left > 0:
             size = _PAGE if left is None else min(left, _PAGE)

@@ -1,6 +1,6 @@
-"""The commands in the order of a day's questions, under headings: what `headwater --help` prints.
+"""The commands grouped under headings, in the order of a day's questions, for `headwater --help`.
 
-Refuses to know what a command does: its first line of help is the command's own.
+Each command's first line of help comes from the command itself.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ WIDTH = 100
 
 
 class GroupedCommands(TyperGroup):
-    """A command whose subcommands are listed under the headings of GROUPS."""
+    """A command that lists its subcommands under the headings of GROUPS."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, names in GROUPS.items():

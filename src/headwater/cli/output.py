@@ -1,6 +1,6 @@
-"""What commands print, in a form for people and a form for programs (`--json`: the server's answer as it came).
+"""Printing, for people and for programs (`--json`: the server's answer unchanged).
 
-Names come from events and are untrusted: control characters are shown escaped, so that no name can drive the terminal.
+Names come from events and are untrusted: control characters are escaped, which keeps names from driving the terminal.
 """
 
 import re
@@ -14,14 +14,14 @@ STATE_STYLES = {"COMPLETED": "green", "FAILED": "bold red", "ABORTED": "yellow",
 
 
 def printable(text: str) -> str:
-    """The text with everything that is not printable escaped, and cut where it is absurdly long."""
+    """Escape unprintable characters, and cut an absurdly long text."""
     if len(text) > 300:
         text = f"{text[:200]}…{text[-60:]}"
     return escaped(text)
 
 
 def escaped(text: str) -> str:
-    """The text with everything that is not printable escaped, however long it is."""
+    """Escape unprintable characters, and keep the whole text."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
@@ -39,7 +39,7 @@ def table(
 ) -> None:
     """Print a table on standard output; on a terminal within its width, ids unbroken. `styles` maps a column to its values' styles.
 
-    `empty`: printed in place of a table without rows; it says what to do next.
+    `empty`: printed if there are no rows; it names the next step.
     """
     from rich.console import Console
     from rich.table import Table
@@ -51,12 +51,12 @@ def table(
         return
     made = Table(box=None, header_style="bold", pad_edge=False)
     for place, heading in enumerate(headings):
-        # An id that is folded cannot be copied.
+        # A folded id cannot be copied.
         made.add_column(heading, overflow="fold", no_wrap=any(_ID.fullmatch(row[place]) for row in texts))
     for row in texts:
         made.add_row(*(Text(text, style=(styles or {}).get(i, {}).get(text, "")) for i, text in enumerate(row)))
     console = Console()
-    # Piped into another program a line must not be folded at 80 columns.
+    # In a pipe, lines must not be folded at 80 columns.
     (console if console.is_terminal else Console(width=10_000)).print(made)
 
 
@@ -68,7 +68,7 @@ def line(text: str = "", style: str | None = None) -> None:
 
 
 def pieces(parts: Iterable[tuple[str, str]]) -> None:
-    """One line of texts, each with its style."""
+    """Print one line of texts, each with its style."""
     from rich.console import Console
     from rich.text import Text
 
@@ -76,14 +76,14 @@ def pieces(parts: Iterable[tuple[str, str]]) -> None:
 
 
 def raw(body: bytes) -> None:
-    """JSON as the server gave it, indented for people who look."""
+    """Print the server's JSON, indented for readers."""
     import msgspec
 
     sys.stdout.write(msgspec.json.format(body, indent=2).decode() + "\n")
 
 
 def json_line(answer: object) -> None:
-    """JSON on a line of its own, at once, for programs that read while more comes."""
+    """Print JSON on one line and flush it, for programs that read along."""
     import msgspec
 
     sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
@@ -91,7 +91,7 @@ def json_line(answer: object) -> None:
 
 
 def moment(text: str | None) -> str:
-    """A time to the second, as UTC."""
+    """Format a time to the second, as UTC."""
     return "" if text is None else datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -118,7 +118,7 @@ def size(count: int | None) -> str:
 
 
 def complain(error: HeadwaterError) -> None:
-    """One error on standard error, with the candidates or places it carries."""
+    """Print one error on standard error, with its candidates or places."""
     sys.stderr.write(f"headwater: {printable(error.message) if len(error.message) < 300 else error.message}\n")
     for key in ("candidates", "suggestions", "problems"):
         found = error.detail.get(key)
@@ -127,6 +127,6 @@ def complain(error: HeadwaterError) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """The number and its noun, in the plural unless it is one: `2 entities`, `3 days`."""
+    """Format a number and its noun, in the plural unless it is 1: `2 entities`, `3 days`."""
     plural = f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"

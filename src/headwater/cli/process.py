@@ -1,4 +1,4 @@
-"""The server process that `up` started: a file says which it is and where it listens."""
+"""The server process that `up` started, as a file names it: its id and its address."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def write(state: ServerProcess) -> None:
 
 
 def read() -> ServerProcess | None:
-    """The running server, or None; a file left by a process that is gone is removed."""
+    """Return the running server, or None. Removes the file of a process that has ended."""
     target = home() / _FILE
     try:
         state = msgspec.json.decode(target.read_bytes(), type=ServerProcess)
@@ -40,7 +40,7 @@ def remove() -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process is there and is not just waiting to be collected."""
+    """Whether the process runs and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

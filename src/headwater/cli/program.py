@@ -35,7 +35,7 @@ from headwater.cli.usage import measured, recurrence
 program = typer.Typer(
     name="headwater",
     cls=GroupedCommands,
-    help="Where data comes from, what happened to it, who depends on it.",
+    help="Show where data comes from, what happened to it, and who depends on it.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -54,7 +54,7 @@ past = typer.Typer(
     help="Show earlier facets, versions and schemas, and what changed.", rich_markup_mode=None, no_args_is_help=True
 )
 dev = typer.Typer(
-    help="Run the local stack: the same as `up`, `down` and `status`.", rich_markup_mode=None, no_args_is_help=True
+    help="Run the local stack, as `up`, `down` and `status` do.", rich_markup_mode=None, no_args_is_help=True
 )
 
 for group in (program, dev):
@@ -140,4 +140,4 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> Any:
-    """Where data comes from, what happened to it, who depends on it."""
+    """Show where data comes from, what happened to it, and who depends on it."""

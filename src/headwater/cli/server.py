@@ -1,4 +1,4 @@
-"""The server a command talks to: where it is, and questions to it."""
+"""The server that commands talk to: its address, and requests to it."""
 
 import os
 from typing import Any
@@ -9,11 +9,11 @@ import msgspec
 from headwater.cli.moment import moment
 from headwater.errors import Ambiguous, NotFound
 
-URL_HELP = "Address of the server; else HEADWATER_URL, OPENLINEAGE_URL or the one `headwater up` started."
+URL_HELP = "Ask the server at this address. Default: HEADWATER_URL, OPENLINEAGE_URL or the one `headwater up` started."
 
 
 def address(url: str | None) -> str:
-    """The base address: what was given, else what the environment says, else the local server's."""
+    """Return the base address: the given one, else the environment's, else the local server's."""
     if url:
         return url
     from headwater.client import config
@@ -25,7 +25,7 @@ def address(url: str | None) -> str:
 
 
 def use_local() -> None:
-    """Events of this process and its children go to the server that `up` started, where nothing else was said."""
+    """Send events of this process and its children to the server that `up` started, unless another one is configured."""
     from headwater.client import config
 
     if config.destination().source == "default" and (running := local_address()):
@@ -33,7 +33,7 @@ def use_local() -> None:
 
 
 def local_address() -> str | None:
-    """Where `headwater up` says it serves."""
+    """Return the address of the server that `headwater up` started."""
     from headwater.cli.process import read
 
     state = read()
@@ -41,14 +41,14 @@ def local_address() -> str | None:
 
 
 def ask(url: str | None, path: str, **parameters: object) -> bytes:
-    """The server's answer."""
+    """Return the server's answer."""
     from headwater.client.ask import ask as client_ask
 
     return client_ask(address(url), path, parameters, api_key=key(url))
 
 
 def send(url: str | None, method: str, path: str, body: object = None, **parameters: object) -> bytes:
-    """The server's answer to a change."""
+    """Send a change, and return the server's answer."""
     from headwater.client.ask import ask as client_ask
 
     given = None if body is None else msgspec.json.encode(body)
@@ -56,7 +56,7 @@ def send(url: str | None, method: str, path: str, body: object = None, **paramet
 
 
 def key(url: str | None) -> str | None:
-    """`HEADWATER_API_KEY`, else the key that stands with the address the environment names."""
+    """Return `HEADWATER_API_KEY`, else the key that the environment has with the address."""
     from headwater.client import config
 
     key = os.environ.get("HEADWATER_API_KEY")
@@ -66,12 +66,12 @@ def key(url: str | None) -> str | None:
 
 
 def get(url: str | None, path: str, **parameters: object) -> Any:
-    """The server's answer, decoded."""
+    """Return the server's answer, decoded."""
     return msgspec.json.decode(ask(url, path, **parameters))
 
 
 def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
-    """What the name means: `{"id", "type", "namespace", "name", …}`.
+    """Resolve a name to `{"id", "type", "namespace", "name", …}`.
 
     Raises Ambiguous with the candidates, NotFound with the nearest names.
     """
@@ -84,18 +84,18 @@ def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
         return found["match"]
     if found["candidates"]:
         raise Ambiguous(
-            f"{name!r} could be any of {len(found['candidates'])}; give more of the name, or a whole node id:",
+            f"{name!r} could be any of {len(found['candidates'])}; give a longer name or a whole node id:",
             candidates=[item["id"] for item in found["candidates"]],
         )
     raise NotFound(
-        f"nothing is called {name!r}"
+        f"nothing is named {name!r}"
         + ("; the nearest:" if found["suggestions"] else "; nothing has been recorded yet"),
         suggestions=[item["id"] for item in found["suggestions"]],
     )
 
 
 def _as_location(name: str) -> str | None:
-    """A path that exists here, or a URI, as the node id it would have."""
+    """Return the node id that an existing path, or a URI, would have."""
     from headwater.model.names import from_location
 
     if "://" in name or os.path.exists(name):  # noqa: PTH110
@@ -104,10 +104,10 @@ def _as_location(name: str) -> str | None:
 
 
 def path(*segments: str) -> str:
-    """An API path with every segment encoded whole."""
+    """Return an API path with every segment encoded."""
     return "/api/v2/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
 def time(text: str | None) -> str | None:
-    """A time as the API takes it, of one as people write it (`moment`). Raises InvalidQuestion."""
+    """Convert a time as people write it (`moment`) to the API's form. Raises InvalidQuestion."""
     return None if text is None else moment(text).isoformat()

@@ -20,12 +20,12 @@ def lacking(**more: Any) -> dict[str, Any]:
 
 def test_every_reason_has_words() -> None:
     assert set(get_args(Why)) == set(WHY)
-    assert words(lacking()) == "2024-03-10 of reads: late: it is expected by now"
+    assert words(lacking()) == "2024-03-10 of reads: late: expected by now"
     assert words(lacking(why="tainted", ref="i1")) == "2024-03-10 of reads: wrong, incident i1"
     assert words(lacking(why="not_due", until="2024-03-11T06:00:00+00:00")) == (
-        "2024-03-10 of reads: not there, expected from 2024-03-11 06:00:00 UTC on"
+        "2024-03-10 of reads: missing, expected from 2024-03-11 06:00:00 UTC on"
     )
-    assert words(lacking(why="empty_window", instances=[])) == "reads: no instance of reads lies where it is looked for"
+    assert words(lacking(why="empty_window", instances=[])) == "reads: no instance of reads exists in the needed range"
     assert words(lacking(why="quarantined", ref="{until}")) == "2024-03-10 of reads: withheld by {until}"
     assert words(lacking(why="something newer")) == "2024-03-10 of reads: something newer"
     said = {outcome: words(lacking(outcome=outcome)) for outcome in get_args(Outcome)}
@@ -78,7 +78,7 @@ def test_a_calendar_and_what_is_odd(answered: Any) -> None:
     assert "2024-03-05" not in told
     assert "2024-03-01..2024-03-03" not in told  # simply completed
     assert "state completed, tainted incident-1" in told
-    assert "12 stretches were left out: name fewer instances" in told
+    assert "12 stretches are not shown: name fewer instances" in told
     assert json.loads(answered("status", "reads", "2024-03", "--json")) == STATUS
 
 

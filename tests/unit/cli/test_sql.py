@@ -340,17 +340,17 @@ def test_a_part_with_a_dot_is_in_quotes() -> None:
     [
         ("s.json", '{"a":\n [1,}', "s.json:2:5: "),
         ("s.yaml", "a: [x\nb: y", "s.yaml:2:2: "),
-        ("s.json", '["a"]', "s.json: tables are told as"),
-        ("s.json", "{}", "s.json: no table is told"),
-        ("s.json", '{"a.b": 3}', "s.json: a.b: columns are a list of names or a mapping, not 3"),
-        ("s.json", '{"a.b": ["x", 7]}', "s.json: a.b: column 2 should be a name, not 7"),
+        ("s.json", '["a"]', "s.json: write tables as"),
+        ("s.json", "{}", "s.json: lists no table"),
+        ("s.json", '{"a.b": 3}', "s.json: a.b: columns must be a list of names or a mapping, not 3"),
+        ("s.json", '{"a.b": ["x", 7]}', "s.json: a.b: column 2 must be a name, not 7"),
         ("s.json", b'{"a\xff": []}', "s.json: byte 3 is not UTF-8"),
-        ("r.json", '{"metadata": {"dbt_schema_version": "https://x/run-results/v6.json"}}', "catalog.json does"),
+        ("r.json", '{"metadata": {"dbt_schema_version": "https://x/run-results/v6.json"}}', "give catalog.json"),
         ("m.json", '{"metadata": {"dbt_schema_version": "https://x/manifest/v12.json"}, "nodes": {}}', "contract"),
         (
             "c.json",
             '{"metadata": {"dbt_schema_version": "https://x/catalog/v1.json"}, "nodes": {"model.a": {}}}',
-            "c.json: nodes.model.a is not as dbt writes it",
+            "c.json: nodes.model.a is not in dbt's format",
         ),
     ],
 )
@@ -393,7 +393,7 @@ def test_strict(run: Run, text: str, code: int, said: str, form: list[str]) -> N
     [
         (["-", "-d", "nosuch"], "no dialect is called 'nosuch'; there are athena, bigquery"),
         (["nowhere.sql"], "nowhere.sql: no such file or folder"),
-        (["."], ".: no *.sql below this folder"),
+        (["."], ".: this folder has no *.sql file"),
         (["-", "--json", "--dot"], "--json and --dot exclude each other"),
         (["-", "--mermaid", "--fingerprint"], "--mermaid and --fingerprint exclude each other"),
         (["-", "--schemas", "nowhere.json"], "nowhere.json: No such file"),

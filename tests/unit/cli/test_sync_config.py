@@ -85,8 +85,8 @@ def test_nothing_told_is_nothing(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("kept: [{namespace: w}]", r"log\.yaml: kept\[0\] needs one of name and lookml"),
-        ("kept: [{name: a}, {name: a, lookml: b}]", r"log\.yaml: kept\[1\] needs one of"),
+        ("kept: [{namespace: w}]", r"log\.yaml: kept\[0\] needs either name or lookml"),
+        ("kept: [{name: a}, {name: a, lookml: b}]", r"log\.yaml: kept\[1\] needs either"),
         ("kept: [{lookml: none/*.lkml}]", r"log\.yaml: kept\[0\]: no file matches .*none"),
         ("kept: [{lookml: more.json}]", r"more\.json: no file there is LookML"),
         ("kept: [{lookml: cut.view.lkml}]", r"kept\[0\]: .*cut\.view\.lkml:2: sql has no ;;"),
@@ -96,13 +96,13 @@ def test_nothing_told_is_nothing(folder: Path) -> None:
         ("who: {users: {ada: boss}}", r"log\.yaml: Invalid enum value 'boss' - at `\$\.who\.users"),
         ("who: {users: [ada]}", r"log\.yaml: Expected `object`, got `array` - at `\$\.who\.users`"),
         ("who: {user: {}}", r"log\.yaml: .*`user` - at `\$\.who`"),
-        ("schemas: [{namespace: w}]", r"schemas\[0\] needs one of file and server"),
-        ("schemas: [{namespace: w, file: a.json, server: true}]", r"schemas\[0\] needs one of"),
+        ("schemas: [{namespace: w}]", r"schemas\[0\] needs either file or server"),
+        ("schemas: [{namespace: w, file: a.json, server: true}]", r"schemas\[0\] needs either"),
         ("schemas: [{namespace: w, file: none.csv}]", r"none\.csv: No such file"),
         ("storage: [{namespace: w, file: wrong.csv}]", r"wrong\.csv:2: the table lacks one of bytes"),
         ("storage: [{file: sizes.csv}]", r"sizes\.csv:2: the table lacks a namespace"),
-        ("storage: [{namespace: w, file: minus.csv}]", r"minus\.csv:2: '-1' is no number of bytes"),
-        ("storage: [{namespace: w, file: cut.jsonl}]", r"cut\.jsonl: a line is no JSON"),
+        ("storage: [{namespace: w, file: minus.csv}]", r"minus\.csv:2: '-1' is not a number of bytes"),
+        ("storage: [{namespace: w, file: cut.jsonl}]", r"cut\.jsonl: a line is not JSON"),
         ("storage: [{namespace: w, file: none.csv}]", r"none\.csv cannot be read"),
         ("a: [", r"log\.yaml:1:5: "),
         ("[]", r"log\.yaml: Expected `object`, got `array`"),
@@ -121,10 +121,10 @@ def test_what_is_wrong_is_said_with_file_and_place(folder: Path, text: str, word
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("table_name\nt\n", "no column column_name"),
+        ("table_name\nt\n", "lacks the column column_name"),
         ("table_name,column_name\nt,\n", ":2: a table or a column has no name"),
-        ("table_name,column_name,ordinal_position\nt,a,x\n", ":2: ordinal_position 'x' is no number"),
-        ("table_name,column_name\n", "no column is told"),
+        ("table_name,column_name,ordinal_position\nt,a,x\n", ":2: ordinal_position 'x' is not a number"),
+        ("table_name,column_name\n", "lists no column"),
     ],
 )
 def test_columns_as_a_catalog_lists_them(folder: Path, text: str, words: str) -> None:

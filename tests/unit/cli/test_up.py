@@ -28,7 +28,7 @@ def test_a_server_that_rebuilds_is_not_ended_when_up_has_waited_long_enough(
     monkeypatch.setenv("HEADWATER_HOME", str(tmp_path))
     monkeypatch.setattr(subprocess, "Popen", slow)
     try:
-        with pytest.raises(ServerUnavailable, match="goes on with that" if alive else "did not start"):
+        with pytest.raises(ServerUnavailable, match="and continues" if alive else "did not start"):
             local.up(port=free_port(), wait=4.0)
         (child,) = started
         if alive:

@@ -1,1 +1,1 @@
-"""Commands that run a job with its lineage around it."""
+"""Commands that run a job and record its lineage."""

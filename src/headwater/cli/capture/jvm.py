@@ -12,13 +12,14 @@ def jvm(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND [ARGS]", help="The command to run.")],
     *,
     log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append what the JVM prints to FILE; else it goes to stderr.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Append the JVM's output to FILE instead of writing it to stderr."),
     ] = None,
 ) -> None:
     """Run a command whose Spark packages share one JVM.
 
-    Each package that `headwater run` starts below the command keeps its own Python process, SparkContext and properties, and saves the seconds that a
-    JVM takes to start. A package with properties that only the start of a JVM takes (spark.driver.*, spark.jars*) still gets its own.
+    Each package that `headwater run` starts below the command keeps its own Python process, SparkContext and properties, and saves
+    the start of a JVM. A package with properties that only take effect when a JVM starts (spark.driver.*, spark.jars*) still gets its own.
 
     Examples:
 

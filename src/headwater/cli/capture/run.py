@@ -1,6 +1,6 @@
-"""`headwater run DIR`: run a package with its lineage around it.
+"""`headwater run DIR`: run a package and record its lineage.
 
-Refuses to write to stdout while the child runs: that is the package's own.
+Writes nothing to stdout while the child runs: stdout belongs to the package.
 """
 
 from __future__ import annotations
@@ -32,54 +32,64 @@ Examples:
 
   headwater run ./words-count --period 2013-02-01..2013-02-10 --wait 600
 
-The exit code is the program's own; 128+n when it ended by signal n; 2 when the dk.yaml is wrong; 75 when what the period needs is not there.
+The exit code is the program's own; 128+n if signal n ended it; 2 if the dk.yaml is invalid; 75 if inputs of the period are missing.
 """
 
 
 def run(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The package: a folder with a dk.yaml.")],
     extra: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- ARGS]", help="More arguments for the program.")
+        list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Further arguments, passed on to the program.")
     ] = None,
     *,
     period: Annotated[
         str | None,
         typer.Option(
             metavar="KEY",
-            help="Make this period of the package's entity, 2013-02-10 or 2013-02-01..2013-02-10, if it may be made.",
+            help="Make this period of the package's entity, as in 2013-02-10 or 2013-02-01..2013-02-10, if it is ready.",
         ),
     ] = None,
     in_state: Annotated[
         str | None,
-        typer.Option("--state", metavar="STATE", help="Make it in this state; else in the best that may be made."),
+        typer.Option("--state", metavar="STATE", help="Make it in this state instead of the best one that is ready."),
     ] = None,
     wait: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Wait so long until the period may be made.")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Wait up to this long until the period is ready.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Make the period though something is missing, or no server answers.")
+        bool, typer.Option("--force", help="Make the period even if inputs are missing or no server answers.")
     ] = False,
-    param: Annotated[list[str] | None, typer.Option("--param", "-p", metavar="K=V", help="Set a parameter.")] = None,
-    master: Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")] = None,
-    remote: Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")] = None,
-    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property.")] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", metavar="K=V", help="Set a parameter. Repeatable.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Use this Spark master, as in local[4] or spark://host:7077.")
+    ] = None,
+    remote: Annotated[str | None, typer.Option(help="Use this Spark Connect server, as in sc://host:15002.")] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property. Repeatable.")
+    ] = None,
     grace: Annotated[
         float,
         typer.Option(
-            min=0, envvar="HEADWATER_GRACE_SECONDS", help="Seconds between asking the program to stop and killing it."
+            min=0,
+            envvar="HEADWATER_GRACE_SECONDS",
+            help="Wait this many seconds between asking the program to stop and killing it.",
         ),
     ] = 10.0,
     heartbeat: Annotated[
-        float | None, typer.Option(min=0, help="Seconds between RUNNING events; 0 for none. Default: the manifest's.")
+        float | None,
+        typer.Option(min=0, help="Send a RUNNING event every so many seconds; 0 sends none. Default: the manifest's."),
     ] = None,
     capture: Annotated[
         bool, typer.Option("--capture/--no-capture", help="Capture what Spark reads and writes.")
     ] = True,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the resolved package and its datasets; run nothing.")
+        bool, typer.Option("--dry-run", help="Show the resolved package and its datasets without running it.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the run's summary (or the package) as JSON on stdout, last.")
+        bool,
+        typer.Option("--json", help="Print the run's summary (or the package) as JSON, as the last thing on stdout."),
     ] = False,
 ) -> None:
     """Run the program that DIR/dk.yaml names, and report the run: START, RUNNING, then COMPLETE, FAIL or ABORT."""
@@ -95,7 +105,7 @@ def run(
 
     use_local()
     if master and remote:
-        raise typer.BadParameter("--master and --remote exclude each other")
+        raise typer.BadParameter("--master and --remote exclude each other: give only one")
     if period is None and (in_state is not None or wait is not None or force):
         raise typer.BadParameter("--state, --wait and --force go with --period")
     making, server = None, None
@@ -194,7 +204,7 @@ def _say(line: str) -> None:
 
 
 def main() -> None:
-    """This command alone, as `python -m headwater.cli.capture.run DIR`."""
+    """Run this command alone, as `python -m headwater.cli.capture.run DIR`."""
     typer.run(run)
 
 

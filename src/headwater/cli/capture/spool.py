@@ -1,4 +1,4 @@
-"""`headwater spool`: what waits on this machine, sending it, and what servers refused. Asks no server anything but to take events."""
+"""`headwater spool`: show, send and repair the events that wait on this machine. Its only requests to servers send events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from headwater.client.emitter import Emitter
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Url = Annotated[str | None, typer.Option(help="Addresses, separated by commas, instead of those the environment says.")]
+Url = Annotated[
+    str | None, typer.Option(help="Send to these addresses, separated by commas, instead of those in the environment.")
+]
 
 spool = typer.Typer(
-    help="Show, send and repair events that wait on this machine.", rich_markup_mode=None, no_args_is_help=True
+    help="Show, send and repair the events that wait on this machine.", rich_markup_mode=None, no_args_is_help=True
 )
 
 
@@ -29,10 +31,10 @@ def status(
     url: Url = None,
     json: Json = False,
     prometheus: Annotated[
-        bool, typer.Option("--prometheus", help="Print metrics as text, for node_exporter's textfile collector.")
+        bool, typer.Option("--prometheus", help="Print metrics as text for node_exporter's textfile collector.")
     ] = False,
 ) -> None:
-    """What waits for each destination: events, bytes, for how long, held by which processes.
+    """Show what waits for each destination: events, bytes, for how long, and which processes hold them.
 
     Examples:
 
@@ -66,18 +68,20 @@ def status(
     )
     refused = sum(row["rejected"] for row in found)
     if refused:
-        output.line(f"{refused:,} events were refused for good: headwater spool rejected", "yellow")
+        output.line(f"{refused:,} events were refused for good. List them: headwater spool rejected", "yellow")
 
 
 @spool.command()
 def drain(
     url: Url = None,
-    timeout: Annotated[float, typer.Option(help="Seconds until it stops; what is left waits for the next time.")] = 300,
+    timeout: Annotated[
+        float, typer.Option(help="Stop after this many seconds; undelivered events wait for the next call.")
+    ] = 300,
     json: Json = False,
 ) -> None:
-    """Send what processes that are gone have left, to every destination. What a living process holds is its own to send.
+    """Send the events of ended processes to every destination. A living process sends its own events.
 
-    Stopped at any moment, it goes on where it was the next time. Exit code 1 when something is left.
+    If you stop it, the next call goes on from there. Exit code 1 if events are left.
 
     Examples:
 
@@ -126,13 +130,13 @@ def drain(
 @spool.command()
 def rejected(
     url: Url = None,
-    limit: Annotated[int, typer.Option(min=1, help="The latest so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Show only the latest events, this many.")] = 20,
     again: Annotated[
-        bool, typer.Option("--again", help="Put all of them back into the spool, to be sent once more.")
+        bool, typer.Option("--again", help="Put all of them back into the spool to be sent again.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Events a server refused for good, each with the reason.
+    """List the events that a server refused for good, each with the reason.
 
     Examples:
 
@@ -175,7 +179,7 @@ def rejected(
         empty="No event was refused.",
     )
     if len(found) > limit:
-        output.line(f"{len(found) - limit:,} older ones are not shown: --limit", "dim")
+        output.line(f"{len(found) - limit:,} older ones are not shown: raise --limit", "dim")
 
 
 def _destination(url: str | None) -> Destination:
@@ -187,7 +191,7 @@ def _destination(url: str | None) -> Destination:
 
 
 def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
-    """Every folder of the spool with its destination; None for a folder that no current destination has."""
+    """Return every folder of the spool with its destination; None for a folder without a current destination."""
     from headwater.client import backlog
 
     seen = set()
@@ -215,7 +219,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-# name: (kind, labels, what it says), as in the server's metrics; docs/reference/metrics.md names them.
+# name: (kind, labels, help), as in the server's metrics; docs/reference/metrics.md lists them.
 METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_spool_events": ("gauge", ("destination",), "Undelivered events in the spool of this machine."),
     "headwater_spool_bytes": ("gauge", ("destination",), "Size of the undelivered events in the spool."),
@@ -226,7 +230,7 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 
 def _metrics(rows: list[dict[str, Any]]) -> str:
-    """Prometheus text exposition 0.0.4."""
+    """Format metrics as Prometheus text exposition 0.0.4."""
     lines = []
     for name, (kind, _, what) in METRICS.items():
         lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
@@ -237,7 +241,7 @@ def _metrics(rows: list[dict[str, Any]]) -> str:
 
 
 def _send(emitter: Emitter, waiting: int, timeout: float, *, quiet: bool) -> None:
-    """Until all is delivered or the time is over, with a progress bar if stderr is a terminal."""
+    """Send until everything is delivered or the time is over; draw a progress bar if stderr is a terminal."""
     import sys
     import time
 
@@ -272,7 +276,7 @@ def _named(event: Any) -> tuple[str, str]:
 
 
 def _put_back(folder: Path) -> int:
-    """Moves a file aside, keeps its events, deletes it: what is interrupted is sent twice and not lost."""
+    """Move a file aside, spool its events, delete it: an interruption can send events twice but lose none."""
     from headwater.client import backlog
     from headwater.client.spool import Spool
 

@@ -1,4 +1,4 @@
-"""`headwater datasets`: what there is, and one of them in full."""
+"""`headwater datasets`: list datasets, or show one in full."""
 
 from typing import Annotated, Any
 
@@ -8,15 +8,17 @@ from headwater.cli import output, server
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None,
-    search: Annotated[str | None, typer.Option("--search", "-s", help="Only names with these characters.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    name: Annotated[str | None, typer.Argument(help="Show this dataset in full.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", "-s", help="List only names that contain this text.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 50,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List datasets, or show one with its schema, versions and tags.
 
-    The list begins with the dataset of the latest event.
+    The dataset with the latest event comes first.
 
     Examples:
 

@@ -12,7 +12,7 @@ _STATES = {"COMPLETED": "ok", "FAILED": "FAILED", "ABORTED": "ABORTED", "RUNNING
 
 
 class Steps:
-    """Dataset-to-dataset steps of an answer, in both directions, each through a job."""
+    """Steps from dataset to dataset through a job, in both directions."""
 
     def __init__(self, answer: Answer) -> None:
         self.nodes = {node["id"]: node for node in answer["nodes"]}
@@ -29,7 +29,7 @@ class Steps:
             self.columns[edge["source"], edge["job"], edge["target"]].append(edge)
 
     def from_node(self, node: str, direction: str) -> Iterator[tuple[str, str | None]]:
-        """(job, dataset beyond it or None); from a job, the job itself stands first."""
+        """Return pairs (job, dataset beyond it or None); from a job, the job itself comes first."""
         if self.nodes[node]["type"] == "JOB":
             for dataset in sorted(self.neighbours[direction][node]):
                 yield node, dataset
@@ -42,7 +42,7 @@ class Steps:
                 yield job, dataset
 
     def column_lines(self, source: str, job: str, target: str) -> list[str]:
-        """One line for each source column: what it feeds, and how. Columns that feed the job itself stand for all it writes."""
+        """Yield a line for each source column: what it feeds, and how. A column that feeds the job itself affects all that the job writes."""
         edges = self.columns.get((source, job, target)) or self.columns.get((source, job, job), [])
         by_source: dict[str, list[str]] = defaultdict(list)
         for edge in edges:
@@ -55,7 +55,7 @@ class Steps:
 
 
 def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
-    """Upstream and downstream as trees; a branch that stands above already is not repeated."""
+    """Print upstream and downstream as trees; a branch that is printed above is not repeated."""
     steps = Steps(answer)
     root = steps.nodes[steps.root]
     output.line(output.printable(root["label"]), "bold")
@@ -69,7 +69,7 @@ def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
             output.line()
             output.line(direction.capitalize(), "bold")
             lines = list(tree_lines(steps, steps.root, direction, "", set()))
-            for text, style in lines or [("  (nothing known)", "dim")]:
+            for text, style in lines or [("  (nothing recorded)", "dim")]:
                 output.line(text, style)
     if answer["hidden"]["nodes"]:
         output.line()
@@ -81,7 +81,7 @@ def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
 
 
 def print_edges(answer: Answer) -> None:
-    """An answer that was filtered, collapsed or grouped: its edges as a table, and what is not in it."""
+    """Print the edges of a filtered, collapsed or grouped answer as a table, and what it leaves out."""
     labels = {n["id"]: n["label"] if n["type"] == "GROUP" else n["id"].partition(":")[2] for n in answer["nodes"]}
     if answer["groups"]:
         rows = [(g["label"], g["datasets"], g["jobs"], g["inside"]) for g in answer["groups"]]
@@ -106,7 +106,7 @@ def print_edges(answer: Answer) -> None:
     if answer["filtered"]["nodes"] or answer["filtered"]["edges"]:
         output.line(f"{answer['filtered']['nodes']} nodes and {answer['filtered']['edges']} edges filtered out", "dim")
     if answer["filtered"]["cut"]:
-        output.line("too many edges lead through what is not shown; some are missing", "yellow")
+        output.line("too many edges lead through nodes that are not shown; some edges are missing", "yellow")
     if answer["hidden"]["nodes"]:
         output.line(f"{answer['hidden']['nodes']} more not shown: {answer['hidden']['reason']}", "yellow")
 
@@ -114,7 +114,7 @@ def print_edges(answer: Answer) -> None:
 def tree_lines(
     steps: Steps, node: str, direction: str, indent: str, shown: set[str]
 ) -> Iterator[tuple[str, str | None]]:
-    """(text, style) of every line below a node."""
+    """Yield (text, style) for every line below a node."""
     following = list(steps.from_node(node, direction))
     for index, (job, dataset) in enumerate(following):
         last = index == len(following) - 1
@@ -137,7 +137,7 @@ def tree_lines(
 
 
 def _place(node: dict[str, Any]) -> str:
-    """The last two segments of a path, a whole table name: enough to know it by."""
+    """Shorten a name to the last two segments of a path, or a whole table name."""
     name = str(node["name"])
     return output.printable("/".join(name.rsplit("/", 2)[-2:]) if "/" in name else name)
 
@@ -162,7 +162,7 @@ def print_run(run: dict[str, Any]) -> None:
 
 
 def mermaid(answer: Answer) -> str:
-    """A flowchart: datasets as cylinders, jobs as boxes; with column edges as notes on the arrows of `--columns`."""
+    """Draw a flowchart: datasets as cylinders, jobs as boxes; `--columns` adds column edges as notes on the arrows."""
     names = {node["id"]: f"n{i}" for i, node in enumerate(answer["nodes"])}
     lines = ["flowchart LR"]
     for node in answer["nodes"]:
@@ -192,7 +192,7 @@ def _mermaid_quoted(text: str) -> str:
 
 
 def dot(answer: Answer) -> str:
-    """Graphviz."""
+    """Draw the graph for Graphviz."""
     lines = ["digraph lineage {", "  rankdir=LR;"]
     columns = _columns_into(answer)
     for node in answer["nodes"]:

@@ -9,21 +9,23 @@ from headwater.cli import output, server
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")]
+AsOf = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Show the graph as it was at this time (ISO 8601, UTC).")
+]
 _SIGNS = {"+": "green", "-": "red", "~": "yellow"}
 
 
 def diff(
-    node: Annotated[str | None, typer.Argument(help="A dataset or job; without it, everything.")] = None,
-    before: Annotated[str, typer.Option("--from", metavar="T1", help="The earlier time (ISO 8601, UTC).")] = ...,  # type: ignore[assignment]
-    after: Annotated[str | None, typer.Option("--to", metavar="T2", help="The later time; else now.")] = None,
-    namespace: Annotated[str | None, typer.Option(help="Everything in this namespace.")] = None,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from dataset to dataset.")] = 100,
-    columns: Annotated[bool, typer.Option("--columns", help="Also which column feeds which.")] = False,
+    node: Annotated[str | None, typer.Argument(help="A dataset or job. Default: everything.")] = None,
+    before: Annotated[str, typer.Option("--from", metavar="T1", help="Compare from this time (ISO 8601, UTC).")] = ...,  # type: ignore[assignment]
+    after: Annotated[str | None, typer.Option("--to", metavar="T2", help="Compare to this time. Default: now.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Compare everything in this namespace.")] = None,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from dataset to dataset.")] = 100,
+    columns: Annotated[bool, typer.Option("--columns", help="Show also which column feeds which.")] = False,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Compare the graph at two times: what came (+), went (-) and changed (~).
+    """Compare the graph at two times: what was added (+), removed (-) and changed (~).
 
     Datasets, jobs, edges, columns and schemas are compared.
 
@@ -51,7 +53,7 @@ def diff(
     else:
         output.line("nothing changed")
     if not found["known_before"]:
-        output.line("it was not known yet at the earlier time", "yellow")
+        output.line("it did not exist yet at the earlier time", "yellow")
     for side in ("before", "after"):
         hidden = found[side]["hidden"]
         if hidden["nodes"]:
@@ -110,29 +112,29 @@ def _schema_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
             ("~", "field", f"{name}.{c['name']}", f"{c['type_before']} → {c['type_after']}") for c in change["retyped"]
         ]
         if change["reordered"]:
-            rows.append(("~", "order", name, "its fields stand in another order"))
+            rows.append(("~", "order", name, "its fields are in another order"))
     return rows
 
 
 def _short(node: str) -> str:
-    """A node id without the word before it."""
+    """Return a node id without its type prefix."""
     return node.partition(":")[2]
 
 
 def paths(
-    start: Annotated[str, typer.Argument(metavar="A", help="A dataset or job.")],
-    end: Annotated[str, typer.Argument(metavar="B", help="Another.")],
-    column: Annotated[str | None, typer.Option("--from-column", metavar="C", help="From this column of A.")] = None,
-    to_column: Annotated[str | None, typer.Option("--to-column", metavar="C", help="To this column of B.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 10,
-    max_length: Annotated[int, typer.Option(min=1, max=400, help="Edges of a path at most.")] = 40,
+    start: Annotated[str, typer.Argument(metavar="A", help="The dataset or job where the paths begin.")],
+    end: Annotated[str, typer.Argument(metavar="B", help="The dataset or job where they end.")],
+    column: Annotated[str | None, typer.Option("--from-column", metavar="C", help="Begin at this column of A.")] = None,
+    to_column: Annotated[str | None, typer.Option("--to-column", metavar="C", help="End at this column of B.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Show at most this many paths.")] = 10,
+    max_length: Annotated[int, typer.Option(min=1, max=400, help="Find paths of at most this many edges.")] = 40,
     as_of: AsOf = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Find the shortest paths between two datasets, jobs or columns.
 
-    The jobs on the way are part of a path.
+    A path includes its jobs.
 
     Examples:
 
@@ -157,7 +159,7 @@ def paths(
         output.line("no path" + (f": {found['reason']}" if found["reason"] else ""))
         return
     if found["direction"] == "upstream":
-        output.line("against the order asked: the data flows the other way", "dim")
+        output.line("against the requested order: the data flows the other way", "dim")
     for number, way in enumerate(found["paths"], 1):
         output.line(f"{number}.", "bold")
         for step in way["steps"]:
@@ -175,11 +177,11 @@ def _stop(node: str, field: str | None) -> str:
 
 
 def conflicts(
-    node: Annotated[str | None, typer.Argument(help="A dataset or job; without it, all jobs.")] = None,
-    namespace: Annotated[str | None, typer.Option(help="Jobs of this namespace.")] = None,
-    kind: Annotated[str | None, typer.Option(help="One kind, as the table names it.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
-    after: Annotated[str | None, typer.Option(help="Where an earlier page ended.")] = None,
+    node: Annotated[str | None, typer.Argument(help="A dataset or job. Default: all jobs.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="List only jobs of this namespace.")] = None,
+    kind: Annotated[str | None, typer.Option(help="List only conflicts of this kind, as the table names it.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Show at most this many rows.")] = 100,
+    after: Annotated[str | None, typer.Option(help="Continue after this cursor of an earlier page.")] = None,
     as_of: AsOf = None,
     url: Url = None,
     json: Json = False,
@@ -210,7 +212,7 @@ def conflicts(
     found = msgspec.json.decode(answer)
     if found["conflicts"]:
         output.table(
-            ("conflict", "edge", "through", "who says what, when last"),
+            ("conflict", "edge", "through", "claims, with the time of the last"),
             [
                 (
                     c["kind"],
@@ -224,6 +226,6 @@ def conflicts(
     else:
         output.line("no conflicts")
     if found["hidden"]:
-        output.line(f"{found['hidden']} more are not listed", "yellow")
+        output.line(f"{found['hidden']} more are not listed: raise --limit", "yellow")
     if found["next"]:
-        output.line(f"there may be more: --after {found['next']}", "dim")
+        output.line(f"there may be more: continue with --after {found['next']}", "dim")

@@ -1,4 +1,4 @@
-"""`headwater freshness`, `headwater slower`, `headwater producers`: what is late, what became slower, who sends oddly."""
+"""`headwater freshness`, `headwater slower`, `headwater producers`: late datasets, slower jobs, odd producers."""
 
 from typing import Annotated, Any
 
@@ -9,21 +9,24 @@ from headwater.cli import output, server
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Since = Annotated[str | None, typer.Option(help="A day or a time, ISO 8601; without a zone, UTC.")]
+Since = Annotated[str | None, typer.Option(help="Count from this day or time (ISO 8601; UTC unless it names a zone).")]
 _STYLES = {"on_time": "green", "late": "yellow", "very_late": "bold red"}
 
 
 def freshness(
-    name: Annotated[str | None, typer.Argument(help="Only this dataset, with its checks.")] = None,
-    state: Annotated[str | None, typer.Option(help="on_time, late (very late too), very_late or unknown.")] = "late",
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Datasets in any state.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    name: Annotated[str | None, typer.Argument(help="Show only this dataset, with its checks.")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(help="List only datasets that are on_time, late (includes very_late), very_late or unknown."),
+    ] = "late",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="List datasets in any state.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """List datasets that are late, or show how fresh one is.
 
-    For one dataset: whether it is there, how often it is updated, whether it is late, and the results of its checks.
+    For one dataset: whether it exists, how often it is updated, whether it is late, and the results of its checks.
 
     Examples:
 
@@ -65,11 +68,11 @@ def _list(found: dict[str, Any]) -> None:
     counts = ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in found["counts"].items() if count)
     output.line(f"of {found['examined']:,} datasets: {counts or 'none was ever written'}", "dim")
     if found["datasets"] > found["examined"]:
-        output.line(f"{found['datasets'] - found['examined']:,} more were spoken of longer ago", "dim")
+        output.line(f"{found['datasets'] - found['examined']:,} more were last reported longer ago", "dim")
 
 
 def usually(one: dict[str, Any]) -> str:
-    """How often it is updated, in words."""
+    """Say in words how often it is updated."""
     cadence = one["cadence"]
     if cadence["rhythm"] == "unknown":
         return "too few updates to say"
@@ -119,13 +122,13 @@ def _print_freshness(one: dict[str, Any]) -> None:
 
 
 def slower(
-    job: Annotated[str | None, typer.Argument(help="Only this job, with its levels.")] = None,
+    job: Annotated[str | None, typer.Argument(help="Show only this job, with its levels.")] = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """List jobs that became slower: since when, and how sure that is.
+    """List jobs that became slower: since when, and with what confidence.
 
     The jobs that cost the most time come first.
 
@@ -168,7 +171,7 @@ def slower(
         f"{found['total']:,} of {found['examined']:,} jobs that ran since {output.moment(found['since'])}", "dim"
     )
     if found["jobs"] > found["examined"]:
-        output.line(f"{found['jobs'] - found['examined']:,} jobs with fewer runs were not looked at", "dim")
+        output.line(f"{found['jobs'] - found['examined']:,} jobs with fewer runs were skipped", "dim")
 
 
 def _levels(found: dict[str, Any]) -> None:
@@ -186,17 +189,17 @@ def _levels(found: dict[str, Any]) -> None:
         ],
     )
     if found["slower"]:
-        told = found["slower"]
+        change = found["slower"]
         output.line(
-            f"slower since {output.moment(told['since'])}: {output.duration(told['before_ms'])} → "
-            f"{output.duration(told['after_ms'])}, first in run {told['first_run']}"
+            f"slower since {output.moment(change['since'])}: {output.duration(change['before_ms'])} → "
+            f"{output.duration(change['after_ms'])}, first in run {change['first_run']}"
         )
     else:
         output.line("a stream: it ends when it is stopped" if found["streaming"] else "not slower than before", "dim")
 
 
 def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
-    """List who sends events, how late, and what is odd about them.
+    """List producers: how late their events arrive, and what is odd about them.
 
     The last seven days are counted.
 
@@ -213,7 +216,7 @@ def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
         ("producer", "events", "last seen (UTC)", "delay (median, 99 %)", "odd", "never ended"),
         [
             (
-                one["producer"] or "(not told)",
+                one["producer"] or "(not reported)",
                 f"{one['events']:,}",
                 output.moment(one["last_seen"]),
                 " ".join(output.duration(round(one["delay"][key] * 1000)) for key in ("p50", "p99")),
@@ -225,7 +228,7 @@ def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
         empty="No events arrived in this time. Look further back with --since.",
     )
     for one in found:
-        who = output.printable(one["producer"] or "(not told)")
+        who = output.printable(one["producer"] or "(not reported)")
         for odd in one["warnings"]:
             output.line(f"{who}: {odd['code']} ×{odd['count']:,}  {output.printable(odd['example'])}", "dim")
         for lost in one["never_ended"]:

@@ -1,4 +1,4 @@
-"""`headwater history`: what facets, versions and schemas were, and what changed."""
+"""`headwater history`: earlier facets, versions and schemas, and what changed."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ import typer
 
 from headwater.cli import output, server
 
-Name = Annotated[str, typer.Argument(help="A dataset or job: a name, an ending of one, or a node id.")]
+Name = Annotated[str, typer.Argument(help="A dataset or job: its name, the end of its name, or a node id.")]
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _LONGEST = 100
@@ -21,12 +21,12 @@ def _place(url: str | None, name: str, what: str, kind: str | None = None) -> st
 
 def facets(
     name: Name,
-    facet: Annotated[str | None, typer.Option("--facet", "-f", help="Only this facet.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 200,
+    facet: Annotated[str | None, typer.Option("--facet", "-f", help="Show only this facet.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 200,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What the facets of a dataset or job said, from when to when, and what changed each time.
+    """Show earlier facets of a dataset or job, when each was valid, and what changed.
 
     Examples:
 
@@ -39,23 +39,23 @@ def facets(
     found = msgspec.json.decode(body)
     for past in found["facets"]:
         output.line(output.printable(past["name"]) + ("" if past["current"] else "  (deleted)"), "bold")
-        for told in past["bodies"]:
-            output.line(f"  {_span(told)}  " + ("deleted" if told["deleted"] else _count(told)))
-            for change in (told["changes"] or [])[:20]:
+        for period in past["bodies"]:
+            output.line(f"  {_span(period)}  " + ("deleted" if period["deleted"] else _count(period)))
+            for change in (period["changes"] or [])[:20]:
                 output.line(f"    {_change(change)}", "dim")
-            if (told["change_count"] or 0) > 20:
-                output.line(f"    … and {told['change_count'] - 20} more; --json shows them", "dim")
+            if (period["change_count"] or 0) > 20:
+                output.line(f"    … and {period['change_count'] - 20} more; --json shows them", "dim")
     if found["truncated"]:
-        output.line("there are older ones; --limit shows more", "dim")
+        output.line("there are older ones: raise --limit", "dim")
 
 
-def _span(told: dict[str, Any]) -> str:
-    return f"{output.moment(told['first_at'])} … {output.moment(told['last_at'])}"
+def _span(period: dict[str, Any]) -> str:
+    return f"{output.moment(period['first_at'])} … {output.moment(period['last_at'])}"
 
 
-def _count(told: dict[str, Any]) -> str:
-    count = told["change_count"]
-    return "first told" if count is None else f"{count} change{'' if count == 1 else 's'}"
+def _count(period: dict[str, Any]) -> str:
+    count = period["change_count"]
+    return "first reported" if count is None else f"{count} change{'' if count == 1 else 's'}"
 
 
 def _change(change: dict[str, Any]) -> str:
@@ -73,11 +73,11 @@ def _short(text: str) -> str:
 
 def versions(
     name: Name,
-    limit: Annotated[int, typer.Option(min=1, max=2_000)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=2_000, help="Show at most this many rows.")] = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Versions of a dataset; or of a job: each distinct code, SQL, inputs and outputs, with its runs and what changed.
+    """List versions of a dataset or job, with what changed. A job's version is its code, SQL, inputs and outputs.
 
     Examples:
 
@@ -119,7 +119,7 @@ def _dataset_versions(found: dict[str, Any]) -> None:
 
 def _job_versions(found: dict[str, Any], limit: int) -> None:
     for v in found["versions"][:limit]:
-        code = (v["code"] or {}).get("version") or "no code told"
+        code = (v["code"] or {}).get("version") or "no code reported"
         mark = "  (current)" if v["current"] else ""
         output.line(f"{output.printable(str(code)[:12])}  {v['statement'] or ''}{mark}", "bold")
         output.line(f"  {output.moment(v['first_at'])} … {output.moment(v['last_at'])}  {v['runs']:,} runs")
@@ -129,19 +129,22 @@ def _job_versions(found: dict[str, Any], limit: int) -> None:
                     output.line(f"  {sign} {side[:-1]} {output.printable(node.removeprefix('dataset:'))}")
         for line in ((v["changes"] or {}).get("sql_diff") or ())[:20]:
             output.line(f"    {output.printable(line)}", "dim")
-    output.line(f"as {found['examined']:,} of {found['runs']:,} runs tell it", "dim")
+    output.line(f"as {found['examined']:,} of {found['runs']:,} runs report it", "dim")
 
 
 def diff(
     name: Name,
     before: Annotated[
-        str | None, typer.Argument(metavar="[FROM]", help="A version: its id or external version; else the one before.")
+        str | None,
+        typer.Argument(metavar="[FROM]", help="A version, by its id or external version. Default: the one before."),
     ] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[TO]", help="A version; else the latest.")] = None,
+    after: Annotated[
+        str | None, typer.Argument(metavar="[TO]", help="The version to compare with. Default: the latest.")
+    ] = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What changed between two versions of a dataset: columns, counts, the writer, its code and parameters.
+    """Compare two versions of a dataset: columns, counts, the writer, its code and parameters.
 
     Examples:
 
@@ -155,10 +158,10 @@ def diff(
         return
     found = msgspec.json.decode(body)
     for side in ("before", "after"):
-        told = found[side]
-        by = told["run"]["job"].removeprefix("job:") if told["run"] else "an event without a run"
-        version = output.printable(told["external_version"] or told["id"])
-        output.line(f"{side:<7}{version}  {output.moment(told['created_at'])}  {output.printable(by)}", "bold")
+        period = found[side]
+        by = period["run"]["job"].removeprefix("job:") if period["run"] else "an event without a run"
+        version = output.printable(period["external_version"] or period["id"])
+        output.line(f"{side:<7}{version}  {output.moment(period['created_at'])}  {output.printable(by)}", "bold")
     if found["same"]:
         output.line("nothing changed")
         return
@@ -178,25 +181,25 @@ def _pair(change: dict[str, Any]) -> str:
     return " → ".join("nothing" if change[side] is None else _short(str(change[side])) for side in ("before", "after"))
 
 
-def schema_changes(told: dict[str, Any], indent: str = "") -> None:
-    """Lines for what changed between two schemas."""
+def schema_changes(period: dict[str, Any], indent: str = "") -> None:
+    """Yield lines for the changes between two schemas."""
     for sign, key in (("+", "added"), ("-", "removed")):
-        for field in told[key]:
+        for field in period[key]:
             output.line(
                 f"{indent}{sign} column {output.printable(field['name'])}  {output.printable(field['type'] or '')}"
             )
     for key, word in (("retyped", "type"), ("redescribed", "description"), ("moved", "place")):
-        for change in told[key]:
+        for change in period[key]:
             output.line(f"{indent}~ {word} of {output.printable(change['column'])}  {_pair(change)}")
 
 
 def schema(
     name: Name,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 200,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 200,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Each schema a dataset has had, from when to when, and what changed.
+    """Show every schema that a dataset has had, when each was valid, and what changed.
 
     Examples:
 
@@ -207,12 +210,12 @@ def schema(
         output.raw(body)
         return
     found = msgspec.json.decode(body)
-    for told in found["schemas"]:
-        by = f"  {told['run']['job'].removeprefix('job:')}" if told["run"] else ""
-        output.line(f"{_span(told)}  {len(told['fields'])} columns{output.printable(by)}", "bold")
-        if told["changes"]:
-            schema_changes(told["changes"], "  ")
+    for period in found["schemas"]:
+        by = f"  {period['run']['job'].removeprefix('job:')}" if period["run"] else ""
+        output.line(f"{_span(period)}  {len(period['fields'])} columns{output.printable(by)}", "bold")
+        if period["changes"]:
+            schema_changes(period["changes"], "  ")
         else:
-            output.line("  " + output.printable(", ".join(field["name"] for field in told["fields"])), "dim")
+            output.line("  " + output.printable(", ".join(field["name"] for field in period["fields"])), "dim")
     if found["truncated"]:
-        output.line("there are older ones; --limit shows more", "dim")
+        output.line("there are older ones: raise --limit", "dim")

@@ -1,4 +1,4 @@
-"""`headwater lineage NAME`: where it comes from and what depends on it."""
+"""`headwater lineage NAME`: show where it comes from and what depends on it."""
 
 import enum
 from typing import Annotated, Any
@@ -17,40 +17,50 @@ class Format(enum.StrEnum):
 
 def lineage(
     name: Annotated[
-        str, typer.Argument(help="A dataset or job: its name, an ending of it that only one has, a path, or a node id.")
+        str, typer.Argument(help="A dataset or job: its name, a unique ending of it, a path, or a node id.")
     ],
-    upstream: Annotated[bool, typer.Option("--upstream", help="Only where it comes from.")] = False,
-    downstream: Annotated[bool, typer.Option("--downstream", help="Only what depends on it.")] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from dataset to dataset.")] = 100,
-    columns: Annotated[bool, typer.Option("--columns", help="Which column feeds which.")] = False,
-    column: Annotated[str | None, typer.Option(metavar="C", help="Only what is connected to this column.")] = None,
-    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")] = None,
+    upstream: Annotated[bool, typer.Option("--upstream", help="Show only where it comes from.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="Show only what depends on it.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from dataset to dataset.")] = 100,
+    columns: Annotated[bool, typer.Option("--columns", help="Show which column feeds which.")] = False,
+    column: Annotated[str | None, typer.Option(metavar="C", help="Show only what is connected to this column.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Show the lineage as it was at this time (ISO 8601, UTC).")
+    ] = None,
     namespace: Annotated[
-        list[str] | None, typer.Option(help="Only this namespace; `x*` is a beginning; again: or.")
+        list[str] | None, typer.Option(help="Show only this namespace; `x*` matches a prefix. Repeatable.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; `x*` is a beginning; again: or.")] = None,
-    type: Annotated[str | None, typer.Option(help="Only `dataset`s or `job`s.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Show only nodes with this tag; `x*` matches a prefix. Repeatable.")
+    ] = None,
+    type: Annotated[str | None, typer.Option(help="Show only nodes of this type: `dataset` or `job`.")] = None,
     job_type: Annotated[
-        str | None, typer.Option(help="Only jobs of this type, processing type or integration.")
+        str | None, typer.Option(help="Show only jobs of this type, processing type or integration.")
     ] = None,
-    state: Annotated[str | None, typer.Option(help="Only jobs whose last run ended so.")] = None,
-    origin: Annotated[str | None, typer.Option(help="Only edges that are `observed`, `declared` or `manual`.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only edges seen since (ISO 8601, UTC).")] = None,
+    state: Annotated[str | None, typer.Option(help="Show only jobs whose last run ended in this state.")] = None,
+    origin: Annotated[
+        str | None, typer.Option(help="Show only edges of this origin: `observed`, `declared` or `manual`.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Show only edges seen since this time (ISO 8601, UTC).")
+    ] = None,
     collapse: Annotated[str | None, typer.Option(help="Draw jobs as their `parent` or `root`.")] = None,
     hide: Annotated[
-        list[str] | None, typer.Option(help="Leave out jobs that are `ad_hoc`, `one_off` or `recurring`; again: or.")
+        list[str] | None, typer.Option(help="Hide jobs that are `ad_hoc`, `one_off` or `recurring`. Repeatable.")
     ] = None,
-    group: Annotated[str | None, typer.Option(help="By `namespace`, `source`, `tag`, `owner` or `parent`.")] = None,
-    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.tree,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    group: Annotated[
+        str | None, typer.Option(help="Group nodes by `namespace`, `source`, `tag`, `owner` or `parent`.")
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Print in this format.")] = Format.tree,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, as with --format json.")] = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="First deliver events that still wait in the local spool.")
+        bool, typer.Option("--refresh", help="Deliver the events that wait in the local spool first.")
     ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
     """Show where a dataset or job comes from and what depends on it.
 
-    The state of each job's last run is shown with it.
+    Each job has the state of its last run.
 
     Examples:
 
@@ -102,7 +112,7 @@ def lineage(
 
 
 def _last_job(answer: Any, node: Any) -> str | None:
-    """The job whose last run speaks for this node: itself, or the one that wrote the dataset last."""
+    """Return the job whose last run represents this node: itself, or the last writer of the dataset."""
     if node["type"] == "JOB":
         return str(node["id"])
     writers = {edge["source"] for edge in answer["edges"] if edge["target"] == answer["root"]}
@@ -116,5 +126,5 @@ def _deliver(url: str | None) -> None:
     server.use_local()
     emitter = emitter_from_environment(url=url)
     if not emitter.flush(timeout=30.0):
-        typer.echo("some events still wait in the spool: `headwater doctor` says why", err=True)
+        typer.echo("some events still wait in the spool: run `headwater doctor` to see why", err=True)
     emitter.close()

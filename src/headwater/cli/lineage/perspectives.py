@@ -1,4 +1,4 @@
-"""`headwater perspectives`: the same graph as seen by the query log, dbt, Airflow and others, and where they disagree."""
+"""`headwater perspectives`: compare the graphs that the query log, dbt, Airflow and other producers report."""
 
 from typing import Annotated, Any
 
@@ -10,32 +10,36 @@ from headwater.cli import comma_separated, output, server
 _DISAGREEMENTS = ("in_no_dag", "untold_by_its_job", "never_seen")
 _SAID = {
     "in_no_dag": "in the log, in no DAG",
-    "untold_by_its_job": "in the log, its job does not tell it",
-    "never_seen": "told, never seen in the log",
+    "untold_by_its_job": "in the log, not reported by its job",
+    "never_seen": "reported, never seen in the log",
 }
 _PAGE = 10_000
 
 
 def perspectives(
-    namespace: Annotated[str | None, typer.Option(help="Only edges that touch this namespace.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="List only edges that touch this namespace.")] = None,
     perspective: Annotated[
         str | None,
-        typer.Option("--perspective", help="Only edges that this one tells, as `query-log`, `dbt`, `airflow`."),
+        typer.Option(
+            "--perspective", help="List only edges that this producer reports: `query-log`, `dbt`, `airflow` and so on."
+        ),
     ] = None,
     disagreement: Annotated[
         list[str] | None,
-        typer.Option(help="Only `in_no_dag`, `untold_by_its_job` or `never_seen`; again: or. Else all three."),
+        typer.Option(
+            help="List only `in_no_dag`, `untold_by_its_job` or `never_seen`. Repeatable. Default: all three."
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Include edges without a disagreement.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=_PAGE, help="So many edges.")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="Leave out so many first.")] = 0,
+    every: Annotated[bool, typer.Option("--all", help="Include edges on which all producers agree.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=_PAGE, help="Show at most this many edges.")] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="Skip this many edges first.")] = 0,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Compare the graph as the query log, dbt, Airflow and others report it.
+    """Compare the graphs that the query log, dbt, Airflow and others report.
 
-    The edges that one reports and another does not are listed.
+    Lists the edges that one reports and another does not.
 
     Examples:
 
@@ -60,12 +64,12 @@ def perspectives(
         )
         return
     output.table(
-        ("perspective", "jobs", "edges", "told by it alone"),
+        ("perspective", "jobs", "edges", "reported by it alone"),
         [(one["name"], f"{one['jobs']:,}", f"{one['edges']:,}", f"{one['alone']:,}") for one in found["perspectives"]],
     )
     if found["edges"]:
         output.table(
-            ("", "from", "to", "told by", "through"),
+            ("", "from", "to", "reported by", "through"),
             [
                 (_SAID.get(one["disagreement"], ""), _short(one["source"]), _short(one["target"]), ", ".join(one["perspectives"]), _through(one))
                 for one in found["edges"]
@@ -81,14 +85,14 @@ def _sum(found: dict[str, Any], offset: int) -> None:
     if not found["covered"]:
         output.line("no query log was read, so nothing is compared with one", "dim")
     counts = "; ".join(f"{_SAID[kind]}: {count:,}" for kind, count in found["disagreements"].items())
-    output.line(f"told by more than one: {found['agreed']:,}; {counts}", "dim")
+    output.line(f"reported by more than one: {found['agreed']:,}; {counts}", "dim")
     if found["total"] > len(found["edges"]):
         where = f" from {offset + 1:,}" if offset else ""
         output.line(f"{len(found['edges']):,} of {found['total']:,}{where}; --limit shows more", "dim")
 
 
 def _short(node: str) -> str:
-    """`dataset:postgres://db:5432:s.t` without its kind."""
+    """Return `dataset:postgres://db:5432:s.t` without its kind."""
     return node.partition(":")[2]
 
 

@@ -1,4 +1,4 @@
-"""`headwater receipt`, `headwater receipts`: what became of events."""
+"""`headwater receipt`, `headwater receipts`: show what events changed."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def receipt(
-    digest: Annotated[str, typer.Argument(help="The receipt's id, or a beginning of it of 8 digits or more.")],
+    digest: Annotated[str, typer.Argument(help="The receipt's id, or its first 8 digits or more.")],
     url: Url = None,
     json: Json = False,
 ) -> None:
@@ -33,7 +33,7 @@ def receipt(
     facts = (
         ("time", output.moment(found["event_time"])),
         ("received", f"{output.moment(found['received_at'])}, {output.duration(round(found['delay_seconds'] * 1000))} later"),
-        ("producer", found["producer"] or "(not told)"),
+        ("producer", found["producer"] or "(not reported)"),
         ("run", found["run"]),
         ("size", output.size(found["size"])),
     )  # fmt: skip
@@ -49,7 +49,7 @@ def receipt(
         ("speaks of", "as", "part", "first"),
         [
             (
-                node["id"] + (f"  (told as {node['told']})" if node["told"] else "") + ("" if node["known"] else "  (gone)"),
+                node["id"] + (f"  (reported as {node['told']})" if node["told"] else "") + ("" if node["known"] else "  (gone)"),
                 ", ".join(node["roles"]),
                 ", ".join(f"{key}={value}" for key, value in node["part"].items()),
                 "first" if node["first"] else None,
@@ -64,15 +64,17 @@ def receipt(
 
 
 def receipts(
-    producer: Annotated[str | None, typer.Option(help="Only from this producer.")] = None,
-    code: Annotated[str | None, typer.Option(help="Only with a warning of this code.")] = None,
-    run: Annotated[str | None, typer.Option(help="Only of this run.")] = None,
-    since: Annotated[str | None, typer.Option(help="A time, ISO 8601; else seven days ago.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    producer: Annotated[str | None, typer.Option(help="List only events from this producer.")] = None,
+    code: Annotated[str | None, typer.Option(help="List only events with a warning of this code.")] = None,
+    run: Annotated[str | None, typer.Option(help="List only events of this run.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="List events since this time (ISO 8601). Default: seven days ago.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """List events that came in, the latest first.
+    """List received events, the latest first.
 
     Examples:
 
@@ -102,4 +104,4 @@ def receipts(
         empty="No events found. Look further back with --since, or ask `headwater doctor` why none arrive.",
     )
     if found["more"]:
-        output.line("there are more; --limit shows them", "dim")
+        output.line("there are more: raise --limit", "dim")

@@ -1,4 +1,4 @@
-"""`headwater runs`, `headwater run show` and `headwater run lineage`: what happened."""
+"""`headwater runs`, `headwater run show` and `headwater run lineage`: list and show runs."""
 
 from typing import Annotated, Any
 
@@ -13,10 +13,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def runs(
-    job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
-    state: Annotated[str | None, typer.Option(help="COMPLETED, FAILED, ABORTED or RUNNING.")] = None,
-    stalled: Annotated[bool, typer.Option("--stalled", help="Only runs that fell silent, with the reason.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
+    job: Annotated[str | None, typer.Argument(help="List only runs of this job.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help="List only runs in this state: COMPLETED, FAILED, ABORTED or RUNNING.")
+    ] = None,
+    stalled: Annotated[
+        bool, typer.Option("--stalled", help="List only runs that fell silent, with the reason.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 20,
     url: Url = None,
     json: Json = False,
 ) -> None:
@@ -56,11 +60,11 @@ def runs(
 
 
 def show(
-    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning of it.")],
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """One run: parameters, code, what it read and wrote in which version, its children.
+    """Show one run: parameters, code, the versions it read and wrote, its children.
 
     Examples:
 
@@ -138,15 +142,17 @@ def show(
 
 
 def run_lineage(
-    run_id: Annotated[str, typer.Argument(help="The run's id, or a beginning of it that only one run has.")],
-    upstream: Annotated[bool, typer.Option("--upstream", help="Only what it was made of.")] = False,
-    downstream: Annotated[bool, typer.Option("--downstream", help="Only what was made of it.")] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Hops from version to version.")] = 100,
-    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was at this time (ISO 8601, UTC).")] = None,
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning of it.")],
+    upstream: Annotated[bool, typer.Option("--upstream", help="Show only what it was made from.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="Show only what was made from it.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from version to version.")] = 100,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Show the lineage as it was at this time (ISO 8601, UTC).")
+    ] = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Which version of each input the run read, which run wrote it, and so on up; which runs read what it wrote, and so on down.
+    """Show which versions a run read and which runs wrote them, upstream and downstream.
 
     Examples:
 
@@ -174,13 +180,13 @@ def run_lineage(
         output.line(f"{found['hidden']['nodes']} more not shown: {found['hidden']['reason']}", "yellow")
     if found["unchecked_readers"]:
         output.line(
-            f"{found['unchecked_readers']} jobs have more runs that may have read a version than were looked at",
+            f"{found['unchecked_readers']} jobs have more runs that may have read a version than were checked",
             "yellow",
         )
 
 
 def _run_rows(run: dict[str, Any], found: dict[str, Any]) -> list[tuple[object, ...]]:
-    """A line for each version that the run read or wrote; the run's own words on the first."""
+    """Yield a row for each version that the run read or wrote; the first also describes the run."""
     versions = {n["id"]: n for n in found["nodes"] if n["type"] == "VERSION"}
     words = {"READ": "read", "WROTE": "wrote"}
     rows: list[tuple[object, ...]] = []

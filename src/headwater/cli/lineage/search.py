@@ -1,4 +1,4 @@
-"""`headwater search`: datasets and jobs by words."""
+"""`headwater search`: find datasets and jobs by words."""
 
 from typing import Annotated
 
@@ -8,19 +8,21 @@ from headwater.cli import output, server
 
 
 def search(
-    words: Annotated[list[str], typer.Argument(help="Words of names, columns, tags, owners, descriptions or SQL.")],
-    type: Annotated[str | None, typer.Option("--type", "-t", help="dataset or job.")] = None,
-    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only in this namespace.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="Only of this owner.")] = None,
-    platform: Annotated[str | None, typer.Option("--platform", help="Only here: s3, snowflake, kafka, …")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 20,
+    words: Annotated[list[str], typer.Argument(help="Words from names, columns, tags, owners, descriptions or SQL.")],
+    type: Annotated[str | None, typer.Option("--type", "-t", help="Find only this type: `dataset` or `job`.")] = None,
+    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Find only in this namespace.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Find only with this tag.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Find only what this owner owns.")] = None,
+    platform: Annotated[
+        str | None, typer.Option("--platform", help="Find only in this kind of source: s3, snowflake, kafka and so on.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 20,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find datasets and jobs by words, the best match first.
 
-    All words must match; misspelt words are corrected.
+    All words must match. Misspelt words are corrected.
 
     Examples:
 
@@ -37,7 +39,7 @@ def search(
     if found["corrected"]:
         output.line(f"searched for {output.printable(found['corrected'])}", "yellow")
     if not found["results"]:
-        output.line("nothing has these words", "dim")
+        output.line("nothing matches these words", "dim")
         return
     output.table(
         ("name", "namespace", "type", "found in", ""),

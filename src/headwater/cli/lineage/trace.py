@@ -1,4 +1,4 @@
-"""`headwater trace ID|FILE|FINGERPRINT`: which steps made this very item of what, and what was made of it."""
+"""`headwater trace ID|FILE|FINGERPRINT`: show the steps that made an item, and what was made from it."""
 
 import enum
 import os
@@ -26,24 +26,29 @@ def trace(
         str,
         typer.Argument(
             metavar="ID|FILE|FINGERPRINT",
-            help="An item or run by its id; a file or folder that is here; a fingerprint; or a dataset's node id: its newest version.",
+            help="An item or run by its id, a local file or folder, a fingerprint, or a dataset's node id (its newest version).",
         ),
     ],
-    up: Annotated[bool, typer.Option("--up", help="Only what it was made of.")] = False,
-    down: Annotated[bool, typer.Option("--down", help="Only what was made of it.")] = False,
+    up: Annotated[bool, typer.Option("--up", help="Show only what it was made from.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Show only what was made from it.")] = False,
     depth: Annotated[
-        str | None, typer.Option(metavar="N|all", help="Steps from item to run or run to item; else 50.")
+        str | None,
+        typer.Option(metavar="N|all", help="Follow this many steps between item and run, or `all`. Default: 50."),
     ] = None,
-    max_nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Of more than these the nearest.")] = 2000,
+    max_nodes: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Show at most this many nodes, the nearest first.")
+    ] = 2000,
     details: Annotated[
-        bool, typer.Option("--details", help="Also ids, fingerprints and what each step tells.")
+        bool, typer.Option("--details", help="Show also ids, fingerprints and the details that each step reports.")
     ] = False,
-    fan: Annotated[int, typer.Option(min=1, max=1000, help="Of so many alike none is folded.")] = 4,
-    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.tree,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    fan: Annotated[
+        int, typer.Option(min=1, max=1000, help="Fold similar nodes when there are more than this many.")
+    ] = 4,
+    format: Annotated[Format, typer.Option(help="Print in this format.")] = Format.tree,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, as with --format json.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
-    """Trace one item or file: which steps made it of what, and what became of it.
+    """Trace an item or file: what made it, and what was made from it.
 
     Each step is shown with its process, version, time, duration and size.
 
@@ -74,7 +79,7 @@ def trace(
 
 
 def _meant(what: str) -> tuple[str, str | None]:
-    """The id to ask for, and the file it was read off. What is spelt as an id is one; else what is here is a file."""
+    """Return the id to ask for, and the file whose fingerprint it is. Text in the form of an id is an id; else a local path is a file."""
     if _FINGERPRINT.fullmatch(what) or what.startswith("dataset:") or _is_uuid(what):
         return what, None
     if "://" in what or os.path.exists(what):  # noqa: PTH110
@@ -98,8 +103,8 @@ def _ask(url: str | None, id_: str, file: str | None, **question: object) -> byt
     except NotFound as error:
         if file is not None:
             raise NotFound(
-                f"nothing is known of {file}: no event names its content ({id_}). If a step read or wrote it, "
-                "`headwater doctor` says why its event is not here; `headwater lineage` knows the dataset by its name",
+                f"nothing is recorded about {file}: no event names its content ({id_}). If a step read or wrote it, "
+                "run `headwater doctor` to see why its event is missing; to find the dataset by name, run `headwater lineage`",
                 **error.detail | {"fingerprint": id_},
             ) from error
         if not (_FINGERPRINT.fullmatch(id_) or id_.startswith("dataset:") or _is_uuid(id_)):

@@ -1,4 +1,4 @@
-"""A correlation answer as trees: up from its roots, and down. Names are untrusted and shown escaped."""
+"""Print a correlation answer as trees, up from its roots and down. Names are untrusted and printed escaped."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from headwater.graph.tracing import Drawn, Picture, picture
 
 _STATES = {"COMPLETED": "ok", "RUNNING": "running"}
 _WRONG = {"FAILED": "red", "ABORTED": "yellow"}
-# Of a detail's JSON so much is shown.
+# Longest part of a detail's JSON that is printed.
 _LONGEST = 200
 
 Line = tuple[str, str | None]
 
 
 def print_trace(answer: dict[str, Any], *, fan: int, details: bool) -> None:
-    """The roots, what is above and below them, and whatever else there is to know of the answer."""
+    """Print the roots, the trees above and below them, and the notes of the answer."""
     drawn = picture(answer, fan)
     tree = _Tree(drawn, details)
     for note in answer["notes"]:
@@ -33,7 +33,7 @@ def print_trace(answer: dict[str, Any], *, fan: int, details: bool) -> None:
             output.line()
             output.line(title, "bold")
             lines = list(tree.lines(direction))
-            for text, style in lines or [("  (nothing known)", "dim")]:
+            for text, style in lines or [("  (nothing recorded)", "dim")]:
                 output.line(text, style)
     refused = [arrow for arrow in drawn.arrows if arrow.refused]
     if refused or answer["hidden"]["count"]:
@@ -46,7 +46,7 @@ def print_trace(answer: dict[str, Any], *, fan: int, details: bool) -> None:
 
 
 class _Tree:
-    """Branches of what is drawn; one that stands above already is not repeated."""
+    """Branches of a tree; one that is drawn above is not repeated."""
 
     def __init__(self, drawn: Picture, details: bool) -> None:
         self.drawn, self.details = drawn, details
@@ -64,13 +64,13 @@ class _Tree:
                 found.sort(key=places.__getitem__)
 
     def lines(self, direction: str) -> Iterator[Line]:
-        """(text, style) of every line. Without recursion: a chain may have thousands of steps."""
+        """Yield (text, style) for every line. Without recursion: a chain may have thousands of steps."""
         beyond, several = self.beyond[direction], len(self.drawn.roots) > 1
         shown: set[str] = set()
         for root in self.drawn.roots:
             if several and beyond[root]:
                 yield f"of {output.printable(self.drawn.nodes[root].label)}", "dim"
-            # What is still to be told: (node, what stands before it, whether it is the last of its siblings); the next at the end.
+            # A stack of nodes to print: (node, its line's prefix, whether it is the last sibling); the next one is at the end.
             waiting = self._siblings(beyond[root], "")
             while waiting:
                 id_, indent, last = waiting.pop()
@@ -93,7 +93,7 @@ class _Tree:
 
 
 def words(one: Drawn) -> str:
-    """One line: of a run its process, version, end, start and duration; of an item its name and size."""
+    """Describe a node in one line: a run by its process, version, end, start and duration; an item by its name and size."""
     node = one.node
     if one.count > 1:
         return f"{output.printable(one.label)}  ({one.count:,} more{_state_of_all(node)})"
@@ -112,12 +112,12 @@ def words(one: Drawn) -> str:
 
 
 def _state_of_all(node: dict[str, Any]) -> str:
-    """Only runs of one state are alike."""
+    """Return the state of folded runs; only runs of one state are folded."""
     return f", all {_STATES.get(node['state'], node['state'])}" if node["state"] else ""
 
 
 def identity(one: Drawn) -> Iterator[Line]:
-    """Ids, the dataset, the fingerprint, whose import it overrides, what the step tells, who claims the id. Nothing of what stands for several."""
+    """Yield a node's ids, dataset, fingerprint, overridden import, reported details and claims; nothing for a folded node."""
     node = one.node
     if one.count > 1:
         return
@@ -142,9 +142,9 @@ def identity(one: Drawn) -> Iterator[Line]:
 
 
 def claims(one: Drawn) -> Iterator[Line]:
-    """That an id is not one thing's, and whose it is."""
+    """Say that an id belongs to more than one thing, and to which."""
     if one.node["collided"] and one.count == 1:
-        yield "this id was given to more than one thing", "yellow"
+        yield "more than one thing has this id", "yellow"
         for claim in one.node["claimed_by"]:
             yield f"claimed by {output.printable(claim['job'].removeprefix('job:'))}, run {claim['run_id']}", "yellow"
 

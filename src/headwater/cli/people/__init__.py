@@ -1,1 +1,1 @@
-"""Commands about people: what they say, their keys, listeners, names and the audit."""
+"""Commands for metadata, keys, listeners, rules about names, and the audit."""

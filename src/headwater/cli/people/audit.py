@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 
 def audit(
-    actor: Annotated[str | None, typer.Option(help="Only what this key or person did.")] = None,
-    target: Annotated[str | None, typer.Option(help="Only changes of this.")] = None,
-    since: Annotated[str | None, typer.Option(help="From this time on: 2026-11-21, or with a time; UTC.")] = None,
-    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
-    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows at most.")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="Rows to leave out first.")] = 0,
+    actor: Annotated[str | None, typer.Option(help="List only changes by this key or person.")] = None,
+    target: Annotated[str | None, typer.Option(help="List only changes of this object.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="List changes from this time on, as in 2026-11-21 or with a time (UTC).")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="List changes before this time.")] = None,
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Show at most this many rows.")] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="Skip this many rows first.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List changes of metadata, keys and rules, the latest first.
 
-    Events are in the event log instead.
+    Events are not changes: they are in the event log.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""`headwater identity`: which told names are one dataset."""
+"""`headwater identity`: the rules that decide which names are one dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 identity = typer.Typer(
-    help="Show, set and try the rules that decide which names are one dataset.",
+    help="Show, set and test the rules that decide which names are one dataset.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -26,7 +26,7 @@ identity = typer.Typer(
 
 @identity.command()
 def show(json: Json = False) -> None:
-    """The rules, as `set` takes them.
+    """Print the rules, as `set` reads them.
 
     Examples:
 
@@ -51,17 +51,22 @@ def show(json: Json = False) -> None:
 
     reply = msgspec.json.decode(answer)
     if reply["behind"]:
-        output.line("# What was recorded before follows other rules still: `headwater rebuild`")
+        output.line("# Earlier records still follow other rules: run `headwater rebuild`")
     output.line(yaml.safe_dump({"rules": reply["rules"]}, sort_keys=False, allow_unicode=True).rstrip())
 
 
 @identity.command("set")
 def set_rules(
-    file: Annotated[Path, typer.Argument(help="YAML or JSON: rules, each kind, match, to, namespace; - for input.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move; change nothing.")] = False,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A YAML or JSON file with rules (each: kind, match, to, namespace), or - for standard input."
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move without changing anything.")] = False,
     json: Json = False,
 ) -> None:
-    """Replace the rules. They hold from now on; `headwater rebuild` applies them to what was recorded before.
+    """Replace the rules for new events; `headwater rebuild` applies them to earlier ones.
 
     Examples:
 
@@ -96,11 +101,13 @@ def set_rules(
 
 @identity.command("try")
 def try_name(
-    name: Annotated[str, typer.Argument(help="A name as an event tells it: s3a://bucket/path, or with --namespace.")],
-    namespace: Annotated[str | None, typer.Option(help="Its namespace; the name is the rest.")] = None,
+    name: Annotated[
+        str, typer.Argument(help="A name as an event reports it: s3a://bucket/path, or any name with --namespace.")
+    ],
+    namespace: Annotated[str | None, typer.Option(help="Use this namespace and take NAME as the rest.")] = None,
     json: Json = False,
 ) -> None:
-    """Where a name would go, and why.
+    """Show which dataset a name becomes, and why.
 
     Examples:
 
@@ -126,18 +133,18 @@ def try_name(
     reply = msgspec.json.decode(answer)
     output.table(
         ("by", "namespace", "name", "part"),
-        [("as told", reply["namespace"], reply["name"], "")]
+        [("as reported", reply["namespace"], reply["name"], "")]
         + [
             (_by(step), step["namespace"], step["name"], ", ".join(f"{k}={v}" for k, v in step["part"].items()))
             for step in reply["steps"]
         ],
     )
     part = "".join(f" {key}={value}" for key, value in reply["part"].items())
-    output.line(f"{output.printable(reply['id'])}{', of it' + output.printable(part) if part else ''}")
+    output.line(f"{output.printable(reply['id'])}{', part' + output.printable(part) if part else ''}")
     if reply["stands_for"]:
-        output.line(f"which is another name of {output.printable(reply['stands_for'])}")
+        output.line(f"which is an alias of {output.printable(reply['stands_for'])}")
     elif not reply["known"]:
-        output.line("nothing of that name was recorded yet", "dim")
+        output.line("nothing is recorded under that name yet", "dim")
 
 
 def _by(step: Any) -> str:
@@ -145,14 +152,14 @@ def _by(step: Any) -> str:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Namespace and name of a URI, an absolute path, or a node id."""
+    """Split a URI, an absolute path or a node id into namespace and name."""
     from headwater.errors import InvalidQuestion
     from headwater.model.names import DatasetName, node_id_readings
 
     scheme, separator, rest = name.partition("://")
     if name.startswith("dataset:"):
         readings = [one for one in node_id_readings(name) if isinstance(one, DatasetName)]
-        # An address and its port belong to the namespace.
+        # The namespace includes the address and its port.
         if readings:
             best = next((one for one in readings if not re.match(r"//|\d+:", one.name)), readings[-1])
             return best.namespace, best.name
@@ -161,11 +168,11 @@ def _parted(name: str) -> tuple[str, str]:
         return f"{scheme}://{host}", slash + path or "/"
     elif name.startswith("/"):
         return "file", name
-    raise InvalidQuestion(f"{name!r} has no namespace in it; say it with --namespace", name=name)
+    raise InvalidQuestion(f"{name!r} has no namespace; give it with --namespace", name=name)
 
 
 def rules_in(file: Path) -> tuple[Rule, ...]:
-    """The rules in a YAML or JSON file, as `identity show` prints them; `-`: standard input. Raises InvalidQuestion."""
+    """Read rules from a YAML or JSON file, as `identity show` prints them; `-`: standard input. Raises InvalidQuestion."""
     import sys
 
     import msgspec
@@ -178,7 +185,7 @@ def rules_in(file: Path) -> tuple[Rule, ...]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
         document = yaml.safe_load(text)
         rules = document["rules"] if isinstance(document, dict) and "rules" in document else document
-        # `behind` is what `show --json` says beside the rules.
+        # `show --json` prints `behind` beside the rules.
         if isinstance(document, dict) and set(document) - {"rules", "behind"}:
             raise InvalidQuestion(
                 f"{file}: unknown keys {', '.join(sorted(map(str, set(document) - {'rules', 'behind'})))}"

@@ -1,4 +1,4 @@
-"""`headwater keys`: who may come in. Works on the database, so the first key can be made before there is a server to ask."""
+"""`headwater keys`: create, list and revoke API keys. Works on the database: the first key can be created before a server runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ keys = typer.Typer(help="Create, list and revoke API keys.", rich_markup_mode=No
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What the key is for, such as airflow-prod; it stands beside changes.")],
-    role: Annotated[str, typer.Option(help="read, write (send events, edit) or admin.")] = "read",
-    expires: Annotated[str | None, typer.Option(help="When it ends: 12h, 90d, 4w, 1y. Without it, never.")] = None,
+    name: Annotated[
+        str, typer.Argument(help="What the key is for, such as airflow-prod; it is shown next to changes.")
+    ],
+    role: Annotated[str, typer.Option(help="Grant this role: read, write (send events, edit) or admin.")] = "read",
+    expires: Annotated[
+        str | None, typer.Option(help="Let the key expire after this long: 12h, 90d, 4w, 1y. Default: never.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Make a key. It is shown once: what is kept is a digest.
+    """Create a key. It is shown once: only its digest is stored.
 
     Examples:
 
@@ -59,7 +63,7 @@ def create(
 
 @keys.command("list")
 def list_keys(json: Json = False) -> None:
-    """Every key there ever was; never the keys themselves.
+    """List all keys, also revoked ones, without their secrets.
 
     Examples:
 
@@ -100,12 +104,12 @@ def list_keys(json: Json = False) -> None:
             for key in msgspec.json.decode(answer)["keys"]
         ],
         styles={3: {"live": "green", "revoked": "dim", "expired": "yellow"}},
-        empty="There are no keys. Make one with `headwater keys create NAME`.",
+        empty="There are no keys. Create one with `headwater keys create NAME`.",
     )
 
 
 @keys.command()
-def revoke(key: Annotated[str, typer.Argument(help="Its name or id.")], json: Json = False) -> None:
+def revoke(key: Annotated[str, typer.Argument(help="The key's name or id.")], json: Json = False) -> None:
     """Revoke a key. Servers refuse it within five seconds.
 
     Examples:

@@ -1,4 +1,4 @@
-"""`headwater listeners`: who is sent what the log takes in. Works on the database; servers see a change within five seconds."""
+"""`headwater listeners`: forward accepted events to other systems. Works on the database; servers see a change within five seconds."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Secret = Annotated[
     typer.Option(
         envvar="HEADWATER_LISTENER_SECRET",
         show_envvar=True,
-        help="A webhook's secret (whsec_…; made without it), or the API key that is sent. Better in the variable than in the shell's history.",
+        help="Use this webhook secret (whsec_…; default: a new one) or API key. Prefer the variable: the shell keeps a history.",
     ),
 ]
 
 listeners = typer.Typer(
-    help="Send events on to webhooks, Marquez, DataHub, OpenMetadata and others.",
+    help="Forward events to webhooks, Marquez, DataHub, OpenMetadata and others.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -36,7 +36,7 @@ listeners = typer.Typer(
 
 @listeners.command("list")
 def list_listeners(json: Json = False) -> None:
-    """Every listener, and how far it has come.
+    """List all listeners, and how far each has come.
 
     Examples:
 
@@ -83,20 +83,32 @@ def list_listeners(json: Json = False) -> None:
 def add(
     name: Name,
     kind: Annotated[
-        str, typer.Argument(help="webhook, openlineage, marquez, datahub, openmetadata, or python:ENTRY_POINT.")
+        str, typer.Argument(help="One of webhook, openlineage, marquez, datahub, openmetadata, or python:ENTRY_POINT.")
     ],
-    url: Annotated[str | None, typer.Argument(help="Its address; the usual path is added to one without.")] = None,
-    secret: Secret = None,
-    namespace: Annotated[list[str] | None, typer.Option(help="Only these namespaces; a glob. Repeatable.")] = None,
-    job: Annotated[list[str] | None, typer.Option(help="Only these jobs, NAME or NAMESPACE/NAME; a glob.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option(help="Only START, RUNNING, COMPLETE, ABORT, FAIL, OTHER, JOB, DATASET.")
+    url: Annotated[
+        str | None, typer.Argument(help="Its address. If it has no path, the kind's usual path is added.")
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Send what has this event time or a later one, too.")] = None,
-    paused: Annotated[bool, typer.Option("--paused", help="Deliver only after `resume`.")] = False,
+    secret: Secret = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Send only events of these namespaces (a glob). Repeatable.")
+    ] = None,
+    job: Annotated[
+        list[str] | None,
+        typer.Option(help="Send only events of these jobs, NAME or NAMESPACE/NAME (a glob). Repeatable."),
+    ] = None,
+    type: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send only these types: START, RUNNING, COMPLETE, ABORT, FAIL, OTHER, JOB, DATASET. Repeatable."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Send also events from the log with this event time or a later one.")
+    ] = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Deliver nothing until `resume`.")] = False,
     json: Json = False,
 ) -> None:
-    """Add a listener. It is sent every event that is accepted from now on.
+    """Add a listener. It receives every event that is accepted from now on.
 
     Examples:
 
@@ -130,7 +142,7 @@ def add(
 
 @listeners.command()
 def show(name: Name, json: Json = False) -> None:
-    """One listener, and the last events it would not take.
+    """Show one listener, and the last events that it refused.
 
     Examples:
 
@@ -147,7 +159,7 @@ def show(name: Name, json: Json = False) -> None:
 
 @listeners.command()
 def pause(name: Name, json: Json = False) -> None:
-    """Deliver nothing until `resume`. What arrives waits in the log.
+    """Pause a listener until `resume`. Meanwhile events wait in the log.
 
     Examples:
 
@@ -158,7 +170,7 @@ def pause(name: Name, json: Json = False) -> None:
 
 @listeners.command()
 def resume(name: Name, json: Json = False) -> None:
-    """Go on where it stopped.
+    """Resume a paused listener where it stopped.
 
     Examples:
 
@@ -169,7 +181,7 @@ def resume(name: Name, json: Json = False) -> None:
 
 @listeners.command()
 def remove(name: Name, json: Json = False) -> None:
-    """Remove a listener, and what is known of it.
+    """Remove a listener and its records.
 
     Examples:
 
@@ -191,10 +203,10 @@ def remove(name: Name, json: Json = False) -> None:
 @listeners.command()
 def replay(
     name: Name,
-    since: Annotated[str, typer.Option(help="An event time, ISO 8601; without a zone, UTC.")],
+    since: Annotated[str, typer.Option(help="Begin at this event time (ISO 8601; UTC unless it names a zone).")],
     json: Json = False,
 ) -> None:
-    """Deliver again what has this event time or a later one; then go on.
+    """Deliver again what has this event time or a later one, then continue.
 
     Examples:
 
@@ -206,7 +218,7 @@ def replay(
 
 @listeners.command()
 def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
-    """Give a listener a new secret. A webhook is signed with the old one too for a day.
+    """Replace a listener's secret. For a day, a webhook is also signed with the old one.
 
     Examples:
 
@@ -226,7 +238,7 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
 
 @listeners.command("test")
 def ping(name: Name, json: Json = False) -> None:
-    """Send it one event that is in no log, from this machine, and say what it answers. Exit code 1 when it does not take it.
+    """Send a listener one test event from this machine, and print its answer. Exit code 1 if it refuses the event.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""`headwater describe`, `own`, `tag`, `tags`, `edge`, `alias`, `changes`: what people say, said from a terminal."""
+"""`headwater describe`, `own`, `tag`, `tags`, `edge`, `alias`, `changes`: edit metadata from a terminal."""
 
 from typing import Annotated, Any
 
@@ -7,11 +7,11 @@ import typer
 
 from headwater.cli import output, server
 
-Name = Annotated[str, typer.Argument(help="A dataset or job: a name, an ending of one, or a node id.")]
-Column = Annotated[str | None, typer.Option("--column", "-c", help="A column of the dataset.")]
-Remove = Annotated[bool, typer.Option("--remove", help="Take it back.")]
+Name = Annotated[str, typer.Argument(help="A dataset or job: its name, the end of its name, or a node id.")]
+Column = Annotated[str | None, typer.Option("--column", "-c", help="Apply this to a column of the dataset.")]
+Remove = Annotated[bool, typer.Option("--remove", help="Remove it instead of setting it.")]
 As = Annotated[
-    str | None, typer.Option("--as", help="The author, on a server without sign-in; default: the user here.")
+    str | None, typer.Option("--as", help="Set the author, on a server without sign-in. Default: your user name here.")
 ]
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -19,7 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def describe(
     name: Name,
-    text: Annotated[str | None, typer.Argument(help="The description; without it the present one is shown.")] = None,
+    text: Annotated[str | None, typer.Argument(help="The description. Without it, the present one is shown.")] = None,
     column: Column = None,
     remove: Remove = False,
     as_: As = None,
@@ -28,7 +28,7 @@ def describe(
 ) -> None:
     """Describe a dataset, job or column.
 
-    A person's description comes before that of events.
+    A person's description takes precedence over that of events.
 
     Examples:
 
@@ -56,7 +56,7 @@ def describe(
 def own(
     name: Name,
     owner: Annotated[str, typer.Argument(help="A person or a team.")],
-    type: Annotated[str | None, typer.Option(help="In which way: steward, on call, …")] = None,
+    type: Annotated[str | None, typer.Option(help="Set the kind of ownership: steward, on-call and so on.")] = None,
     remove: Remove = False,
     as_: As = None,
     url: Url = None,
@@ -79,7 +79,7 @@ def own(
 
 def tag(
     name: Name,
-    tag: Annotated[str, typer.Argument(help="TAG, or TAG=VALUE where the tag takes values.")],
+    tag: Annotated[str, typer.Argument(help="TAG, or TAG=VALUE if the tag takes values.")],
     column: Column = None,
     remove: Remove = False,
     as_: As = None,
@@ -88,7 +88,7 @@ def tag(
 ) -> None:
     """Tag a dataset, job or column.
 
-    A value has to fit the tag's definition (`headwater tags`).
+    A value must fit the tag's definition (`headwater tags`).
 
     Examples:
 
@@ -105,12 +105,12 @@ def tag(
         _say(json, server.send(url, "PUT", where, body, column=column, **author(as_)))
 
 
-tags = typer.Typer(help="List and define tags, and the values that they take.", no_args_is_help=True)
+tags = typer.Typer(help="List and define tags and the values that they take.", no_args_is_help=True)
 
 
 @tags.command("list")
 def tags_list(url: Url = None, json: Json = False) -> None:
-    """Tags that are defined.
+    """List the defined tags.
 
     Example: headwater tags list
     """
@@ -136,17 +136,23 @@ def tags_list(url: Url = None, json: Json = False) -> None:
 
 @tags.command("define")
 def tags_define(
-    tag: Annotated[str, typer.Argument()],
-    type: Annotated[str, typer.Option(help="none, string, number, boolean, enum, date or pattern")] = "none",
-    value: Annotated[list[str] | None, typer.Option("--value", help="A value of an enum; again for each.")] = None,
-    pattern: Annotated[str | None, typer.Option(help="A regular expression that fits the whole value.")] = None,
-    applies_to: Annotated[list[str] | None, typer.Option("--for", help="dataset, job, column; again for each.")] = None,
-    description: Annotated[str | None, typer.Option()] = None,
+    tag: Annotated[str, typer.Argument(help="The tag's name.")],
+    type: Annotated[
+        str, typer.Option(help="Set what values the tag takes: none, string, number, boolean, enum, date or pattern.")
+    ] = "none",
+    value: Annotated[list[str] | None, typer.Option("--value", help="Add a value of an enum. Repeatable.")] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="Require the whole value to match this regular expression.")
+    ] = None,
+    applies_to: Annotated[
+        list[str] | None, typer.Option("--for", help="Allow the tag for this kind: dataset, job or column. Repeatable.")
+    ] = None,
+    description: Annotated[str | None, typer.Option(help="Describe the tag.")] = None,
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Define a tag, or define it anew.
+    """Define a tag, or redefine it.
 
     Examples:
 
@@ -166,8 +172,10 @@ def tags_define(
 
 
 @tags.command("remove")
-def tags_remove(tag: Annotated[str, typer.Argument()], as_: As = None, url: Url = None, json: Json = False) -> None:
-    """Define a tag no more; where it was put, it stays.
+def tags_remove(
+    tag: Annotated[str, typer.Argument(help="The tag's name.")], as_: As = None, url: Url = None, json: Json = False
+) -> None:
+    """Remove a tag's definition; objects keep the tag.
 
     Example: headwater tags remove tier
     """
@@ -175,8 +183,8 @@ def tags_remove(tag: Annotated[str, typer.Argument()], as_: As = None, url: Url 
 
 
 edge = typer.Typer(help="Draw an edge that no event reports.", no_args_is_help=True)
-Source = Annotated[str, typer.Argument(help="Where the data comes from: a known name, or a node id, known or new.")]
-Target = Annotated[str, typer.Argument(help="Where it goes.")]
+Source = Annotated[str, typer.Argument(help="Where the data comes from: a known name, or any node id.")]
+Target = Annotated[str, typer.Argument(help="Where the data goes: a known name, or any node id.")]
 
 
 @edge.command("add")
@@ -184,13 +192,14 @@ def edge_add(
     source: Source,
     target: Target,
     columns: Annotated[
-        list[str] | None, typer.Option("--column", "-c", help="SOURCE_COLUMN=TARGET_COLUMN; again for each pair.")
+        list[str] | None,
+        typer.Option("--column", "-c", help="Connect columns, SOURCE_COLUMN=TARGET_COLUMN. Repeatable."),
     ] = None,
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Draw an edge: dataset to job, job to dataset, or dataset to dataset. It stays until it is removed.
+    """Draw an edge from dataset to job, job to dataset, or dataset to dataset. It stays until you remove it.
 
     Examples:
 
@@ -205,7 +214,7 @@ def edge_add(
 
 @edge.command("remove")
 def edge_remove(source: Source, target: Target, as_: As = None, url: Url = None, json: Json = False) -> None:
-    """Take a drawn edge back. What events tell stays.
+    """Remove a drawn edge. Edges that events report stay.
 
     Example: headwater edge remove marts/revenue dataset:looker:dashboards/revenue
     """
@@ -224,7 +233,7 @@ def alias_add(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say that a dataset goes by another name too: the two become one.
+    """Merge a dataset with its other name into one dataset.
 
     Example: headwater alias add s3://lake/orders dataset:hive:sales.orders
     """
@@ -233,13 +242,13 @@ def alias_add(
 
 @alias.command("remove")
 def alias_remove(
-    name: Annotated[str, typer.Argument()],
-    other: Annotated[str, typer.Argument()],
+    name: Annotated[str, typer.Argument(help="The dataset, by the name that stands for both.")],
+    other: Annotated[str, typer.Argument(help="Its other name.")],
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Take an alias back: the two are two again, unless events say that they are one.
+    """Remove an alias: the two are separate again, unless events report them as one.
 
     Example: headwater alias remove s3://lake/orders dataset:hive:sales.orders
     """
@@ -247,12 +256,12 @@ def alias_remove(
 
 
 def changes(
-    name: Annotated[str | None, typer.Argument(help="Only what was said of this.")] = None,
-    author: Annotated[str | None, typer.Option(help="Only what this person said.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only changes of this kind, as in the table.")] = None,
-    since: Annotated[str | None, typer.Option(help="ISO 8601")] = None,
-    until: Annotated[str | None, typer.Option(help="ISO 8601")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    name: Annotated[str | None, typer.Argument(help="Show only changes to this dataset or job.")] = None,
+    author: Annotated[str | None, typer.Option(help="Show only changes by this person.")] = None,
+    action: Annotated[str | None, typer.Option(help="Show only changes of this kind, as the table names it.")] = None,
+    since: Annotated[str | None, typer.Option(help="Show changes since this time (ISO 8601).")] = None,
+    until: Annotated[str | None, typer.Option(help="Show changes until this time (ISO 8601).")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
@@ -290,7 +299,7 @@ def changes(
 
 
 def add_to(program: typer.Typer) -> None:
-    """Register the commands."""
+    """Register the metadata commands."""
     for command in (describe, own, tag, changes):
         program.command()(command)
     program.add_typer(tags, name="tags")
@@ -307,7 +316,7 @@ def _path(node: dict[str, Any], *rest: str) -> str:
 
 
 def _node(url: str | None, name: str) -> str:
-    """A node id, of something known or, where a whole id is given, of something new."""
+    """Return the node id of a known object or, from a whole id, of a new one."""
     return name if name.startswith(("dataset:", "job:")) else str(server.resolve(url, name)["id"])
 
 
@@ -327,13 +336,13 @@ def _alias(url: str | None, name: str, other: str) -> str:
 
 
 def author(said: str | None) -> dict[str, str]:
-    """The parameter that says who says it; none where the user here has no name."""
+    """Return the parameter for the author; empty if the user here has no name."""
     if said is None:
         import getpass
 
         try:
             said = getpass.getuser()
-        except (KeyError, OSError):  # a container's user often has a number and no name
+        except (KeyError, OSError):  # a container's user often has only a number
             return {}
     return {"as": said}
 
@@ -342,15 +351,15 @@ def _say(json: bool, answer: bytes) -> None:
     if json:
         output.raw(answer)
         return
-    told = msgspec.json.decode(answer)
-    if not told["changed"]:
-        output.line(f"{output.printable(told['target'])}: already so", "dim")
+    reply = msgspec.json.decode(answer)
+    if not reply["changed"]:
+        output.line(f"{output.printable(reply['target'])}: already set", "dim")
         return
-    output.line(f"{output.printable(told['target'])}: {told['action']} by {output.printable(told['author'])}")
+    output.line(f"{output.printable(reply['target'])}: {reply['action']} by {output.printable(reply['author'])}")
 
 
 def _values(held: dict[str, Any]) -> str:
-    """What held, in a line: `tier: gold`, `-` where nothing did."""
+    """Format earlier values in a line: `tier: gold`, or `-` if there were none."""
     shown = []
     for key, value in held.items():
         if value is None:

@@ -1,1 +1,1 @@
-"""Commands about what to make again."""
+"""Commands that plan and run repairs."""

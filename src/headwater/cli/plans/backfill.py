@@ -1,4 +1,4 @@
-"""`headwater backfill`: what to make again, in which order, what that costs; and how far it has come. Working it off is `backfill_apply`."""
+"""`headwater backfill`: plan what to rebuild, in which order and at what cost, and follow its progress. `backfill_apply` runs a plan."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 backfill = typer.Typer(
-    help="Plan what to make again, look at the plan, and work it off.", rich_markup_mode=None, no_args_is_help=True
+    help="Plan which instances to rebuild, inspect the plan, and run it.", rich_markup_mode=None, no_args_is_help=True
 )
 backfill.command("apply")(apply)
 backfill.command("export")(export)
 
 Plan = Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="So many rows.")]
-Offset = Annotated[int, typer.Option(min=0, help="Leave out so many first.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Show at most this many rows.")]
+Offset = Annotated[int, typer.Option(min=0, help="Skip this many rows first.")]
 
 _COUNTS = ("items", "done", "skipped", "failed", "running", "waiting")
 _STATES = {"done": "green", "failed": "bold red", "running": "cyan", "paused": "yellow", "cancelled": "yellow"}
@@ -33,55 +33,62 @@ _STATES = {"done": "green", "failed": "bold red", "running": "cyan", "paused": "
 @backfill.command()
 def plan(
     what: Annotated[
-        list[str] | None, typer.Argument(metavar="[ENTITY INSTANCES]…", help="Instances to make again, in pairs.")
+        list[str] | None, typer.Argument(metavar="[ENTITY INSTANCES]…", help="Instances to rebuild, in pairs.")
     ] = None,
     of: Annotated[
-        list[str] | None, typer.Option("--of", metavar="ENTITY=INSTANCES", help="The same as a pair. Repeatable.")
+        list[str] | None, typer.Option("--of", metavar="ENTITY=INSTANCES", help="Add a pair in one word. Repeatable.")
     ] = None,
-    incident: Annotated[str | None, typer.Option(metavar="ID", help="What is wrong because of this incident.")] = None,
-    only: Annotated[bool, typer.Option("--only", help="Only the instances named, not what is made from them.")] = False,
-    newest_first: Annotated[bool, typer.Option("--newest-first", help="The latest runs first.")] = False,
+    incident: Annotated[
+        str | None, typer.Option(metavar="ID", help="Plan for everything that is wrong because of this incident.")
+    ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="Rebuild only the named instances, not what is made from them.")
+    ] = False,
+    newest_first: Annotated[bool, typer.Option("--newest-first", help="Run the latest instances first.")] = False,
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="PRODUCER=N", help="So many runs of a producer at once. Repeatable."),
+        typer.Option(metavar="PRODUCER=N", help="Run at most N runs of a producer at once. Repeatable."),
     ] = None,
-    total: Annotated[int | None, typer.Option(min=1, help="So many items at once altogether.")] = None,
+    total: Annotated[int | None, typer.Option(min=1, help="Run at most this many items at once in all.")] = None,
     between: Annotated[
-        str, typer.Option(metavar="HH:MM-HH:MM", help="Items begin at these times of day only, as in 22:00-06:00.")
+        str, typer.Option(metavar="HH:MM-HH:MM", help="Begin items only at these times of day, as in 22:00-06:00.")
     ] = "",
-    tz: Annotated[str, typer.Option(metavar="ZONE", help="The time zone of --between, as in Europe/Paris.")] = "UTC",
-    reason: Annotated[str, typer.Option(help="Why, for who looks at it later.")] = "",
+    tz: Annotated[
+        str, typer.Option(metavar="ZONE", help="Read --between in this time zone, as in Europe/Paris.")
+    ] = "UTC",
+    reason: Annotated[str, typer.Option(help="Record why, for readers of the plan.")] = "",
     restore: Annotated[
         bool,
-        typer.Option("--restore/--no-restore", help="Go back to stored versions that are right, or make all again."),
+        typer.Option("--restore/--no-restore", help="Restore stored versions that are right, or rebuild everything."),
     ] = True,
     trust_stored: Annotated[
         bool,
         typer.Option(
             "--trust-stored",
-            help="Go back also to versions of the code that made the wrong one, or of unknown code: you vouch for them.",
+            help="Restore also versions made by the same code as the wrong one, or by unknown code: you vouch for them.",
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, and keep nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan without storing it.")] = False,
     as_: As = None,
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """What to make again, in which order, what that takes and what cannot be repaired. Nothing is run.
+    """Plan what to rebuild, in which order, and at what cost. Nothing is run.
 
-    Of an incident; of instances, right or wrong, and what is made from them; or, where neither is said, of everything that is wrong.
+        Plans for an incident, for instances (right or wrong) and what is made from them, or, without arguments, for everything that is wrong.
+    It also lists what cannot be repaired.
 
-    Examples:
+        Examples:
 
-      headwater backfill plan --incident 0199f3c2-…
+          headwater backfill plan --incident 0199f3c2-…
 
-      headwater backfill plan weather 2024-03-06..2024-03-08 --dry-run
+          headwater backfill plan weather 2024-03-06..2024-03-08 --dry-run
 
-      headwater backfill plan --of weather=2024-03-06 --of reads=2024-03 --only --limit airflow://prod/reads/compute=2
+          headwater backfill plan --of weather=2024-03-06 --of reads=2024-03 --only --limit airflow://prod/reads/compute=2
 
-      headwater backfill plan --incident 0199f3c2-… --trust-stored
+          headwater backfill plan --incident 0199f3c2-… --trust-stored
 
-      headwater backfill plan --incident 0199f3c2-… --between 22:00-06:00 --tz Europe/Paris
+          headwater backfill plan --incident 0199f3c2-… --between 22:00-06:00 --tz Europe/Paris
     """
     wanted = {
         "incident": incident,
@@ -107,14 +114,14 @@ def plan(
 @backfill.command("list")
 def list_plans(
     state: Annotated[
-        str | None, typer.Option(help="Only those planned, running, paused, done, failed or cancelled.")
+        str | None, typer.Option(help="List only plans that are planned, running, paused, done, failed or cancelled.")
     ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Plans, the latest first, and how far each has come.
+    """List plans, the latest first, and how far each has come.
 
     Examples:
 
@@ -134,7 +141,7 @@ def list_plans(
             for each in found["plans"]
         ],
         styles={1: _STATES},
-        empty="There are no plans. Make one with `headwater backfill plan`.",
+        empty="There are no plans. Create one with `headwater backfill plan`.",
     )  # fmt: skip
     figures.more(len(found["plans"]), found["total"], offset)
 
@@ -143,14 +150,14 @@ def list_plans(
 def show(
     id: Plan,
     state: Annotated[
-        str | None, typer.Option(help="Only items that are waiting, running, done, skipped or failed.")
+        str | None, typer.Option(help="Show only items that are waiting, running, done, skipped or failed.")
     ] = None,
     limit: Limit = 50,
     offset: Offset = 0,
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """One plan and its items: what each makes, what it waits for, what became of it.
+    """Show one plan and its items: what each makes, what it waits for, how it ended.
 
     Examples:
 
@@ -196,7 +203,7 @@ def show(
 
 @backfill.command()
 def pause(id: Plan, url: Url = None) -> None:
-    """Hand out nothing for a while. What is running goes on, and is written down.
+    """Pause a plan: no item starts. Running items go on and are recorded.
 
     Example:
 
@@ -207,7 +214,7 @@ def pause(id: Plan, url: Url = None) -> None:
 
 @backfill.command()
 def resume(id: Plan, url: Url = None) -> None:
-    """Go on with a plan that was paused. Workers that wait take items again.
+    """Resume a paused plan. Waiting workers take items again.
 
     Example:
 
@@ -218,7 +225,7 @@ def resume(id: Plan, url: Url = None) -> None:
 
 @backfill.command()
 def retry(id: Plan, url: Url = None) -> None:
-    """Let items that failed be taken again.
+    """Put failed items back into the queue.
 
     Example:
 
@@ -229,7 +236,7 @@ def retry(id: Plan, url: Url = None) -> None:
 
 @backfill.command()
 def cancel(id: Plan, url: Url = None) -> None:
-    """Never hand out anything of a plan again. What is running goes on; what is done stays done.
+    """Cancel a plan: no item starts any more. Running items go on; done items stay done.
 
     Example:
 
@@ -270,16 +277,18 @@ def _show_plan(found: Any, window: str) -> None:
                 f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
                 f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])}){window}")  # fmt: skip
     if cost["unknown"]:
-        output.line(f"not counted, since no run of them was seen: {', '.join(map(output.printable, cost['unknown']))}")
+        output.line(
+            f"not counted, because no run of them was observed: {', '.join(map(output.printable, cost['unknown']))}"
+        )
     if found["id"] is None:
-        output.line("A dry run: nothing is kept. Without --dry-run it can be worked off.", "dim")
+        output.line("A dry run: nothing is stored. Omit --dry-run to store the plan and run it.", "dim")
     else:
         spark = " --spark-submit COMMAND" if found["restores"] else ""
         output.line(f"\nplan {found['id']}\n  headwater backfill apply {found['id']} --packages FOLDER{spark}")
 
 
 def _show_restores(restores: list[Any], more: int) -> None:
-    """What goes back to which stored version."""
+    """Print which instances go back to which stored version."""
     if not restores:
         return
     output.line()
@@ -299,11 +308,11 @@ def _describe_storage(storage: dict[str, Any]) -> str:
 
 
 def _print_unrepaired(found: Any) -> None:
-    """What stays as it is, and why."""
+    """Print what stays as it is, and why."""
     said = [(f"cannot be repaired ({reason})", some) for reason, some in found["unrepairable"].items()]
     said += [
         ("left as they are (older snapshots)", found["left"]),
-        ("stay wrong, since they need what cannot be repaired", found["degraded"]),
+        ("stay wrong, because they need what cannot be repaired", found["degraded"]),
     ]
     for why, some in said:
         if some:
@@ -312,12 +321,12 @@ def _print_unrepaired(found: Any) -> None:
 
 def _named(pairs: list[str], of: list[str]) -> dict[str, list[str]]:
     if len(pairs) % 2:
-        raise InvalidQuestion(f"{pairs[-1]!r} stands alone; write pairs: ENTITY INSTANCES, as in weather 2024-03-06")
+        raise InvalidQuestion(f"{pairs[-1]!r} has no partner; write pairs: ENTITY INSTANCES, as in weather 2024-03-06")
     given = list(zip(pairs[::2], pairs[1::2], strict=True))
     for text in of:
         name, separator, some = text.partition("=")
         if not separator or not name or not some:
-            raise InvalidQuestion(f"--of takes ENTITY=INSTANCES, as in weather=2024-03-06, and not {text!r}")
+            raise InvalidQuestion(f"--of takes ENTITY=INSTANCES, as in weather=2024-03-06, not {text!r}")
         given.append((name, some))
     found: dict[str, list[str]] = {}
     for name, some in given:
@@ -330,7 +339,7 @@ def _limits(given: list[str]) -> dict[str, int]:
     for text in given:
         producer, _, number = text.rpartition("=")
         if not producer or not number.isdigit():
-            raise InvalidQuestion(f"--limit takes PRODUCER=N, as in airflow://prod/reads/compute=2, and not {text!r}")
+            raise InvalidQuestion(f"--limit takes PRODUCER=N, as in airflow://prod/reads/compute=2, not {text!r}")
         found[producer] = int(number)
     return found
 

@@ -1,4 +1,4 @@
-"""`headwater backfill apply`: work a plan off in the foreground. What runs, and what comes of it, is said as it happens."""
+"""`headwater backfill apply`: run a plan in the foreground and print its progress."""
 
 from __future__ import annotations
 
@@ -35,47 +35,47 @@ def apply(
             metavar="FOLDER",
             exists=True,
             file_okay=False,
-            help="The folder with the packages: `package:NAME` is run from FOLDER/NAME.",
+            help="Run `package:NAME` from FOLDER/NAME.",
         ),
     ] = None,
     airflow: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=URL",
-            help="`airflow://NAME/DAG/TASK` is run at URL (Airflow 2: …/api/v1), by HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
+            help="Run `airflow://NAME/…` at URL (Airflow 2: …/api/v1). Credentials: HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
         ),
     ] = None,
     spark_submit: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Restores stored versions of Delta tables: `spark-submit` with Delta's jars and what it needs."),
+        typer.Option(metavar="COMMAND", help="Restore stored versions of Delta tables with this command: `spark-submit`, Delta's jars and options."),
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(metavar="ENTITY=COLUMNS", help="Partition columns that are an entity's time, as of `headwater reconcile`. Repeatable."),
+        typer.Option(metavar="ENTITY=COLUMNS", help="Name the partition columns of an entity's time, as in `headwater reconcile`. Repeatable."),
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=1000, help="So many runs at once.")] = 1,
-    worker: Annotated[str | None, typer.Option(help="Who works; else host and process.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run here, and run nothing.")] = False,
+    parallel: Annotated[int, typer.Option(min=1, max=1000, help="Run at most this many items at once.")] = 1,
+    worker: Annotated[str | None, typer.Option(help="Take items under this name. Default: host and process.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run here without running it.")] = False,
     run_command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="What runs a package, instead of `headwater run`, as in 'headwater run --master local[2]'."),
+        typer.Option(metavar="COMMAND", help="Run packages with this instead of `headwater run`, as in 'headwater run --master local[2]'."),
     ] = None,
     logs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where runs' output goes; else ~/.headwater/backfill.")
+        Path | None, typer.Option(metavar="FOLDER", help="Write the output of runs to this folder. Default: ~/.headwater/backfill.")
     ] = None,
     lease: Annotated[
-        float, typer.Option(min=0.1, help="Seconds after which others may have an item of a worker that is gone.")
+        float, typer.Option(min=0.1, help="Release the items of a worker that stops answering after this many seconds.")
     ] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="Print each step as a line of JSON, the plan as the last.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each step, the plan last.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:  # fmt: skip
-    """Let a plan run, and work it off until nothing is left that can be done here.
+    """Run a plan until nothing is left that can run here.
 
-    Started again it goes on where it was; several at once share the work. Ctrl-C takes nothing more and waits for what runs; again: ends what runs,
-    which is then taken up by the next.
+    Started again, it continues; several at once share the items. Ctrl-C starts nothing more and waits for running items. A second Ctrl-C ends
+    them; the next worker takes them up.
 
-    The exit code is 0 when the plan is done, 1 when something failed or it was cancelled, 3 when the rest can only be done by a person or another
-    executor, 130 after Ctrl-C.
+    The exit code is 0 if the plan is done, 1 if an item failed or the plan was cancelled, 3 if the rest needs a person or another executor,
+    130 after Ctrl-C.
 
     Examples:
 
@@ -97,7 +97,7 @@ def apply(
         executors.append(_delta(spark_submit, columns or [], logs, url))
     if not executors:
         raise InvalidQuestion(
-            "say what can be run here: --packages FOLDER (with the packages), --airflow NAME=URL or --spark-submit COMMAND"
+            "no executor is given; name one: --packages FOLDER (with the packages), --airflow NAME=URL or --spark-submit COMMAND"
         )
     if dry_run:
         _show(url, id, executors, json)
@@ -116,7 +116,7 @@ def apply(
 
 
 def _packages(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
-    """Its runs look up the server as every `headwater run` does, unless one was said."""
+    """Return the executor of packages. Its runs look up the server as `headwater run` does, unless --url names one."""
     from headwater.runner.executors.packages import COMMAND, Packages
 
     found = Packages(
@@ -137,7 +137,7 @@ def _delta(command: str, columns: list[str], logs: Path, url: str | None) -> Exe
     for text in columns:
         entity, separator, some = text.partition("=")
         if not separator or not entity or not some:
-            raise InvalidQuestion(f"--columns takes ENTITY=COLUMNS, as in reads=event_date, and not {text!r}")
+            raise InvalidQuestion(f"--columns takes ENTITY=COLUMNS, as in reads=event_date, not {text!r}")
         named[entity] = some
     environ = {"HEADWATER_URL": server.address(url)}
     if key := server.key(url):
@@ -151,12 +151,12 @@ def _airflow(text: str) -> Executor:
 
     name, _, url = text.partition("=")
     if not name or "://" not in url:
-        raise InvalidQuestion(f"--airflow takes NAME=URL, as in prod=http://airflow:8080, and not {text!r}")
+        raise InvalidQuestion(f"--airflow takes NAME=URL, as in prod=http://airflow:8080, not {text!r}")
     return AirflowTasks(name, rest(url))
 
 
 def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> None:
-    """What would be run of the items that nothing has become of: the first of them."""
+    """Print the first of the waiting items that would run."""
     import msgspec
 
     from headwater.runner.executors import able
@@ -179,7 +179,7 @@ def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> No
 
 @contextlib.contextmanager
 def _stop_on_signals(worker: Worker) -> Iterator[None]:
-    """Pass each request to stop on to the worker, also the second one."""
+    """Pass every stop signal on to the worker, also the second."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
 
     def pass_on(_number: int, _frame: Any) -> None:
@@ -197,7 +197,7 @@ def _stop_on_signals(worker: Worker) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[ItemEvent], None]]:
-    """How what happens is shown: JSON lines, a bar below lines on a terminal, plain lines elsewhere."""
+    """Return a printer of progress: JSON lines, lines above a bar on a terminal, or plain lines elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -228,17 +228,17 @@ def _plain(event: ItemEvent) -> dict[str, Any]:
 
 
 _WORDS = {
-    "watches": "waits for the run of a worker that is gone:",
-    "again": "given back",
+    "watches": "waits for the run of a lost worker:",
+    "again": "released",
     "lost": "was taken by another process",
 }
 
 
 def _line(event: ItemEvent) -> str:
     if event.what == "skipped":
-        return f"{event.count:,} skipped: right already"
+        return f"{event.count:,} skipped: already right"
     if event.what == "waits":
-        return f"waiting: {event.note or 'others are working on what comes before'}"
+        return f"waiting: {event.note or 'other workers are running what comes before'}"
     if event.item is None:
         return f"{event.what}: {output.printable(event.note)}"
     who = "restore" if event.item.action == "restore" else event.item.producer
@@ -247,11 +247,11 @@ def _line(event: ItemEvent) -> str:
     return f"#{event.item.number} {_WORDS.get(event.what, event.what)}  {about}{note}"
 
 
-_BY = {"rerun": "by hand", "manual": "by hand (manual)", "restore": "goes back, with --spark-submit"}
+_BY = {"rerun": "by hand", "manual": "by hand (manual)", "restore": "restored, with --spark-submit"}
 
 
 def _print_outcome(url: str | None, id: str, ended: str, json: bool) -> int:
-    """How it ended, and the exit code."""
+    """Print how the plan ended, and return the exit code."""
     path = server.path("plans", id)
     found = server.get(url, path, state="failed", limit=_SHOWN)
     one, failed = found["plan"], found["items"]
@@ -267,7 +267,7 @@ def _print_outcome(url: str | None, id: str, ended: str, json: bool) -> int:
     if failed:
         output.line(f"  then: headwater backfill retry {id}", "dim")
     if left:
-        output.line("what is left cannot be done here:", "yellow")
+        output.line("the rest cannot run here:", "yellow")
     for each in left:
         who = each["producer"] if each["action"] == "rerun" and each["producer"] else _BY[each["action"]]
         needs = f", after {', '.join(each['needs'])}" if each["needs"] else ""

@@ -1,4 +1,4 @@
-"""`headwater backfill export`: a plan as a DAG, for people who want to see and run it in Airflow. Nothing is run, and nothing of the plan changes."""
+"""`headwater backfill export`: write a plan as an Airflow DAG. Runs nothing and does not change the plan."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ def export(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", metavar="FILE", help="Where the DAG is written, as in dags/repair.py; else it is printed."
+            "--to", metavar="FILE", help="Write the DAG to this file, as in dags/repair.py, instead of printing it."
         ),
     ] = None,
     parallel: Annotated[
-        int, typer.Option(min=1, max=1000, help="So many items at once; each holds a slot of Airflow's while it runs.")
+        int,
+        typer.Option(
+            min=1, max=1000, help="Run at most this many items at once; each holds an Airflow slot while it runs."
+        ),
     ] = 4,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the tasks, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the tasks without writing the DAG.")] = False,
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """A plan as a DAG of Airflow that is triggered by hand: its items as mapped tasks, in the plan's order.
+    """Write a plan as an Airflow DAG that you trigger by hand.
 
-    Each clears the task, or starts the run, that makes what the item makes, and waits for it. It works on the plan like `headwater backfill apply`:
-    what is right already is not run, and triggering it again goes on. Of a plan of 10,000 items at most, all made by one Airflow.
+    Its mapped tasks are the plan's items, in order: each clears the task or starts the run that makes the item, and waits for it. Like
+    `headwater backfill apply` it skips what is already right; trigger it again to continue. The plan may have at most 10,000 items, all made by
+    one Airflow.
 
     Examples:
 
@@ -78,7 +82,7 @@ def export(
 
 
 def _items(url: str | None, id: str) -> tuple[str, list[PlannedItem]]:
-    """The plan's id, and all items of a plan. NotFound; InvalidPlan where there are too many for a DAG."""
+    """Return the plan's id and all its items. Raises NotFound, and InvalidPlan if there are too many for a DAG."""
     from headwater.runner.plan_as_dag import MOST_ITEMS
     from headwater.runner.plans import PlanOnServer
 
@@ -88,8 +92,8 @@ def _items(url: str | None, id: str) -> tuple[str, list[PlannedItem]]:
         raise InvalidPlan(f"the plan is {page.plan.state}: there is nothing to run", plan=id)
     if page.plan.items > MOST_ITEMS:
         raise InvalidPlan(
-            f"the plan has {page.plan.items:,} items, and a DAG run of more than {MOST_ITEMS:,} is more than Airflow is made for; plan fewer "
-            f"instances (`headwater backfill plan ENTITY INSTANCES`), or work it off with `headwater backfill apply {id} --airflow NAME=URL`",
+            f"the plan has {page.plan.items:,} items, and a DAG run of more than {MOST_ITEMS:,} is more than Airflow supports; plan fewer "
+            f"instances (`headwater backfill plan ENTITY INSTANCES`), or run it with `headwater backfill apply {id} --airflow NAME=URL`",
             plan=id,
         )
     items = page.items
@@ -99,9 +103,9 @@ def _items(url: str | None, id: str) -> tuple[str, list[PlannedItem]]:
 
 
 def _write(to: Path, text: str) -> None:
-    """At once and whole, for Airflow reads its folder at any time. InvalidQuestion where something else is there."""
+    """Write the file atomically, because Airflow may read its folder at any time. Raises InvalidQuestion if another file is there."""
     if to.exists() and not _is_ours(to):
-        raise InvalidQuestion(f"{to} is there, and is no exported plan; name another file", path=str(to))
+        raise InvalidQuestion(f"{to} exists and is not an exported plan; name another file", path=str(to))
     part = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         part.write_text(text)

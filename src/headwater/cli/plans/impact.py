@@ -1,4 +1,4 @@
-"""`headwater impact`: what a run that failed, or made something wrong, means for others. Nothing is cleared or started."""
+"""`headwater impact`: list what to rerun after a bad run. Clears and starts nothing."""
 
 from __future__ import annotations
 
@@ -18,26 +18,32 @@ class Mode(enum.StrEnum):
 
 def impact(
     producer: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Whose run: as entities are declared with it in `produced_by`.")
+        str | None, typer.Option(metavar="JOB", help="Look at a run of this job, as entities name it in `produced_by`.")
     ] = None,
-    dag: Annotated[str | None, typer.Option(metavar="DAG", help="Whose run: this DAG's.")] = None,
-    task: Annotated[list[str] | None, typer.Option(metavar="T", help="Only this task of the DAG. Repeatable.")] = None,
+    dag: Annotated[str | None, typer.Option(metavar="DAG", help="Look at a run of this DAG.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(metavar="T", help="Look at only this task of the DAG. Repeatable.")
+    ] = None,
     execution_date: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Which run: the start of its interval (ISO 8601, UTC).")
+        str | None, typer.Option(metavar="TIME", help="Choose the run whose interval starts then (ISO 8601, UTC).")
     ] = None,
-    run: Annotated[str | None, typer.Option(metavar="ID", help="Which run: the id under which it reported.")] = None,
-    partition_key: Annotated[str | None, typer.Option(metavar="KEY", help="Which run: its partition's key.")] = None,
-    start: Annotated[str | None, typer.Option(metavar="TIME", help="Which runs: from then …")] = None,
-    end: Annotated[str | None, typer.Option(metavar="TIME", help="… until then.")] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Choose the run with this id, as it was reported.")
+    ] = None,
+    partition_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Choose the run with this partition key.")
+    ] = None,
+    start: Annotated[str | None, typer.Option(metavar="TIME", help="Choose runs from this time on.")] = None,
+    end: Annotated[str | None, typer.Option(metavar="TIME", help="Choose runs until this time.")] = None,
     mode: Annotated[
-        Mode, typer.Option(help="`failed`: it made nothing; `tainted`: what it made is wrong.")
+        Mode, typer.Option(help="Say how it went: `failed` (it made nothing) or `tainted` (what it made is wrong).")
     ] = Mode.failed,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
     """List the tasks to clear and the runs to start after a bad run.
 
-    The run failed, or made something wrong. Periods are converted.
+    A bad run failed, or what it made is wrong. Periods of different lengths are converted.
 
     Examples:
 
@@ -48,7 +54,7 @@ def impact(
       headwater impact --producer package:reads --partition-key 2024-03-06 --json
     """
     if (producer is None) == (dag is None):
-        raise InvalidQuestion("say whose run it is, by --producer or by --dag")
+        raise InvalidQuestion("name the job of the run with --producer or --dag")
     if task and dag is None:
         raise InvalidQuestion("--task goes with --dag")
     asked = {
@@ -88,13 +94,13 @@ def _show(found: Any) -> None:
     if rows:
         output.table(("do", "job", "task", "runs", "logical dates", "makes", "because"), rows)
     else:
-        output.line("no run is to be done again")
+        output.line("no run has to be repeated")
     if found["manual"]:
         output.line(f"by hand: {output.printable(_describe_instances(found['manual']))}", "yellow")
     for reason, some in found["unrepairable"].items():
         output.line(f"cannot be repaired ({reason}): {output.printable(_describe_instances(some))}", "yellow")
     if found["unaffected"]:
-        output.line(f"looked at, and not affected: {output.printable(', '.join(found['unaffected']))}", "dim")
+        output.line(f"checked, and not affected: {output.printable(', '.join(found['unaffected']))}", "dim")
 
 
 def _describe_instances(some: Any) -> str:

@@ -1,4 +1,4 @@
-"""What `headwater run --period` is to make: asked of the server, said on stderr."""
+"""Ask the server what `headwater run --period` may make, and print it on stderr."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def asked_for(folder: Path, period: str, *, state: str | None, wait: float, force: bool) -> tuple[Making, Server]:
-    """What the run makes, and where it reports. Where no server answers and `force` is said: the period as it was written, and nothing else.
+    """Return what the run makes and where it reports. If no server answers, `force` makes the period as it was written.
 
     Raises NotReady, InvalidManifest, ServerUnavailable, and what the server refuses.
     """

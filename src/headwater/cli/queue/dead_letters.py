@@ -23,23 +23,25 @@ dead_letters = typer.Typer(
     help="List, retry and discard events that could not be accepted.", rich_markup_mode=None, no_args_is_help=True
 )
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Ids = Annotated[list[str] | None, typer.Argument(help="Letters by id, as `list` shows them.")]
-Codes = Annotated[list[str] | None, typer.Option("--code", help="Only of this code; may be given several times.")]
-Older = Annotated[float | None, typer.Option("--older-than", min=0, help="Only letters older than so many hours.")]
-Newer = Annotated[float | None, typer.Option("--newer-than", min=0, help="Only letters younger than so many hours.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most so many, the oldest first.")]
-All = Annotated[bool, typer.Option("--all", help="Every letter there is.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Choose letters by id, as `list` shows them.")]
+Codes = Annotated[list[str] | None, typer.Option("--code", help="Choose letters with this code. Repeatable.")]
+Older = Annotated[float | None, typer.Option("--older-than", min=0, help="Choose letters older than this many hours.")]
+Newer = Annotated[
+    float | None, typer.Option("--newer-than", min=0, help="Choose letters younger than this many hours.")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take at most this many letters, the oldest first.")]
+All = Annotated[bool, typer.Option("--all", help="Choose every letter.")]
 
 
 @dead_letters.callback()
 def _group() -> None:
-    """Events that could not be accepted: look, try again, throw away."""
+    """List, retry and discard events that could not be accepted."""
 
 
 def _queues(url: str | None, name: str | None, command: str) -> Queues:
     need("server", f"`headwater dead-letters {command}`")
     need("amqp", f"`headwater dead-letters {command}`")
-    for library in ("aio_pika", "aiormq"):  # what they log is said once more by the error
+    for library in ("aio_pika", "aiormq"):  # the error repeats what they log
         logging.getLogger(library).setLevel(logging.CRITICAL)
     return chosen(amqp_settings(), url, None, name)
 
@@ -59,7 +61,7 @@ def _check_choice(meant: LetterFilter, all_: bool) -> None:
     from headwater.errors import InvalidQuestion
 
     if not (all_ or meant.ids or meant.codes or meant.before or meant.after or meant.limit):
-        raise InvalidQuestion("say which letters: ids, --code, --older-than, --newer-than, --limit, or --all")
+        raise InvalidQuestion("no letters are chosen; give ids, --code, --older-than, --newer-than, --limit, or --all")
 
 
 @dead_letters.command("list")
@@ -67,7 +69,7 @@ def list_(
     code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
     url: Url = None, dead_letters: Letters = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """The letters, the oldest first. Each stays where it is, in its order.
+    """List the letters, the oldest first. None is moved.
 
     Examples:
 
@@ -104,10 +106,10 @@ def list_(
 
 @dead_letters.command()
 def show(
-    letter: Annotated[str, typer.Argument(help="Its id, as `list` shows it.")],
+    letter: Annotated[str, typer.Argument(help="The letter's id, as `list` shows it.")],
     url: Url = None, dead_letters: Letters = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """One letter with its reason and its event.
+    """Show one letter with its reason and its event.
 
     Example:
 
@@ -145,7 +147,7 @@ def show(
 
 
 def _readable(held: HeldLetter) -> Any:
-    """The JSON in it, else its text as far as it is text."""
+    """Return a letter's body as JSON, or else as text."""
     import msgspec
 
     from headwater.errors import HeadwaterError
@@ -166,7 +168,7 @@ def replay(
     letters: Ids = None, code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
     all_: All = False, url: Url = None, dead_letters: Letters = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """Try letters again. What is accepted now is gone from the queue; the rest stays. Exit code 1 when some stay.
+    """Retry letters. Accepted ones leave the queue; the rest stay. Exit code 1 if some stay.
 
     Examples:
 
@@ -203,7 +205,7 @@ def discard(
     letters: Ids = None, code: Codes = None, older_than: Older = None, newer_than: Newer = None, limit: Limit = None,
     all_: All = False, url: Url = None, dead_letters: Letters = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """Throw letters away, for good; the audit log keeps which.
+    """Delete letters for good; the audit log records which.
 
     Examples:
 
@@ -251,10 +253,10 @@ def _outcomes(done: list[Outcome], json: bool) -> list[dict[str, Any]]:
 
 @dead_letters.command()
 def reconcile(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be tried; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be tried without changing anything.")] = False,
     url: Url = None, dead_letters: Letters = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """The daily reconciliation, for cron: explain every letter, accept what can be accepted now, leave and report the rest.
+    """Retry every letter and report the rest, for a daily cron job.
 
     Examples:
 
@@ -287,6 +289,6 @@ def reconcile(
         output.line(f"{group.code}: {group.letters:,} letters, {'would be ' if dry_run else ''}{outcomes}", "bold")
         output.line(f"  {group.explanation}")
         for reason in group.reasons:
-            output.line(f"  said: {output.printable(reason)}")
+            output.line(f"  logged: {output.printable(reason)}")
         for letter in group.left:
             output.line(f"  headwater dead-letters show {letter}")

@@ -1,4 +1,4 @@
-"""`headwater receive`: events out of RabbitMQ into the database."""
+"""`headwater receive`: take events from RabbitMQ into the database."""
 
 from __future__ import annotations
 
@@ -24,32 +24,41 @@ if TYPE_CHECKING:
 Url = Annotated[
     str | None,
     typer.Option(
-        help="The broker: amqp://user:password@host:port/vhost; else HEADWATER_AMQP__URL, which lists of processes do not show."
+        help="Connect to this broker, amqp://user:password@host:port/vhost. Default: HEADWATER_AMQP__URL, which process lists do not show."
     ),
 ]
-Letters = Annotated[str | None, typer.Option("--dead-letters", help="Else HEADWATER_AMQP__DEAD_LETTERS.")]
+Letters = Annotated[
+    str | None,
+    typer.Option("--dead-letters", help="Use this queue for dead letters. Default: HEADWATER_AMQP__DEAD_LETTERS."),
+]
 
 
 def receive(
     url: Url = None,
-    queue: Annotated[str | None, typer.Option(help="Else HEADWATER_AMQP__QUEUE.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Receive from this queue. Default: HEADWATER_AMQP__QUEUE.")] = None,
     dead_letters: Letters = None,
-    prefetch: Annotated[int | None, typer.Option(min=1, max=65535, help="Messages held unacknowledged.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Events at which a transaction begins at once.")] = None,
-    wait_ms: Annotated[int | None, typer.Option(min=0, help="How long the first event waits for others.")] = None,
+    prefetch: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Hold at most this many unacknowledged messages.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Begin a transaction as soon as this many events wait.")
+    ] = None,
+    wait_ms: Annotated[int | None, typer.Option(min=0, help="Let the first event wait this long for others.")] = None,
     until_empty: Annotated[
         bool,
-        typer.Option("--until-empty", "--once", help="End when nothing waits; fail when the broker does not answer."),
+        typer.Option(
+            "--until-empty", "--once", help="Exit when the queue is empty; fail if the broker does not answer."
+        ),
     ] = False,
-    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Answer GET /metrics there.")] = None,
-    metrics_host: Annotated[str, typer.Option(help="On this address.")] = "127.0.0.1",
-    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Serve GET /metrics on this port.")] = None,
+    metrics_host: Annotated[str, typer.Option(help="Serve metrics on this address.")] = "127.0.0.1",
+    json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Receive events from a RabbitMQ queue.
 
-    Run as many processes as you like; stop them with SIGTERM or Ctrl-C.
+    You can run several processes. Stop them with SIGTERM or Ctrl-C.
 
-    A message is acknowledged after its events are committed; what can never be accepted goes to the dead letters with the reason.
+    A message is acknowledged after its events are committed. What can never be accepted goes to the dead letters with the reason.
 
     Examples:
 
@@ -71,7 +80,10 @@ def receive(
         wait_seconds=(settings.wait_ms if wait_ms is None else wait_ms) / 1000,
     )
     telemetry.set_up()
-    for library in ("aio_pika", "aiormq"):  # a line for each attempt; ours say the same once, and when the next one is
+    for library in (
+        "aio_pika",
+        "aiormq",
+    ):  # it logs every attempt; our log has one line, with the time of the next attempt
         logging.getLogger(library).setLevel(logging.CRITICAL)
     queues = chosen(settings, url, queue, dead_letters)
     stop_metrics = _metrics(metrics_host, metrics_port)
@@ -85,7 +97,7 @@ def receive(
         output.raw(msgspec.json.encode(totals))
     else:
         output.line(
-            f"{totals.messages:,} messages: {totals.accepted:,} events accepted, {totals.duplicate:,} known already, "
+            f"{totals.messages:,} messages: {totals.accepted:,} events accepted, {totals.duplicate:,} already known, "
             f"{totals.dead_lettered:,} to the dead letters"
         )
 
@@ -97,7 +109,7 @@ def amqp_settings() -> AmqpSettings:
 
 
 def chosen(settings: AmqpSettings, url: str | None, queue: str | None, dead_letters: str | None) -> Queues:
-    """What was given, else what the settings say."""
+    """Return the options, with the settings as defaults."""
     from headwater.intake.queue.amqp import Queues
 
     return Queues(url or settings.url, queue or settings.queue, dead_letters or settings.dead_letters)
@@ -149,7 +161,7 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
 
 
 async def _opened(url: str, timeout: float, stopped: asyncio.Event, *, patient: bool) -> Database | None:
-    """The migrated database; None when told to stop while it is away. Raises DatabaseUnavailable when not patient."""
+    """Return the migrated database; None if stopped while it is unavailable. Raises DatabaseUnavailable if not `patient`."""
     from headwater import telemetry
     from headwater.errors import DatabaseUnavailable
     from headwater.intake.queue.amqp import Backoff

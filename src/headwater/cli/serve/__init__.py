@@ -1,1 +1,1 @@
-"""Commands that run the server and look after its database."""
+"""Commands that run the server and maintain its database."""

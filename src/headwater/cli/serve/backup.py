@@ -1,4 +1,4 @@
-"""`headwater backup` and `headwater restore`: the database to a file and back, without knowing where the embedded one lives."""
+"""`headwater backup` and `headwater restore`: write the database to a file and back, wherever the embedded one lives."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where to write it; what stands there is replaced when it is whole.")],
+    file: Annotated[
+        Path, typer.Argument(help="The file to write. An existing file is replaced once the new one is complete.")
+    ],
     log_only: Annotated[
-        bool, typer.Option("--log-only", help="Without the tables that can be made again from the log: much smaller.")
+        bool, typer.Option("--log-only", help="Leave out tables that the log can rebuild: a much smaller file.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Write the database to a file, while the server runs.
 
-    The file holds one moment of it, in pg_dump's format.
+    The file is a consistent snapshot in pg_dump's format.
 
     Examples:
 
@@ -50,14 +52,14 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A file of `headwater backup`, or of pg_dump --format=custom.")],
+    file: Annotated[Path, typer.Argument(help="A file of `headwater backup` or of pg_dump --format=custom.")],
     json: Json = False,
 ) -> None:
     """Restore the database from a backup file.
 
-    The database must hold no event yet, and the server must be down.
+    The database must not hold any event, and the server must be down.
 
-    A file of the log alone is followed by a rebuild, one of an older version by its migrations.
+    A backup of the log alone is rebuilt afterwards; one of an older version is migrated.
 
     Examples:
 
@@ -73,7 +75,7 @@ def restore(
     if not file.is_file():
         raise RestoreRefused(f"{file} is not a file")
     if process.read() is not None:
-        raise RestoreRefused("the server is running: `headwater down` first, or it would write into what is replaced")
+        raise RestoreRefused("the server is running and would write to the database; run `headwater down` first")
     with database_in_use() as url:
         answer = asyncio.run(_restore(url, file))
     if json:
@@ -95,7 +97,7 @@ async def _restore(url: str, file: Path) -> dict[str, Any]:
         async with database.connection() as connection:
             if held := await store.logged(connection):
                 raise RestoreRefused(
-                    f"the database holds {held:,} events, which a restore would replace: name an empty one"
+                    f"the database holds {held:,} events, which a restore would replace; name an empty database"
                 )
     finally:
         await database.close()
@@ -114,7 +116,7 @@ async def _restore(url: str, file: Path) -> dict[str, Any]:
 
 @contextmanager
 def database_in_use() -> Iterator[str]:
-    """The running server's database, else the one the settings name, else the embedded one, started for as long as this takes."""
+    """Yield the running server's database, else the one in the settings, else the embedded one, which is started for this command."""
     from headwater.settings import Settings
 
     running = process.read()

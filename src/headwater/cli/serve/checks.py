@@ -1,4 +1,4 @@
-"""What `doctor` looks at, one function a check."""
+"""The checks of `doctor`, one function each."""
 
 import shutil
 import subprocess
@@ -12,11 +12,11 @@ from headwater.client import config
 from headwater.client.backlog import rejected, waiting
 from headwater.errors import HeadwaterError
 
-_LINKS = 20  # that are said one by one: files of one folder look alike by the thousand
+_LINKS = 20  # Links listed one by one: a folder can hold thousands of similar files.
 
 
 class Check(msgspec.Struct):
-    """A finding; `bad` is something to mend, `warn` something to know."""
+    """A finding: `bad` needs a repair, `warn` is for information."""
 
     name: str
     verdict: Literal["ok", "warn", "bad"]
@@ -24,7 +24,7 @@ class Check(msgspec.Struct):
 
 
 def checks(url: str | None) -> list[Check]:
-    """Every check in the order an event travels."""
+    """Run every check, in the order in which an event travels."""
     server.use_local()
     found = [*_destination(), *_spool(), *_java()]
     try:
@@ -82,14 +82,14 @@ def _spool() -> Iterator[Check]:
                 "spool", "warn", f"{found.events:,} events wait in {folder}: `headwater spool drain` delivers them"
             )
         else:
-            yield Check("spool", "ok", f"nothing waits in {folder}")
+            yield Check("spool", "ok", f"no event waits in {folder}")
         files = rejected(folder)
         if files:
             count = sum(path.read_bytes().count(b"\n") for path in files)
             yield Check(
                 "refused events",
                 "bad",
-                f"{count:,} events were refused for good, in {folder}: `headwater spool rejected` says why",
+                f"{count:,} events were refused for good, in {folder}: run `headwater spool rejected` to see why",
             )
 
 
@@ -104,13 +104,13 @@ def _java() -> Iterator[Check]:
         )
         return
     try:
-        told = subprocess.run(
+        version_lines = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=20, check=False
         ).stderr.splitlines()
     except (OSError, subprocess.TimeoutExpired) as error:
         yield Check("java", "bad", f"{java} does not run: {error}")
         return
-    yield Check("java", "ok", told[0] if told else java)
+    yield Check("java", "ok", version_lines[0] if version_lines else java)
 
 
 def _producers(url: str | None) -> Iterator[Check]:
@@ -138,6 +138,6 @@ def _links(url: str | None) -> Iterator[Check]:
             f"{miss['read']} is read but never written; is it {miss['written']}, written but never read?",
         )
     if more := found[_LINKS:]:
-        yield Check("missing link", "warn", f"{len(more):,} more like these: GET /api/v2/near-misses has them all")
+        yield Check("missing link", "warn", f"{len(more):,} more like these: GET /api/v2/near-misses lists them all")
     if not found:
         yield Check("links", "ok", "no dataset looks like another under a different name")

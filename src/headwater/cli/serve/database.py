@@ -1,4 +1,4 @@
-"""Commands that work on the database itself, beside a running server or without one."""
+"""Run work on the database itself, beside a running server or without one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 def on_database(command: str, work: Callable[[Database], Awaitable[T]]) -> T:
-    """What `work` answers over the migrated database: the running server's, else the one the settings name, else the embedded one."""
+    """Return what `work` answers over the migrated database: the running server's, else the one in the settings, else the embedded one."""
     return on_url(command, lambda url: _opened(url, work))
 
 
 def on_url(command: str, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-    """What `work` answers when it is given the address of that database; it may not answer yet."""
+    """Return what `work` answers for the address of that database, which may not answer yet."""
     need("server", f"`headwater {command}`")
     import asyncio
 

@@ -1,4 +1,4 @@
-"""The local stack: `up`, `down`, `status`, and the `serve` that `up` starts. No Docker, one folder."""
+"""The local stack: `up`, `down`, `status`, and `serve`, which `up` starts. It needs one folder and no Docker."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
     from headwater.settings import Settings
 
-Port = Annotated[int | None, typer.Option(help="Port to listen on; default 5000 or HEADWATER_SERVER__PORT.")]
+Port = Annotated[int | None, typer.Option(help="Listen on this port. Default: HEADWATER_SERVER__PORT, else 5000.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def up(
-    port: Port = None, json: Json = False, wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 60.0
+    port: Port = None,
+    json: Json = False,
+    wait: Annotated[float, typer.Option(help="Wait this many seconds for the server to start.")] = 60.0,
 ) -> None:
     """Start Headwater: database, API and page in one background process.
 
-    Run it again at any time: a server that is up stays up.
+    You can run it again at any time: a running server stays up.
 
     Examples:
 
@@ -66,8 +68,8 @@ def up(
             late = time.monotonic() - began > wait
             if late and child.poll() is None and _rebuilding(log):
                 raise ServerUnavailable(
-                    f"Headwater is not up yet: it makes its tables again from the event log, as this version needs it, and goes on with that. "
-                    f"`headwater up` again when {log} says ServerReady, or at once with a longer --wait; `headwater rebuild` is not needed"
+                    f"Headwater is not up yet: it is rebuilding its tables from the event log for this version, and continues. "
+                    f"Run `headwater up` again when {log} says ServerReady, or at once with a longer --wait; `headwater rebuild` is not needed"
                 )
             if late or child.poll() is not None:
                 child.terminate()
@@ -79,7 +81,7 @@ def up(
         while _rebuilding(home() / "server.log") and process.alive(running.pid) and not _answers(url):
             if time.monotonic() - began > wait:
                 raise ServerUnavailable(
-                    f"Headwater still makes its tables again from the event log; then it serves {url}"
+                    f"Headwater is still rebuilding its tables from the event log; then it serves {url}"
                 )
             time.sleep(0.05)
     if json:
@@ -90,13 +92,13 @@ def up(
 
 
 def _rebuilding(log: Path) -> bool:
-    """Whether the last start makes the tables again: ended before it is through, it would begin anew the next time."""
-    told = log.read_bytes() if log.exists() else b""
-    return told.rfind(b"RebuildStarted") > told.rfind(b"ServerReady")
+    """Whether the last start is rebuilding the tables. If it were ended now, the next start would begin the rebuild again."""
+    logged = log.read_bytes() if log.exists() else b""
+    return logged.rfind(b"RebuildStarted") > logged.rfind(b"ServerReady")
 
 
 def _free(host: str, port: int) -> None:
-    """Raise PortInUse if another program listens there. Granian would share the port with it, without a word."""
+    """Raise PortInUse if another program listens there. Granian would silently share the port with it."""
     import socket
 
     from headwater.errors import PortInUse
@@ -152,7 +154,7 @@ def down(json: Json = False) -> None:
 
 
 def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
-    """Whether the server answers, what it holds, and what waits to be sent to it."""
+    """Show whether the server answers, what it holds, and what waits to be sent to it."""
     from headwater.client import config
     from headwater.client.backlog import total
 
@@ -189,7 +191,7 @@ def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None
 
 
 def serve() -> None:
-    """Serve in the foreground (what `up` starts)."""
+    """Serve in the foreground, as `up` does in the background."""
     need("server", "`headwater serve`")
     from headwater.api.app import serve as serve_api
     from headwater.settings import Settings
@@ -204,7 +206,7 @@ def serve() -> None:
 
     from headwater.store.embedded import EmbeddedPostgres
 
-    # The server takes over when it listens; until then SIGTERM would end this process and leave the database running.
+    # The server handles SIGTERM once it listens; until then, SIGTERM would end this process and leave the database running.
     signal.signal(signal.SIGTERM, _leave)
     postgres = EmbeddedPostgres(folder / "postgres")
     try:
@@ -214,7 +216,7 @@ def serve() -> None:
 
 
 def _leave(signum: int, _frame: object) -> None:
-    """End as one who was told to, by way of every `finally`; told again, no `finally` is broken off."""
+    """Exit through every `finally`; a second signal does not interrupt them."""
     import signal
     import sys
 

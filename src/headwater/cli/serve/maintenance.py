@@ -14,11 +14,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def rebuild(
-    check: Annotated[
-        bool, typer.Option("--check", help="Say whether the tables were already as the log makes them.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Report whether the tables already matched the log.")] = False,
     from_what_is_left: Annotated[
-        bool, typer.Option("--from-what-is-left", help="Even if retention dropped a part of the log.")
+        bool, typer.Option("--from-what-is-left", help="Rebuild even if retention dropped a part of the log.")
     ] = False,
     json: Json = False,
 ) -> None:

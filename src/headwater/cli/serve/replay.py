@@ -1,4 +1,4 @@
-"""`headwater replay`: another database, as this one was at a time."""
+"""`headwater replay`: build another database as this one was at a time."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ if TYPE_CHECKING:
 def replay(
     until: Annotated[
         str,
-        typer.Option("--until", metavar="TIME", help="What had arrived by then: 2026-11-01 or 2026-11-01T12:00:00Z."),
+        typer.Option(
+            "--until", metavar="TIME", help="Replay what had arrived by then: 2026-11-01 or 2026-11-01T12:00:00Z."
+        ),
     ],
     into: Annotated[
         str,
         typer.Option(
             "--into",
             metavar="DATABASE",
-            help="postgresql://…, or the name of another database of the same PostgreSQL, made if it is not there.",
+            help="Write to postgresql://…, or to another database of the same PostgreSQL, created if it is missing.",
         ),
     ],
     check: Annotated[
-        bool, typer.Option("--check", help="Then send every event there once more, and say whether any row changed.")
+        bool,
+        typer.Option("--check", help="Send every event there again afterwards, and report whether any row changed."),
     ] = False,
     from_what_is_left: Annotated[
-        bool, typer.Option("--from-what-is-left", help="Even if retention dropped a part of the log.")
+        bool, typer.Option("--from-what-is-left", help="Replay even if retention dropped a part of the log.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -42,7 +45,7 @@ def replay(
 
     That database then answers as this one answered at that time.
 
-    The database in use is only read. Stopped, it goes on when it is called again. With --check, exit code 1 when a row changed.
+    The database in use is only read. If you stop the command, call it again to continue. With --check, exit code 1 if a row changed.
 
     Examples:
 
@@ -67,17 +70,23 @@ def replay(
 
 
 def _say(answer: dict[str, Any]) -> None:
-    done = "replayed" if answer["copied"] or answer["projected"] else "had been replayed already"
+    done = "replayed" if answer["copied"] or answer["projected"] else "were already replayed"
     output.line(
         f"{answer['events']:,} events and {answer['changes']:,} changes by people {done} in {answer['seconds']} s"
     )
     if answer["rules_from"] == "today":
-        output.line("the audit log does not say which rules about names held then: today's were taken", "yellow")
+        output.line("the audit log does not name the rules about names of that time: today's were used", "yellow")
     if gone := answer["log_dropped_before"]:
-        output.line(f"retention had dropped events before {gone:%Y-%m-%d}: what only they told is missing", "yellow")
+        output.line(
+            f"retention had dropped events before {gone:%Y-%m-%d}: what only they reported is missing", "yellow"
+        )
     if "changed" in answer:
         wrong = [*answer["changed"], *([f"{answer['refused']:,} events refused"] if answer["refused"] else [])]
-        output.line(f"sent once more, this changed: {', '.join(wrong)}" if wrong else "sent once more: no row changed")
+        output.line(
+            f"sending every event again changed: {', '.join(wrong)}"
+            if wrong
+            else "sending every event again changed no row"
+        )
     output.line(f"ask it: HEADWATER_DATABASE__URL='{answer['database']}' headwater up --port 5001")
 
 
@@ -134,7 +143,7 @@ async def _open(url: str, which: str) -> Database:
 
 
 def _without_password(address: str) -> str:
-    """Without its password."""
+    """Return the address without its password."""
     import re
 
     return re.sub(

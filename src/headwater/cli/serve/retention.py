@@ -1,4 +1,4 @@
-"""`headwater retention`: delete what is older than the settings keep it."""
+"""`headwater retention`: delete what is older than the retention settings."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ retention = typer.Typer(
 
 @retention.callback()
 def _group() -> None:
-    """Delete what is older than the settings keep it."""
+    """Delete what is older than the retention settings."""
 
 
 @retention.command()
 def run(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; delete nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted without deleting it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Delete what is older than HEADWATER_RETENTION__… keep it. Exit code 1 when something could not be deleted.
+    """Delete what is older than the HEADWATER_RETENTION__… settings. Exit code 1 if something could not be deleted.
 
     Examples:
 
@@ -55,12 +55,12 @@ def run(
     if json:
         output.raw(answer)
     elif reply["busy"]:
-        output.line("another process is at it; nothing was done")
+        output.line("another process is applying retention; nothing was done")
     elif not reply["kinds"]:
-        output.line("everything is kept: no HEADWATER_RETENTION__… is set")
+        output.line("nothing is deleted: no HEADWATER_RETENTION__… is set")
     else:
         output.table(
-            ("kind", "before", "would go" if dry_run else "gone", "months", "error"),
+            ("kind", "before", "would be deleted" if dry_run else "deleted", "months", "error"),
             [
                 (one["kind"], output.moment(one["before"]), one["deleted"], len(one["months"]) or None, one["error"])
                 for one in reply["kinds"]

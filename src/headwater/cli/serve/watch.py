@@ -1,4 +1,4 @@
-"""`headwater watch`: known lineage in, read back, every mismatch counted."""
+"""`headwater watch`: write known lineage, read it back, count every mismatch."""
 
 from __future__ import annotations
 
@@ -18,29 +18,40 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def watch(
-    rate: Annotated[float, typer.Option(min=0.01, max=10_000, help="Events a second.")] = 5.0,
+    rate: Annotated[float, typer.Option(min=0.01, max=10_000, help="Send this many events a second.")] = 5.0,
     duration: Annotated[
-        str | None, typer.Option("--for", metavar="DURATION", help="90s, 10m, 8h, 1d; else until stopped.")
+        str | None,
+        typer.Option(
+            "--for", metavar="DURATION", help="Stop after this long: 90s, 10m, 8h, 1d. Default: run until stopped."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed tells the same stories in the same order.")] = 0,
-    namespace: Annotated[str, typer.Option(help="Where it writes; nothing else should.")] = "headwater-watch",
-    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Requests at the same time.")] = 2,
+    seed: Annotated[
+        int, typer.Option(help="Generate from this seed: the same seed gives the same stories in the same order.")
+    ] = 0,
+    namespace: Annotated[
+        str, typer.Option(help="Write to this namespace; nothing else should use it.")
+    ] = "headwater-watch",
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Send this many requests at a time.")] = 2,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="Only this check or mismatch; again and again.")
+        list[str] | None, typer.Option(metavar="KIND", help="Count only this check or mismatch. Repeatable.")
     ] = None,
-    skip: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Not this check or mismatch.")] = None,
-    patience: Annotated[float, typer.Option(min=0.0, help="Seconds until what was acknowledged must be seen.")] = 5.0,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between lines.")] = 5.0,
+    skip: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="Skip this check or mismatch. Repeatable.")
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.0, help="Allow this many seconds until an acknowledged event is visible.")
+    ] = 5.0,
+    interval: Annotated[float, typer.Option(min=0.1, help="Print a line every so many seconds.")] = 5.0,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first mismatch.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON: an object a line, the last with `done`.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, one object per line; the last has `done`.")] = False,
 ) -> None:
     """Write known lineage to a server, read it back, and count mismatches.
 
-    It uses the public API; mismatches are counted by kind.
+    It uses the public API and counts mismatches by kind.
 
-    Safe beside real lineage: it writes to a namespace of its own, under a bounded number of names. It survives the server's restarts: what
-    was acknowledged before must be there afterwards. Exit code 1 when anything mismatched, 75 when the server did not come back.
+    It is safe beside real lineage: it writes to its own namespace, under a bounded number of names. It survives restarts of the server:
+    what was acknowledged before must exist afterwards. Exit code 1 if anything mismatched, 75 if the server did not come back.
 
     Examples:
 
@@ -85,9 +96,9 @@ def watch(
 
 
 def chosen(only: Iterable[str], skip: Iterable[str]) -> Any:
-    """The checks and the kinds of mismatch that are asked for. Raises InvalidQuestion for a word that is neither.
+    """Return the requested checks and kinds of mismatch. Raises InvalidQuestion for a word that is neither.
 
-    `only` with checks alone counts every kind in them, with kinds alone those kinds in every check.
+    `only` with just checks counts all their kinds; with just kinds, those kinds in every check.
     """
     from headwater.client.watch import CHECKS, KINDS
     from headwater.errors import InvalidQuestion
@@ -95,7 +106,9 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> Any:
     wanted, unwanted = set(only), set(skip)
     for word in sorted(wanted | unwanted):
         if word not in CHECKS and word not in KINDS:
-            raise InvalidQuestion(f"{word!r} is no check ({', '.join(CHECKS)}) and no mismatch ({', '.join(KINDS)})")
+            raise InvalidQuestion(
+                f"{word!r} is neither a check ({', '.join(CHECKS)}) nor a mismatch ({', '.join(KINDS)})"
+            )
 
     def left(words: tuple[Any, ...]) -> list[Any]:
         return [word for word in words if word in (wanted & set(words) or words) and word not in unwanted]
@@ -104,17 +117,17 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> Any:
 
 
 def parsed(text: str) -> float:
-    """Seconds of `90`, `90s`, `10m`, `8h`, `1d`. Raises InvalidQuestion."""
+    """Parse `90`, `90s`, `10m`, `8h` or `1d` to seconds. Raises InvalidQuestion."""
     from headwater.errors import InvalidQuestion
 
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip().lower())
     if match is None:
-        raise InvalidQuestion(f"{text!r} is not a duration: say 90s, 10m, 8h or 1d")
+        raise InvalidQuestion(f"{text!r} is not a duration; write 90s, 10m, 8h or 1d")
     return float(match[1]) * _UNITS[match[2]]
 
 
 def _watched(made: Watch, seconds: float | None, interval: float, json: bool) -> Report:
-    """Run it, with a table that lives where a person looks, else a line now and then."""
+    """Run it, with a live table on a terminal, else with a line at intervals."""
     from rich.console import Console
 
     console = Console()
@@ -172,8 +185,8 @@ def _print_report(report: Report, json: bool) -> None:
     import msgspec
 
     if json:
-        told = msgspec.to_builtins(report) | {"done": True, "ok": report.ok}
-        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+        summary = msgspec.to_builtins(report) | {"done": True, "ok": report.ok}
+        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
         return
     for found in report.examples:
         place = f"{found.check}/{found.kind}  {found.story} {found.slot}.{found.round}"

@@ -1,4 +1,4 @@
-"""`headwater pipeline`: jobs on Spark over the whole graph and the whole log."""
+"""`headwater pipeline`: Spark jobs over the whole graph and the whole log."""
 
 from __future__ import annotations
 
@@ -24,39 +24,45 @@ pipeline = typer.Typer(
 archive = typer.Typer(help="The event log as Parquet files.", rich_markup_mode=None, no_args_is_help=True)
 pipeline.add_typer(archive, name="archive")
 
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the archive, here or wherever Spark writes.")]
-Master = Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")]
-Remote = Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")]
-Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property.")]
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the archive, local or anywhere Spark can write.")]
+Master = Annotated[str | None, typer.Option(help="Use this Spark master, as in local[4] or spark://host:7077.")]
+Remote = Annotated[str | None, typer.Option(help="Use this Spark Connect server, as in sc://host:15002.")]
+Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property. Repeatable.")]
 Url = Annotated[str | None, typer.Option(help=URL_HELP)]
-Json = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")]
 
 
 @pipeline.command("graph-stats")
 def graph_stats(
     store: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder of the tables, and of the edges; else HEADWATER_PIPELINE__STORE."),
+        typer.Option(
+            metavar="DIR", help="Write tables to, and read edges from, this folder. Default: HEADWATER_PIPELINE__STORE."
+        ),
     ] = None,
     edges: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="Edges from Parquet or CSV files instead of the folder's; more than once."),
+        typer.Option(
+            metavar="GLOB", help="Read edges from these Parquet or CSV files instead of the folder. Repeatable."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, max=1000, help="Rows of each list that is shown.")] = 10,
+    top: Annotated[int, typer.Option(min=1, max=1000, help="Show this many rows of each list.")] = 10,
     precision: Annotated[
-        int, typer.Option(min=8, max=14, help="Of estimates: 2^precision counters, error 1.04 / √2^precision.")
+        int, typer.Option(min=8, max=14, help="Use 2^N counters for estimates: their error is 1.04 / √(2^N).")
     ] = 10,
-    again: Annotated[bool, typer.Option("--again", help="Also when the graph is that of last time.")] = False,
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Tell the server of this run.")] = True,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute even if the graph has not changed since the last time.")
+    ] = False,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Report this run to the server.")] = True,
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """How far everything reaches: components, hubs, longest chains and closure of the whole graph, as tables.
+    """Compute components, hubs, longest chains and the closure of the whole graph.
 
-    The graph is what `headwater sync query-log` left in the folder, or files with the columns from_namespace, from_name, to_namespace, to_name.
+    Reads the edges that `headwater sync query-log` wrote, or files with the columns from_namespace, from_name, to_namespace, to_name.
 
     Examples:
 
@@ -85,16 +91,16 @@ def graph_stats(
 @archive.command("export")
 def archive_export(
     folder: Folder,
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Tell the server of this run.")] = True,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Report this run to the server.")] = True,
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Bring an archive of the server's event log up to now: Parquet files by day of arrival, bodies byte for byte.
+    """Archive the server's event log as Parquet files by day of arrival.
 
-    Only what arrived since the last call is read; a call that was stopped goes on where it stopped. The key needs the role admin.
+    Bodies are kept byte for byte. Each call adds what arrived since the last one, and continues a stopped call. The key needs the role admin.
 
     Examples:
 
@@ -113,7 +119,11 @@ def archive_export(
     spark = _session("headwater pipeline archive export", master, remote, conf or [])
     with _bar(quiet=as_json) as show:
         answer = export(
-            spark, folder, server, lambda told: show(told.done, told.total, f"{told.events:,} events"), recorded=record
+            spark,
+            folder,
+            server,
+            lambda state: show(state.done, state.total, f"{state.events:,} events"),
+            recorded=record,
         )
     if as_json:
         output.raw(msgspec.json.encode(answer))
@@ -126,20 +136,20 @@ def archive_export(
 def archive_import(
     folder: Folder,
     since: Annotated[
-        str | None, typer.Option(metavar="DAY", help="What arrived on that day or later, as in 2026-11-01.")
+        str | None, typer.Option(metavar="DAY", help="Send events that arrived on this day or later, as in 2026-11-01.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="DAY", help="What arrived before that day.")] = None,
-    connections: Annotated[int, typer.Option(min=1, max=64, help="How many tasks send at once.")] = 4,
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Tell the server of this run.")] = False,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="Send events that arrived before this day.")] = None,
+    connections: Annotated[int, typer.Option(min=1, max=64, help="Send from this many tasks at once.")] = 4,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Report this run to the server.")] = False,
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Send an archive's events to a server, each as it arrived then. What the server has already stays as it is.
+    """Send an archive's events to a server, unchanged. Events that the server already has are skipped.
 
-    Into an empty server of the same rules about names the same tables come out. The key needs the role admin. Exit code 1 when events were refused.
+    An empty server with the same rules about names ends up with the same tables. The key needs the role admin. Exit code 1 if events were refused.
 
     Examples:
 
@@ -163,7 +173,7 @@ def archive_import(
         output.raw(msgspec.json.encode(answer))
     else:
         output.line(
-            f"{answer.events:,} events: {answer.accepted:,} new to {answer.server}, {answer.duplicates:,} known there, {answer.seconds} s"
+            f"{answer.events:,} events: {answer.accepted:,} new to {answer.server}, {answer.duplicates:,} already there, {answer.seconds} s"
         )
         for example in answer.examples:
             output.line(f"  {output.printable(example)}", "yellow")
@@ -174,26 +184,28 @@ def archive_import(
 @pipeline.command("replay")
 def replay(
     folder: Folder,
-    store: Annotated[str, typer.Option(metavar="DIR", help="Folder of the tables that are made.")],
+    store: Annotated[str, typer.Option(metavar="DIR", help="Write the tables to this folder.")],
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table; more than once.")
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Compute only this table. Repeatable.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only what had arrived by then, as in 2026-11-01T12:00:00Z.")
+        str | None,
+        typer.Option(metavar="TIME", help="Use only events that had arrived by then, as in 2026-11-01T12:00:00Z."),
     ] = None,
     rules: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Rules about names, as `headwater identity show` prints them.")
+        str | None,
+        typer.Option(metavar="FILE", help="Apply these rules about names, as `headwater identity show` prints them."),
     ] = None,
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Tell the server of this run.")] = True,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Report this run to the server.")] = True,
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Make the tables of lineage from an archive, as `headwater rebuild` makes them from the log, in a folder of Parquet files.
+    """Compute the lineage tables from an archive into a folder of Parquet files.
 
-    Nothing is made again while the archive, the time and the rules are the same.
+    They equal what `headwater rebuild` computes from the log. Nothing is computed again while archive, time and rules are unchanged.
 
     Examples:
 
@@ -214,7 +226,7 @@ def replay(
     from headwater.settings import Settings
 
     at = None if until is None else moment(until)
-    told = rules_in(Path(rules)) if rules else ()
+    name_rules = rules_in(Path(rules)) if rules else ()
     if record:
         _record_at(url)
     spark = _session("headwater pipeline replay", master, remote, conf or [])
@@ -222,8 +234,8 @@ def replay(
         spark,
         folder,
         store,
-        ExecutorProjector(told),
-        hashlib.sha256(msgspec.json.encode(told)).hexdigest(),
+        ExecutorProjector(name_rules),
+        hashlib.sha256(msgspec.json.encode(name_rules)).hexdigest(),
         tables=tables or (),
         until=at,
         live_runs=Settings().lineage.live_runs,
@@ -233,7 +245,7 @@ def replay(
         output.raw(msgspec.json.encode(answer))
         return
     output.table(["table", "rows"], ((name, f"{rows:,}") for name, rows in answer.rows.items()))
-    done = "replayed" if answer.computed else "had been replayed already"
+    done = "replayed" if answer.computed else "were already replayed"
     output.line(f"{answer.events:,} events {done}, {answer.seconds} s; tables: {answer.store}")
 
 
@@ -246,7 +258,7 @@ def _server(url: str | None) -> Server:
 
 @contextlib.contextmanager
 def _bar(*, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """How far it is, on standard error."""
+    """Show progress on standard error."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -283,7 +295,7 @@ def _say(answer: GraphStats) -> None:
             output.line(f"  {output.printable(dataset)}")
     output.line()
     output.line(
-        f"{'computed' if answer.computed else 'the graph of last time'}, {answer.seconds} s; tables: {answer.store}"
+        f"{'computed' if answer.computed else 'unchanged since the last time'}, {answer.seconds} s; tables: {answer.store}"
     )
 
 
@@ -300,7 +312,7 @@ def _home(name: str) -> str:
 
 
 def _record_at(url: str | None) -> None:
-    """The job's own runs go to the server that a command would ask."""
+    """Record the job's own runs on the server that a command would ask."""
     import os
 
     from headwater.cli.server import use_local
@@ -317,7 +329,7 @@ def _session(name: str, master: str | None, remote: str | None, conf: list[str])
     from headwater.settings import Settings
 
     if master and remote:
-        raise InvalidQuestion("--master and --remote are two ways to say where Spark is: give one", parameter="remote")
+        raise InvalidQuestion("--master and --remote exclude each other: give only one", parameter="remote")
     properties = {}
     for given in conf:
         key, sign, value = given.partition("=")

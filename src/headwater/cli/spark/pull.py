@@ -1,4 +1,4 @@
-"""`headwater pull`: what a warehouse keeps about its own work, brought here as files."""
+"""`headwater pull`: export a warehouse's query history to files."""
 
 from __future__ import annotations
 
@@ -18,51 +18,59 @@ pull = typer.Typer(help="Export query logs from a warehouse to files.", rich_mar
 
 @pull.callback()
 def _group() -> None:
-    """Keeps `query-log` a word of its own while it is the only one."""
+    """Keep `query-log` a subcommand while it is the only one."""
 
 
 @pull.command("query-log")
 def query_log(
-    source: Annotated[str, typer.Option(help="Whose log: bigquery, databricks, redshift, snowflake, trino.")],
-    to: Annotated[str, typer.Option(metavar="DIR", help="Folder of the files; made if it is not there.")],
+    source: Annotated[str, typer.Option(help="Read the log of bigquery, databricks, redshift, snowflake or trino.")],
+    to: Annotated[str, typer.Option(metavar="DIR", help="Write files to this folder, created if it is missing.")],
     since: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Queries that ended then or later; else from where the folder ends."),
+        typer.Option(
+            metavar="TIME", help="Read queries that ended then or later. Default: from the end of what the folder has."
+        ),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Queries that ended before then; else all that is sure to be there."),
+        typer.Option(
+            metavar="TIME", help="Read queries that ended before then. Default: as far as the log is complete."
+        ),
     ] = None,
     window: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="Asked for at once: 15m, 1h, 1d. [default: 1h; trino 5m]")
+        str | None,
+        typer.Option(metavar="LENGTH", help="Read this much time per request: 15m, 1h, 1d. [default: 1h; trino 5m]"),
     ] = None,
     lag: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="Stay further behind now than the source needs.")
+        str | None,
+        typer.Option(metavar="LENGTH", help="Stay this much further behind the present than the source needs."),
     ] = None,
     besides: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", metavar="NAME", help="Snowflake: access-history, sessions, credits, as well; more than once."
+            "--with", metavar="NAME", help="Snowflake: export also access-history, sessions or credits. Repeatable."
         ),
     ] = None,
     most: Annotated[
-        int, typer.Option("--max-rows", metavar="N", min=1, help="A window with more is asked for again in halves.")
+        int,
+        typer.Option("--max-rows", metavar="N", min=1, help="Split a window in halves if it has more rows than this."),
     ] = 100_000,
     seconds: Annotated[
-        int, typer.Option("--timeout", min=1, metavar="SECONDS", help="What one statement may take.")
+        int, typer.Option("--timeout", min=1, metavar="SECONDS", help="Stop a statement after this long.")
     ] = 600,
-    pause: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Rest between two windows.")] = 0.0,
+    pause: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Pause this long between two windows.")] = 0.0,
     every: Annotated[
-        float | None, typer.Option(min=1, metavar="SECONDS", help="Go on until Ctrl-C, and look again so often.")
+        float | None,
+        typer.Option(min=1, metavar="SECONDS", help="Keep running until Ctrl-C, and look again this often."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was done as JSON; with --every a line each time.")
+        bool, typer.Option("--json", help="Print a summary as JSON; with --every, one line each time.")
     ] = False,
 ) -> None:
     """Write a warehouse's query history to files that `headwater sync query-log` reads.
 
-    One file for each window of time; windows whose file is there are not asked for again, and a call that was stopped goes on where it stopped.
-    Where the warehouse is and who asks is said by the environment or by the configuration of its own client, never here.
+    Each window of time gets a file; windows with a file are not requested again, so a stopped call continues where it stopped. The address and
+    the credentials of the warehouse come from the environment or from the configuration of its own client.
 
     Examples:
 
@@ -112,7 +120,7 @@ def _once(source: str, asked: Asked, *, quiet: bool) -> Pulled:
 
 
 def _again_and_again(source: str, asked: Asked, every: float, as_json: bool) -> None:
-    """Until Ctrl-C or SIGTERM. What may pass is told, and the next round tries again; what cannot ends it."""
+    """Repeat until Ctrl-C or SIGTERM. A transient error is printed and the next round tries again; any other error ends it."""
     import signal
 
     from headwater.errors import HeadwaterError
@@ -151,13 +159,13 @@ def _rest(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _print_window(told: PulledWindow) -> None:
+def _print_window(window: PulledWindow) -> None:
     """Print a line for each window, if stderr is a terminal."""
     import sys
 
     if sys.stderr.isatty():
-        left = f", {told.left:,} to go" if told.left else ""
-        typer.echo(f"{told.window}: {told.rows:,} rows, {output.size(told.bytes)}{left}", err=True)
+        left = f", {window.left:,} to go" if window.left else ""
+        typer.echo(f"{window.window}: {window.rows:,} rows, {output.size(window.bytes)}{left}", err=True)
 
 
 def _say(answer: Pulled) -> None:

@@ -1,4 +1,4 @@
-"""`headwater sync`: what others keep about a warehouse's work, made into lineage on Spark."""
+"""`headwater sync`: import query logs from a data warehouse on Spark."""
 
 from __future__ import annotations
 
@@ -23,71 +23,83 @@ sync = typer.Typer(help="Import query logs from a data warehouse.", rich_markup_
 
 
 _JAVA_WARNINGS = "-Xlog:disable -Xlog:all=warning:stderr"
-# Datasets asked of a server at once.
+# Datasets per request to a server.
 _PAGE = 1_000
 
 
 @sync.callback()
 def _group() -> None:
-    """Keeps `query-log` a word of its own while it is the only one."""
+    """Keep `query-log` a subcommand while it is the only one."""
 
 
 @sync.command("query-log")
 def query_log(
-    source: Annotated[str, typer.Option(help="Whose log: bigquery, databricks, postgres, redshift, snowflake, trino.")],
+    source: Annotated[
+        str, typer.Option(help="Read the log of bigquery, databricks, postgres, redshift, snowflake or trino.")
+    ],
     inputs: Annotated[
         list[str],
         typer.Option(
-            "--input", metavar="GLOB", help="Files or folders of the log, here or wherever Spark reads; more than once."
+            "--input", metavar="GLOB", help="Read these files or folders, local or anywhere Spark can read. Repeatable."
         ),
     ],
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder of the tables; else HEADWATER_PIPELINE__STORE.")
+        str | None, typer.Option(metavar="DIR", help="Write tables to this folder. Default: HEADWATER_PIPELINE__STORE.")
     ] = None,
     namespace: Annotated[
         str | None,
         typer.Option(
-            help="OpenLineage namespace of the tables, as in postgres://host:5432, where the log cannot say it."
+            help="Use this OpenLineage namespace for tables if the log names none, as in postgres://host:5432."
         ),
     ] = None,
-    master: Annotated[str | None, typer.Option(help="Spark master, as in local[4] or spark://host:7077.")] = None,
-    remote: Annotated[str | None, typer.Option(help="Spark Connect server, as in sc://host:15002.")] = None,
-    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property.")] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Queries that started then or later, ISO 8601.")
+    master: Annotated[
+        str | None, typer.Option(help="Use this Spark master, as in local[4] or spark://host:7077.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Queries that started before then.")] = None,
+    remote: Annotated[str | None, typer.Option(help="Use this Spark Connect server, as in sc://host:15002.")] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option("--conf", metavar="K=V", help="Set a Spark property. Repeatable.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Read only queries that started then or later (ISO 8601).")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Read only queries that started before then (ISO 8601).")
+    ] = None,
     prices: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What work and storage cost; else HEADWATER_PIPELINE__PRICES.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Read the prices of compute and storage from this file. Default: HEADWATER_PIPELINE__PRICES.",
+        ),
     ] = None,
     config: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="What is known besides the log: schemas, sizes, who is who, tools' exports; else HEADWATER_PIPELINE__CONFIG.",
+            help="Read schemas, sizes, actors and tools' exports as this file names them. Default: HEADWATER_PIPELINE__CONFIG.",
         ),
     ] = None,
-    publish: Annotated[bool, typer.Option("--publish/--no-publish", help="Send what came out to the server.")] = True,
+    publish: Annotated[bool, typer.Option("--publish/--no-publish", help="Send the results to the server.")] = True,
     runs: Annotated[
         str,
         typer.Option(
-            help="Executions that are runs: daily (of what writes one a day, else the first day's and the latest), latest, or every one."
+            help="Send executions as runs: daily (one per day if it writes, else the first day's and the latest), latest, or every."
         ),
     ] = "daily",
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on: take in files as they come, until Ctrl-C or SIGTERM.")
+        bool, typer.Option("--follow", help="Keep running and read new files, until Ctrl-C or SIGTERM.")
     ] = False,
     every: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How often --follow looks for new files.")
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Look for new files this often, with --follow.")
     ] = 30.0,
     url: Annotated[str | None, typer.Option(help=URL_HELP)] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was done as JSON; with --follow a line each time.")
+        bool, typer.Option("--json", help="Print a summary as JSON; with --follow, one line each time.")
     ] = False,
 ) -> None:
     """Read an exported query log, and publish lineage, usage, cost and advice.
 
-    Files that were read before are known and not read again; a call that was stopped goes on where it stopped. The same query told twice counts once.
+    Files that were read before are skipped, so a stopped call continues where it stopped. A query that is logged twice counts once.
 
     Examples:
 
@@ -104,12 +116,12 @@ def query_log(
     from headwater.errors import InvalidQuestion
 
     if master and remote:
-        raise InvalidQuestion("--master and --remote are two ways to say where Spark is: give one", parameter="remote")
+        raise InvalidQuestion("--master and --remote exclude each other: give only one", parameter="remote")
     if runs not in {"latest", "daily", "every"}:
         raise InvalidQuestion(f"--runs {runs!r} is none of latest, daily, every", parameter="runs", value=runs)
     if follow and remote:
         raise InvalidQuestion(
-            "--follow is a stream in Spark's own driver, and --remote has its driver elsewhere: use --master or spark-submit",
+            "--follow needs Spark's driver in this process, and --remote has it elsewhere; use --master or spark-submit",
             parameter="follow",
         )
     publisher = _publisher(url, runs) if publish else None
@@ -161,7 +173,7 @@ def _sync(
     show: Callable[[Progress], None],
     going_on: Callable[..., None] | None = None,
 ) -> Synced | None:
-    """None: it went on until it was told to stop, and said what it did as it did it."""
+    """Run the sync. None: it followed the log until stopped, and printed each round."""
     from pathlib import Path
 
     from headwater.cli.moment import moment
@@ -213,9 +225,9 @@ def _sync(
 
 
 def _hushed(properties: dict[str, str]) -> None:
-    """Errors alone reach the terminal from a Spark that is started here without a logging configuration: its warnings say nothing about a log.
+    """Let only errors of a Spark that starts here without a logging configuration reach the terminal: its warnings do not concern the log.
 
-    What its Java warns of (that its memory for compiled code is full) goes to stderr: by itself it would stand within the answer.
+    Java's own warnings (its memory for compiled code is full) go to stderr; by default they would mix with the answer.
     """
     import os
     from pathlib import Path
@@ -231,7 +243,7 @@ def _hushed(properties: dict[str, str]) -> None:
 
 
 def _server_schemas(url: str | None, namespace: str) -> dict[str, list[str]]:
-    """The columns of the tables that the server knows in a namespace; none in one that is new to it, as at the first sync."""
+    """Load the columns of the tables that the server knows in a namespace; none in a new one, as at the first sync."""
     from urllib.parse import quote
 
     from headwater.cli import server
@@ -254,7 +266,7 @@ def _server_schemas(url: str | None, namespace: str) -> dict[str, list[str]]:
 
 
 def _going_on(every: float, as_json: bool) -> Callable[..., None]:
-    """`follow`, which says each time what it did, until a signal."""
+    """Follow the log until a signal, and print each round."""
 
     def follow_log(*args: Any, **kwargs: Any) -> None:
         from headwater.pipeline.query_log.follow import follow
@@ -277,7 +289,7 @@ def _going_on(every: float, as_json: bool) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def _until_signalled() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, and by SIGTERM, which stops services. The second one ends the command at once."""
+    """Return an event that Ctrl-C and SIGTERM set. A second signal ends the command at once."""
     import signal
     import threading
 
@@ -297,7 +309,7 @@ def _until_signalled() -> Iterator[threading.Event]:
 
 
 def _record_at(url: str | None) -> None:
-    """The sync's own runs go where its lineage goes."""
+    """Record the sync's own runs where its lineage goes."""
     import os
 
     from headwater.cli.server import use_local
@@ -309,7 +321,7 @@ def _record_at(url: str | None) -> None:
 
 
 def _publisher(url: str | None, runs: str) -> Publisher:
-    """Publishes to the server that a command would ask."""
+    """Return the publisher to the server that a command would ask."""
     from typing import cast
 
     from headwater.cli.server import address, key
@@ -335,7 +347,7 @@ def _property(given: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _bars(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """A line for the stage at work and a bar for the batches, on standard error."""
+    """Show the current stage and a bar of batches on standard error."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -361,18 +373,19 @@ def _bars(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
 
 
 def _say(answer: Synced) -> None:
-    resumed = ", and what an earlier call had left" if answer.resumed else ""
-    known = f", {answer.files_known:,} known already" if answer.files_known else ""
+    resumed = ", and the rest of an earlier call" if answer.resumed else ""
+    known = f", {answer.files_known:,} already known" if answer.files_known else ""
     output.line(
         f"{answer.rows:,} rows of {answer.files:,} files{known}{resumed}: {answer.days:,} days, {answer.seconds} s"
     )
     if answer.quarantined:
         output.line(
-            f"{answer.quarantined:,} rows or statements could not be used: the table `quarantine` says why", "yellow"
+            f"{answer.quarantined:,} rows or statements could not be used: the table `quarantine` has the reasons",
+            "yellow",
         )
     if sent := answer.published:
         refused = f", {sent.refused:,} refused" if sent.refused else ""
-        output.line(f"published: {sent.events:,} events, {sent.duplicates:,} of them known there{refused}")
+        output.line(f"published: {sent.events:,} events, {sent.duplicates:,} of them already there{refused}")
         for example in sent.examples:
             output.line(f"  {output.printable(example)}", "yellow")
     elif answer.unpublished_days:

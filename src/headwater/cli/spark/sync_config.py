@@ -1,4 +1,4 @@
-"""The file of `headwater sync query-log --config`: what is known of a warehouse besides its log. YAML:
+"""The file of `headwater sync query-log --config`: facts about a warehouse that its log lacks. YAML:
 
     schemas:                                    # columns of tables, for SELECT * and columns without a table's name
       - {namespace: bigquery, file: target/catalog.json}
@@ -16,7 +16,7 @@
     asset_names: [assets.csv]
     lookml: [looker/]                           # a LookML project: names of its dashboards and explores
 
-Paths are relative to the file. Everything wrong is an InvalidQuestion that names the file and the place in it.
+Paths are relative to the file. Every mistake raises an InvalidQuestion that names the file and the place in it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
     from headwater.pipeline.query_log.declared import Exports, RetainedTable, Stored
 
-# Of how many bytes a table holds: BigQuery's TABLE_STORAGE and Snowflake's TABLE_STORAGE_METRICS have the second and third.
+# Columns with a table's size in bytes: BigQuery's TABLE_STORAGE and Snowflake's TABLE_STORAGE_METRICS have the second and third.
 _BYTES = ("bytes", "total_logical_bytes", "active_bytes")
 _NAME = ("name", "table")
 _PARTS = (("table_catalog", "project_id"), ("table_schema",), ("table_name",))
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that is told in the file is known by name: a word that is not is an error."""
+    """A part of the file. An unknown key is an error."""
 
 
 class _Schemas(_Part, frozen=True):
@@ -84,7 +84,7 @@ class _File(_Part, frozen=True):
 
 
 class SyncConfig(msgspec.Struct, frozen=True):
-    """What the file says, with the files it names read, but for exports: those are read where Spark is."""
+    """The file's content, with the files that it names read, except exports, which Spark reads."""
 
     who: Config
     schemas: dict[str, dict[str, list[str]]] | None
@@ -94,47 +94,47 @@ class SyncConfig(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, dialect: str, server: Callable[[str], Mapping[str, list[str]]]) -> SyncConfig:
-    """The file at `path`. `dialect`: how its log folds names. `server`: tables (dotted) → columns that a server knows of a namespace."""
+    """Read the file at `path`. `dialect`: how the log folds names. `server`: namespace → tables (dotted) → columns that a server knows."""
     from headwater.pipeline.query_log.declared import Dbt, Exports
 
-    told = _decoded(path)
+    content = _decoded(path)
     folder = path.parent
     schemas: dict[str, dict[str, list[str]]] = {}
-    for place, one in enumerate(told.schemas):
+    for place, one in enumerate(content.schemas):
         if one.server == (one.file is not None):
-            raise InvalidQuestion(f"{path}: schemas[{place}] needs one of file and server: true", field="schemas")
+            raise InvalidQuestion(f"{path}: schemas[{place}] needs either file or server: true", field="schemas")
         tables = server(one.namespace) if one.file is None else _schemas(folder / one.file, dialect)
         known = schemas.setdefault(one.namespace, {})
         known.update({name: columns for name, columns in tables.items() if name not in known})
-    for place, dbt in enumerate(told.dbt):
+    for place, dbt in enumerate(content.dbt):
         if not dbt.run_results:
             raise InvalidQuestion(f"{path}: dbt[{place}].run_results names no file", field="dbt")
     return SyncConfig(
-        Config(**{name: getattr(told.who, name) for name in Config.__struct_fields__}),
+        Config(**{name: getattr(content.who, name) for name in Config.__struct_fields__}),
         schemas or None,
-        tuple(one for each in told.storage for one in _sizes(folder / each.file, each.namespace)),
-        tuple(each for place, one in enumerate(told.kept) for each in _retained_tables(path, place, one)),
+        tuple(one for each in content.storage for one in _sizes(folder / each.file, each.namespace)),
+        tuple(each for place, one in enumerate(content.kept) for each in _retained_tables(path, place, one)),
         Exports(
             tuple(
                 Dbt(_at(folder, one.run_results), None if one.manifest is None else _at(folder, one.manifest))
-                for one in told.dbt
+                for one in content.dbt
             ),
-            tuple(_at(folder, one) for one in told.looker_history),
-            tuple(_at(folder, one) for one in told.asset_names),
-            tuple(_at(folder, one) for one in told.lookml),
+            tuple(_at(folder, one) for one in content.looker_history),
+            tuple(_at(folder, one) for one in content.asset_names),
+            tuple(_at(folder, one) for one in content.lookml),
         ),
     )
 
 
-def _retained_tables(path: Path, place: int, told: _RetentionRule) -> tuple[RetainedTable, ...]:
+def _retained_tables(path: Path, place: int, content: _RetentionRule) -> tuple[RetainedTable, ...]:
     from headwater.pipeline.query_log.declared import RetainedTable, lookml_tables
 
-    if (told.name is None) == (told.lookml is None):
-        raise InvalidQuestion(f"{path}: kept[{place}] needs one of name and lookml", field="kept")
-    if told.lookml is None:
-        return (RetainedTable(told.name or "", told.namespace),)
+    if (content.name is None) == (content.lookml is None):
+        raise InvalidQuestion(f"{path}: kept[{place}] needs either name or lookml", field="kept")
+    if content.lookml is None:
+        return (RetainedTable(content.name or "", content.namespace),)
     try:
-        return lookml_tables(_at(path.parent, told.lookml), told.namespace)
+        return lookml_tables(_at(path.parent, content.lookml), content.namespace)
     except (NotFound, UnreadableContent) as error:
         raise InvalidQuestion(f"{path}: kept[{place}]: {error.message}", field="kept") from error
 
@@ -147,7 +147,7 @@ def _decoded(path: Path) -> _File:
     import yaml
 
     try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidQuestion(f"{path} cannot be read: {error}", file=str(path)) from error
     except yaml.YAMLError as error:
@@ -156,7 +156,7 @@ def _decoded(path: Path) -> _File:
         words = getattr(error, "problem", None) or error
         raise InvalidQuestion(f"{path}{place}: {words}", file=str(path)) from error
     try:
-        return msgspec.convert({} if told is None else told, _File)
+        return msgspec.convert({} if content is None else content, _File)
     except msgspec.ValidationError as error:
         raise InvalidQuestion(f"{path}: {error}", file=str(path)) from error
 
@@ -176,7 +176,7 @@ def _quoted(part: str) -> str:
 
 
 def _sizes(path: Path, namespace: str | None) -> Iterator[Stored]:
-    """CSV with a heading or JSON lines: `bytes`, the table as `name` or in its parts, and `namespace` where the config has none."""
+    """Read CSV with a heading or JSON lines: `bytes`, the table as `name` or in parts, and `namespace` if the config has none."""
     from headwater.pipeline.query_log.declared import Stored
 
     found: dict[tuple[str, str], int] = {}
@@ -193,7 +193,7 @@ def _sizes(path: Path, namespace: str | None) -> Iterator[Stored]:
         except ValueError:
             count = -1
         if not 0 <= count < 1 << 63:
-            raise InvalidQuestion(f"{path}:{number}: {size!r} is no number of bytes", file=str(path), line=number)
+            raise InvalidQuestion(f"{path}:{number}: {size!r} is not a number of bytes", file=str(path), line=number)
         key = (str(where), str(name))
         found[key] = max(count, found.get(key, 0))
     return (Stored(*key, size) for key, size in found.items())
@@ -204,7 +204,7 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file with the numbers of their lines."""
+    """Yield the rows of a file with their line numbers."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             if path.suffix.lower() == ".csv":
@@ -217,10 +217,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     row = json.loads(line)
                     if not isinstance(row, dict):
                         raise InvalidQuestion(
-                            f"{path}:{number}: the line is no JSON object", file=str(path), line=number
+                            f"{path}:{number}: the line is not a JSON object", file=str(path), line=number
                         )
                     yield number, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidQuestion(f"{path} cannot be read: {error}", file=str(path)) from error
     except json.JSONDecodeError as error:
-        raise InvalidQuestion(f"{path}: a line is no JSON: {error}", file=str(path)) from error
+        raise InvalidQuestion(f"{path}: a line is not JSON: {error}", file=str(path)) from error

@@ -1,1 +1,1 @@
-"""Commands that ask no server: what SQL statements read and write, and the fingerprints of files."""
+"""Commands that need no server: lineage of SQL statements, and fingerprints of files."""

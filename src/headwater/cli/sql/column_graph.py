@@ -1,6 +1,6 @@
-"""Which column feeds which, as a Mermaid flowchart or a Graphviz graph: tables are groups of their columns, or single nodes at table level.
+"""Column lineage as a Mermaid flowchart or a Graphviz graph: tables are groups of their columns, or single nodes at table level.
 
-What decides about all rows of a target points at its node `(rows)`. Names are untrusted and never cut.
+A column that decides which rows a target has points at its node `(rows)`. Names are untrusted and never cut.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ ROWS = "(rows)"
 
 
 class Graph:
-    """Tables with their columns in order of first mention, and edges between columns: kinds that lead to arrows, direct or not.
+    """Tables with their columns in order of first mention, and edges between columns, direct or indirect.
 
     A query's own result is a table named by the query's place.
     """

@@ -1,4 +1,4 @@
-"""`headwater fingerprint PATH…`: whether two files say the same, however they are packed; no server."""
+"""`headwater fingerprint PATH…`: compare the content of files, however they are packed, without a server."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def fingerprint(
         list[str], typer.Argument(metavar="PATH…", help="Files, folders, URLs (s3://…), or - for standard input.")
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Of the stored bytes, without unpacking anything.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Hash the stored bytes without unpacking them.")] = False,
     check: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Exit with 1 when the fingerprint is another.")
+        str | None, typer.Option(metavar="TEXT", help="Exit with 1 if the fingerprint differs from this one.")
     ] = None,
 ) -> None:
     """Print the fingerprint of a file's content.
 
     It is xxh3-128 over the content after unpacking gzip, zstd, bz2, xz or zip.
 
-    Of a folder: over the names and contents of all files in it.
+    The fingerprint of a folder covers the names and contents of all its files.
 
     Examples:
 
@@ -36,5 +36,5 @@ def fingerprint(
     from headwater.cli.sql.fingerprint_lines import tell
 
     if check is not None and len(paths) > 1:
-        raise InvalidQuestion("--check is about one path")
+        raise InvalidQuestion("--check takes exactly one path")
     raise typer.Exit(tell(paths, json=json, raw=raw, check=check))

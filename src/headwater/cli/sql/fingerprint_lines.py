@@ -1,4 +1,4 @@
-"""What `headwater fingerprint` does and prints. Imports no typer: see `headwater.cli.plain_fingerprints`."""
+"""The work and the output of `headwater fingerprint`. Does not import typer: see `headwater.cli.plain_fingerprints`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headwater.errors import HeadwaterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SHOW_AFTER = 0.7  # seconds of work until a bar is worth drawing
+_SHOW_AFTER = 0.7  # Seconds of work before a bar is drawn.
 
 
 class _Bar:
-    """A progress bar on a terminal's standard error, drawn only for what takes a while."""
+    """A progress bar on a terminal's standard error, drawn only for long work."""
 
     def __init__(self, path: str) -> None:
         self._path, self._began = path, time.monotonic()
@@ -57,8 +57,8 @@ def _drawn() -> Any:
 
 
 def tell(paths: Sequence[str], *, json: bool = False, raw: bool = False, check: str | None = None) -> int:
-    """Print a line for each path, or a JSON array. The exit code: 0; 1 when one cannot be read or is not what `check` says; 75 when
-    nothing went wrong but files that were written to meanwhile."""
+    """Print a line for each path, or a JSON array. Return the exit code: 0; 1 if a path cannot be read or differs from `check`;
+    75 if the only errors are files that changed meanwhile."""
     told: list[dict[str, Any]] = []
     troubles: list[HeadwaterError] = []
     differs = False

@@ -1,8 +1,8 @@
-"""Files that say which columns tables have, for `headwater sql --schemas`: JSON or YAML of our own plain shape, dbt's artifacts, or CSV as
+"""Files with the columns of tables, for `headwater sql --schemas`: JSON or YAML of Headwater's plain shape, dbt's artifacts, or CSV as
 `information_schema.columns` gives it (table_schema, table_name, column_name, and table_catalog, ordinal_position if they are there).
 
-A list of columns is taken as all of them, so a dbt manifest gives only models whose contract is enforced: what it documents beside
-those need not be complete. Everything wrong is an InvalidQuestion that names the file and the place in it.
+A list of columns must be complete, so a dbt manifest gives only models with an enforced contract: what it documents besides may be
+incomplete. Every mistake raises an InvalidQuestion that names the file and the place in it.
 """
 
 from pathlib import Path
@@ -11,31 +11,31 @@ from typing import Any
 from headwater.errors import InvalidQuestion
 
 Tables = dict[str | tuple[str, ...], list[str]]
-_SHAPE = 'tables are told as {"db.table": ["column", …]} or {"db.table": {"column": "type"}}'
+_SHAPE = 'write tables as {"db.table": ["column", …]} or {"db.table": {"column": "type"}}'
 
 
 def read(path: Path, dialect: str) -> Tables:
-    """The tables of a file. Names of our own shape fold as the dialect folds unquoted ones; those in quotes, and dbt's, stay."""
+    """Read the tables of a file. Unquoted names of the plain shape fold as the dialect does; quoted names, and dbt's, stay."""
     if path.suffix.lower() == ".csv":
         return _listed(path)
-    told: Any = _decoded(path)
-    if not isinstance(told, dict):
-        raise InvalidQuestion(f"{path}: {_SHAPE}; the file holds {_called(told)}")
-    about: Any = told.get("metadata")
+    content: Any = _decoded(path)
+    if not isinstance(content, dict):
+        raise InvalidQuestion(f"{path}: {_SHAPE}; the file holds {_called(content)}")
+    about: Any = content.get("metadata")
     version = str(about.get("dbt_schema_version") or "") if isinstance(about, dict) else ""
     if "/catalog/" in version:
-        return _dbt(path, told, _catalog_columns)
+        return _dbt(path, content, _catalog_columns)
     if "/manifest/" in version:
-        found = _dbt(path, told, _manifest_columns)
+        found = _dbt(path, content, _manifest_columns)
         if not found:
             raise InvalidQuestion(
-                f"{path}: no model of this manifest enforces a contract, so no list of columns in it is known to be whole; "
+                f"{path}: no model of this manifest enforces a contract, so its lists of columns may be incomplete; "
                 "give catalog.json, which `dbt docs generate` writes"
             )
         return found
     if version:
-        raise InvalidQuestion(f"{path}: this artifact of dbt tells no columns; catalog.json does")
-    return _plain(path, told, dialect)
+        raise InvalidQuestion(f"{path}: this dbt artifact has no columns; give catalog.json")
+    return _plain(path, content, dialect)
 
 
 def _decoded(path: Path) -> Any:
@@ -54,7 +54,7 @@ def _decoded(path: Path) -> Any:
     try:
         if path.suffix.lower() == ".json":
             return json.loads(text)
-        # Every scalar is text: a column may be called `on` or `no`.
+        # Every scalar is text: a column may be named `on` or `no`.
         return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506
     except json.JSONDecodeError as error:
         raise InvalidQuestion(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
@@ -63,11 +63,11 @@ def _decoded(path: Path) -> Any:
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise InvalidQuestion(f"{path}{place}: {getattr(error, 'problem', None) or error}") from error
     except RecursionError as error:
-        raise InvalidQuestion(f"{path}: nests too deep") from error
+        raise InvalidQuestion(f"{path}: is nested too deep") from error
 
 
 def _listed(path: Path) -> Tables:
-    """A row a column; names as they stand."""
+    """Read one column per row; names stay as written."""
     import csv
 
     found: dict[tuple[str, ...], list[tuple[int, str]]] = {}
@@ -77,35 +77,33 @@ def _listed(path: Path) -> Tables:
             heads = {head.strip().lower(): head for head in reader.fieldnames or ()}
             for needed in ("table_name", "column_name"):
                 if needed not in heads:
-                    raise InvalidQuestion(
-                        f"{path}: there is no column {needed}; there are {', '.join(heads) or 'none'}"
-                    )
+                    raise InvalidQuestion(f"{path}: lacks the column {needed}; it has {', '.join(heads) or 'none'}")
             for number, row in enumerate(reader, 1):
-                told = {name: (row[head] or "").strip() for name, head in heads.items()}
-                if not told["table_name"] or not told["column_name"]:
+                values = {name: (row[head] or "").strip() for name, head in heads.items()}
+                if not values["table_name"] or not values["column_name"]:
                     raise InvalidQuestion(f"{path}:{reader.line_num}: a table or a column has no name")
-                parts = (told.get("table_catalog", ""), told.get("table_schema", ""), told["table_name"])
-                place = told.get("ordinal_position") or str(number)
+                parts = (values.get("table_catalog", ""), values.get("table_schema", ""), values["table_name"])
+                place = values.get("ordinal_position") or str(number)
                 if not place.isascii() or not place.isdigit():
-                    raise InvalidQuestion(f"{path}:{reader.line_num}: ordinal_position {place!r} is no number")
+                    raise InvalidQuestion(f"{path}:{reader.line_num}: ordinal_position {place!r} is not a number")
                 columns = found.setdefault(tuple(part for part in parts if part), [])
-                columns.append((int(place), told["column_name"]))
+                columns.append((int(place), values["column_name"]))
     except OSError as error:
         raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidQuestion(f"{path} is no CSV in UTF-8: {error}") from error
+        raise InvalidQuestion(f"{path} is not CSV in UTF-8: {error}") from error
     if not found:
-        raise InvalidQuestion(f"{path}: no column is told")
+        raise InvalidQuestion(f"{path}: lists no column")
     return {table: [name for _, name in sorted(columns)] for table, columns in found.items()}
 
 
-def _plain(path: Path, told: dict[Any, Any], dialect: str) -> Tables:
+def _plain(path: Path, tables: dict[Any, Any], dialect: str) -> Tables:
     from headwater.columns.catalog import split_name
     from headwater.columns.dialect import fold, rules
 
     rule = rules(dialect)
     found: Tables = {}
-    for name, columns in told.items():
+    for name, columns in tables.items():
         parts = split_name(str(name))
         if not parts:
             raise InvalidQuestion(f"{path}: a table has no name; {_SHAPE}")
@@ -113,7 +111,7 @@ def _plain(path: Path, told: dict[Any, Any], dialect: str) -> Tables:
             parts = tuple(fold(part, False, rule) for part in parts)
         found[parts] = _columns(path, str(name), columns)
     if not found:
-        raise InvalidQuestion(f"{path}: no table is told; {_SHAPE}")
+        raise InvalidQuestion(f"{path}: lists no table; {_SHAPE}")
     return found
 
 
@@ -121,25 +119,25 @@ def _columns(path: Path, table: str, columns: Any) -> list[str]:
     if isinstance(columns, dict):
         columns = list(columns)
     if not isinstance(columns, list):
-        raise InvalidQuestion(f"{path}: {table}: columns are a list of names or a mapping, not {_called(columns)}")
+        raise InvalidQuestion(f"{path}: {table}: columns must be a list of names or a mapping, not {_called(columns)}")
     found = []
     for place, column in enumerate(columns, 1):
         name = column.get("name") if isinstance(column, dict) else column
         if not isinstance(name, str) or not name:
-            raise InvalidQuestion(f"{path}: {table}: column {place} should be a name, not {_called(column)}")
+            raise InvalidQuestion(f"{path}: {table}: column {place} must be a name, not {_called(column)}")
         found.append(name)
     return found
 
 
-def _dbt(path: Path, told: dict[str, Any], columns_of: Any) -> Tables:
+def _dbt(path: Path, content: dict[str, Any], columns_of: Any) -> Tables:
     found: Tables = {}
     for group in ("nodes", "sources"):
-        nodes = told.get(group)
+        nodes = content.get(group)
         for key, node in nodes.items() if isinstance(nodes, dict) else ():
             try:
                 parts, columns = columns_of(node)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise InvalidQuestion(f"{path}: {group}.{key} is not as dbt writes it ({error})") from error
+                raise InvalidQuestion(f"{path}: {group}.{key} is not in dbt's format ({error})") from error
             if columns:
                 found[tuple(str(part) for part in parts if part)] = columns
     return found

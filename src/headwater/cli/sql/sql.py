@@ -1,4 +1,4 @@
-"""`headwater sql FILE…`: what statements read and write, column by column, from their text alone; no server, no database."""
+"""`headwater sql FILE…`: show what statements read and write, column by column, without a server or database."""
 
 from __future__ import annotations
 
@@ -26,29 +26,33 @@ def sql(
         list[str], typer.Argument(metavar="FILE…", help="Files, folders (every *.sql below), or - for standard input.")
     ],
     dialect: Annotated[
-        str, typer.Option("--dialect", "-d", help="bigquery, snowflake, spark, …; a wrong name lists them all.")
+        str,
+        typer.Option("--dialect", "-d", help="Parse as bigquery, snowflake, spark, …; an unknown name lists them all."),
     ] = "",
     schemas: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help='JSON or YAML: {"db.table": ["column", …]}, or dbt\'s catalog.json.'),
+        typer.Option(
+            metavar="FILE",
+            help='Read columns of tables from JSON or YAML, {"db.table": ["column", …]}, or from dbt\'s catalog.json. Repeatable.',
+        ),
     ] = None,
-    database: Annotated[str, typer.Option(help="The database (project, catalog) of names that say none.")] = "",
-    schema: Annotated[str, typer.Option(help="The schema (dataset) of names that say none.")] = "",
+    database: Annotated[str, typer.Option(help="Use this database (project, catalog) for names without one.")] = "",
+    schema: Annotated[str, typer.Option(help="Use this schema (dataset) for names without one.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart.")] = False,
     dot: Annotated[bool, typer.Option("--dot", help="Print a Graphviz graph.")] = False,
     openlineage: Annotated[
         str | None,
-        typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents; tables are in this namespace."),
+        typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents with the tables in this namespace."),
     ] = None,
-    job_namespace: Annotated[str, typer.Option(help="The jobs' namespace in OpenLineage events.")] = "sql",
-    table_level: Annotated[bool, typer.Option("--table-level", help="Tables only, no columns.")] = False,
+    job_namespace: Annotated[str, typer.Option(help="Put the jobs of OpenLineage events in this namespace.")] = "sql",
+    table_level: Annotated[bool, typer.Option("--table-level", help="Show tables only, no columns.")] = False,
     fingerprint: Annotated[
-        bool, typer.Option("--fingerprint", help="Each statement's fingerprint and its text without values.")
+        bool, typer.Option("--fingerprint", help="Show each statement's fingerprint and its text without values.")
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 if a statement is not understood in full or a name stays open."),
+        typer.Option("--strict", help="Exit with 1 if a statement is only partly understood or a name is unresolved."),
     ] = False,
 ) -> None:
     """Parse SQL into column lineage, without a server or a database.
@@ -89,7 +93,7 @@ def sql(
 def _print_plain(
     found: Iterator[ParsedStatement], dialect: str, *, tables_only: bool, fingerprints: bool
 ) -> list[ParsedStatement]:
-    """Statement by statement; gives back those that `--strict` minds."""
+    """Print statement by statement, and return those that `--strict` reports."""
     from headwater.cli.sql import statements
 
     write = _writer()
@@ -141,7 +145,7 @@ def _trouble(found: ParsedStatement) -> str:
 
 
 def _writer() -> Callable[[Line], None]:
-    """Lines to standard output: with colours on a terminal, as they are into anything else."""
+    """Return a writer of lines to standard output: with colours on a terminal, plain elsewhere."""
     if not sys.stdout.isatty():
         return lambda line: print("".join(text for text, _ in line).rstrip())
     from rich.console import Console
@@ -157,7 +161,7 @@ def _writer() -> Callable[[Line], None]:
 def _analysed(
     files: list[str], dialect: str, schemas: list[Path], database: str, schema: str, *, streaming: bool
 ) -> Iterator[ParsedStatement]:
-    """Every statement of every file, each file on its own: what one makes, another does not know."""
+    """Analyse every statement of every file. Files are independent: tables that one creates are unknown to another."""
     from headwater.cli.sql.statements import ParsedStatement
     from headwater.columns import Session, analyse
 
@@ -188,7 +192,7 @@ def _catalog(dialect: str, schemas: list[Path]) -> Catalog:
 
 
 def _folded(name: str, dialect: str) -> str:
-    """A default for names, as the dialect folds a name that stands in a text; quotes keep it."""
+    """Fold a default name as the dialect folds names in a text; a quoted name stays."""
     from headwater.columns.catalog import split_name
     from headwater.columns.dialect import fold, rules
 
@@ -199,7 +203,7 @@ def _folded(name: str, dialect: str) -> str:
 
 
 def _paths(files: list[str]) -> list[str]:
-    """Files as given, folders as the *.sql below them in order; none twice."""
+    """Expand folders to the *.sql files below them, in order; each file once."""
     found: dict[str, None] = {}
     for given in files:
         path = Path(given)
@@ -208,17 +212,17 @@ def _paths(files: list[str]) -> list[str]:
         elif path.is_dir():
             below = sorted(str(one) for one in path.rglob("*.sql") if one.is_file())
             if not below:
-                raise InvalidQuestion(f"{given}: no *.sql below this folder")
+                raise InvalidQuestion(f"{given}: this folder has no *.sql file")
             found.update(dict.fromkeys(below))
         elif path.exists():
-            found[given] = None  # a pipe: <(…)
+            found[given] = None  # a pipe, as in <(…)
         else:
             raise InvalidQuestion(f"{given}: no such file or folder")
     return list(found)
 
 
 def _text(path: str) -> str:
-    """The text of a file: UTF-8, or UTF-16 by its first bytes. What is neither is shown by its replacement character, and said."""
+    """Read a file's text: UTF-8, or UTF-16 by its first bytes. Other bytes become replacement characters, with a warning."""
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
@@ -234,7 +238,7 @@ def _text(path: str) -> str:
 
 @contextmanager
 def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar on standard error when work takes longer than a second and stderr is a terminal; it is cleared at the end."""
+    """Draw a bar on standard error if it is a terminal and work takes longer than a second; clear it at the end."""
     if not shown or not sys.stderr.isatty():
         yield lambda: None
         return

@@ -1,6 +1,6 @@
-"""Statements of SQL as `headwater sql` prints them: lines for people, one JSON object for programs.
+"""SQL statements as `headwater sql` prints them: lines for people, one JSON object for programs.
 
-Lines are made of (text, style) pieces, so that a terminal gets colours and a pipe the same words without them, nothing cut off.
+Lines consist of (text, style) pieces: a terminal shows them in colours, a pipe gets the same text, uncut.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ _WIDEST = 40
 
 
 class ParsedStatement(NamedTuple):
-    """A statement and the text it stands in. `line` is the statement's first in the file."""
+    """A statement and its source text. `line`: the statement's first line in the file."""
 
     file: str
     text: str
@@ -41,19 +41,19 @@ class ParsedStatement(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Understood in full, with every name placed."""
+        """Whether it is understood in full, with every name resolved."""
         return self.statement.level == "full" and not self.statement.unresolved
 
 
 def name(table: Sequence[str]) -> str:
-    """A table's name as one text: a part that holds a dot stands in quotes, unless it is the only one."""
+    """Join a table's name: a part with a dot is quoted, unless it is the only part."""
     if len(table) == 1:
         return table[0]
     return ".".join(f'"{part}"' if "." in part else part for part in table)
 
 
 def column(one: "Input") -> str:
-    """`table.column`, and where inside it when that is known."""
+    """Return `table.column`, with the path inside the column if it is known."""
     return (f"{name(one.table)}." if one.table else "") + one.field + (f" (at {one.path})" if one.path else "")
 
 
@@ -61,41 +61,41 @@ def column(one: "Input") -> str:
 
 
 def lines(found: ParsedStatement, *, tables_only: bool = False) -> Iterator[Line]:
-    """Heading, tables, columns and what feeds them, what decides about rows, what stayed open."""
-    told = found.statement
-    words, style = _LEVELS[told.level]
-    heading: Line = [(escaped(found.place), "dim"), ("  ", ""), (told.kind, "bold")]
-    if told.name:
-        heading.append((f" {escaped(told.name)}", "bold"))
-    if told.writes:
-        heading.append((" → " + ", ".join(escaped(name(table)) for table in told.writes), "bold"))
-    if told.within:
-        heading.append((f"  in {escaped(told.within)}", "dim"))
+    """Yield the heading, tables, columns and their sources, what filters rows, and unresolved names."""
+    statement = found.statement
+    words, style = _LEVELS[statement.level]
+    heading: Line = [(escaped(found.place), "dim"), ("  ", ""), (statement.kind, "bold")]
+    if statement.name:
+        heading.append((f" {escaped(statement.name)}", "bold"))
+    if statement.writes:
+        heading.append((" → " + ", ".join(escaped(name(table)) for table in statement.writes), "bold"))
+    if statement.within:
+        heading.append((f"  in {escaped(statement.within)}", "dim"))
     if words:
         heading.append((f"  [{words}]", style))
     yield heading
-    for title, tables in (("reads ", told.reads), ("writes", told.writes)):
+    for title, tables in (("reads ", statement.reads), ("writes", statement.writes)):
         if tables:
             yield [(f"  {title}  ", "dim"), (", ".join(escaped(name(table)) for table in tables), "")]
-    made = {flow.target for flow in told.flows if flow.action == "CREATE"}
-    for change in told.changes:
+    made = {flow.target for flow in statement.flows if flow.action == "CREATE"}
+    for change in statement.changes:
         if change.action == "CREATE" and change.table in made:
             continue
         other = f" → {escaped(name(change.other))}" if change.other else ""
         yield [("  change  ", "dim"), (f"{change.action} {escaped(name(change.table))}{other}", "")]
     if not tables_only:
-        for index, flow in enumerate(told.flows):
-            if len(told.flows) > 1:
+        for index, flow in enumerate(statement.flows):
+            if len(statement.flows) > 1:
                 yield [(f"  {flow.action}", "dim"), (f" → {escaped(name(flow.target))}" if flow.target else "", "bold")]
-            yield from _flow(told, index, flow)
-        yield from _unresolved(told)
-    for warning in told.warnings:
+            yield from _flow(statement, index, flow)
+        yield from _unresolved(statement)
+    for warning in statement.warnings:
         yield [("  ! ", "yellow"), (escaped(warning), "yellow")]
 
 
-def _flow(told: "Statement", index: int, flow: "Flow") -> Iterator[Line]:
+def _flow(statement: "Statement", index: int, flow: "Flow") -> Iterator[Line]:
     open_names: dict[int, list[tuple[str, int]]] = {}
-    for unresolved in told.unresolved:
+    for unresolved in statement.unresolved:
         for at, place, bits in unresolved.outputs:
             if at == index:
                 open_names.setdefault(place, []).append((unresolved.name, bits))
@@ -115,14 +115,14 @@ def _flow(told: "Statement", index: int, flow: "Flow") -> Iterator[Line]:
 
 
 def _width(texts: list[str]) -> int:
-    """So wide that most of them stand in line."""
+    """Return a width at which most of them align."""
     return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
 
 
 def _sources(
     inputs: Sequence["Input"], open_names: Sequence[tuple[str, int]]
 ) -> list[tuple[str, tuple["Transformation", ...]]]:
-    """The columns that feed or decide, direct ones first, then names that stayed open."""
+    """Yield the source columns, direct ones first, then unresolved names."""
     from headwater.columns import kinds
 
     rows = [(escaped(column(one)), one.transformations) for one in inputs]
@@ -131,7 +131,7 @@ def _sources(
 
 
 def _source(text: str, transformations: tuple["Transformation", ...], width: int) -> Line:
-    """An arrow, a column, its direct kind, then its indirect ones behind an arrow of their own."""
+    """Yield an arrow, a column and its direct kind, then its indirect kinds after another arrow."""
     direct = [kind for kind in transformations if kind.type == "DIRECT"]
     indirect = [kind for kind in transformations if kind.type != "DIRECT"]
     made: Line = [("← " if direct else "⇠ ", "dim"), (f"{text:<{width}}  ", "red" if text.startswith("? ") else "")]
@@ -149,9 +149,9 @@ def _source(text: str, transformations: tuple["Transformation", ...], width: int
     return made
 
 
-def _unresolved(told: "Statement") -> Iterator[Line]:
-    for one in told.unresolved:
-        candidates = " or ".join(escaped(column(candidate)) for candidate in one.candidates) or "no table that is known"
+def _unresolved(statement: "Statement") -> Iterator[Line]:
+    for one in statement.unresolved:
+        candidates = " or ".join(escaped(column(candidate)) for candidate in one.candidates) or "no known table"
         yield [
             ("  ? ", "red"),
             (escaped(one.name), "red"),
@@ -161,7 +161,7 @@ def _unresolved(told: "Statement") -> Iterator[Line]:
 
 
 def count(counts: Counter[str], found: ParsedStatement) -> None:
-    """Adds how far a statement was understood, and how many names it left open."""
+    """Count how far a statement was understood, and its unresolved names."""
     counts[str(found.statement.level)] += 1
     counts["unresolved"] += len(found.statement.unresolved)
 
@@ -180,7 +180,7 @@ def closing(counts: Counter[str]) -> str:
 def as_json(
     found: Sequence[ParsedStatement], dialect: str, *, tables_only: bool = False, fingerprints: bool = False
 ) -> dict[str, Any]:
-    """The shape that docs/reference/cli.md describes."""
+    """Return the shape that docs/reference/cli.md describes."""
     counts: Counter[str] = Counter()
     for one in found:
         count(counts, one)
@@ -193,27 +193,27 @@ def as_json(
 
 
 def _statement(found: ParsedStatement, dialect: str, tables_only: bool, fingerprints: bool) -> dict[str, Any]:
-    told = found.statement
+    statement = found.statement
     made: dict[str, Any] = {
         "file": found.file,
-        "index": told.index,
-        "line": told.line,
-        "start": told.start,
-        "end": told.end,
-        "kind": told.kind,
-        "name": told.name or None,
-        "level": str(told.level),
-        "within": told.within or None,
-        "reads": [_table(table) for table in told.reads],
-        "writes": [_table(table) for table in told.writes],
-        "flows": [_flow_json(flow, tables_only) for flow in told.flows],
+        "index": statement.index,
+        "line": statement.line,
+        "start": statement.start,
+        "end": statement.end,
+        "kind": statement.kind,
+        "name": statement.name or None,
+        "level": str(statement.level),
+        "within": statement.within or None,
+        "reads": [_table(table) for table in statement.reads],
+        "writes": [_table(table) for table in statement.writes],
+        "flows": [_flow_json(flow, tables_only) for flow in statement.flows],
         "changes": [
-            {"action": one.action, "table": _table(one.table), "other": _table(one.other)} for one in told.changes
+            {"action": one.action, "table": _table(one.table), "other": _table(one.other)} for one in statement.changes
         ],
-        "warnings": list(told.warnings),
+        "warnings": list(statement.warnings),
     }
     if not tables_only:
-        made["unresolved"] = [_unresolved_json(one) for one in told.unresolved]
+        made["unresolved"] = [_unresolved_json(one) for one in statement.unresolved]
     if fingerprints:
         made["fingerprint"], made["normalised"] = shape(found, dialect)
     return made
@@ -268,17 +268,17 @@ def _transformations(bits: int) -> list[dict[str, Any]]:
 
 
 def shape(found: ParsedStatement, dialect: str) -> tuple[str, str]:
-    """A statement's fingerprint and normalised text."""
+    """Return a statement's fingerprint and normalised text."""
     from headwater.columns.dialect import rules
     from headwater.columns.shape.fingerprint import shape as shape_of
 
-    told = shape_of(found.query, rules(dialect).parser)
-    return told.fingerprint, told.normalised
+    statement = shape_of(found.query, rules(dialect).parser)
+    return statement.fingerprint, statement.normalised
 
 
 def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
-    """An OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name:
-    it must not end as the target does, or a name's ending would mean both."""
+    """Yield an OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name.
+    Its name must not end as the target's does, or an ending would match both."""
     import os
 
     from headwater.client import event
@@ -290,7 +290,7 @@ def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_n
     for one in found:
         if not one.statement.writes:
             continue
-        told = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
+        statement = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
         job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
         seen[job] += 1
         outputs = [
@@ -299,16 +299,16 @@ def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_n
                 output.name,
                 facets={key: event.facet(schemas[key], **body) for key, body in bodies.items()},
             )
-            for output, bodies in told.outputs.items()
+            for output, bodies in statement.outputs.items()
         ]
         made.append(
             event.job(
                 (job_namespace, f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"),
-                inputs=[event.dataset(given.namespace, given.name) for given in told.inputs],
+                inputs=[event.dataset(given.namespace, given.name) for given in statement.inputs],
                 outputs=outputs,
                 job_facets={
                     "jobType": event.job_type("BATCH", "SQL", "QUERY"),
-                    "sql": event.facet("SQLJobFacet", **told.job["sql"]),
+                    "sql": event.facet("SQLJobFacet", **statement.job["sql"]),
                 },
             )
         )

@@ -1,8 +1,7 @@
-"""The calendar of an entity's states, as rows of letters: what `headwater status` draws.
+"""The calendar of an entity's states as rows of letters, for `headwater status`.
 
-Where an instance stands is read off its key, so that a drawing needs nothing but keys and words: days stand in months with weeks as rows, hours in
-days, weeks, months and quarters in years, years in decades; anything else is a plain sequence. Refuses to ask a server and to know what a
-state means.
+An instance's place follows from its key: days are grouped by month with weeks as rows, hours by day, weeks, months and quarters by year,
+years by decade; anything else is a plain sequence. Asks no server and does not know what a state means.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _OFFSET = re.compile(r"[+-]\d\d:\d\d(:\d\d)?$")
 
 
 class Cell(NamedTuple):
-    """One instance: its key, and the one word for what is known of it."""
+    """One instance: its key and its state."""
 
     key: str
     status: str
 
 
 class Row(NamedTuple):
-    """`heading` stands above the first row that has it. `cells`: column by column, None where there is nothing; `width` characters each."""
+    """`heading` is printed above its first row. `cells`: by column, None if empty, `width` characters each."""
 
     heading: str
     label: str
@@ -55,7 +54,7 @@ class Row(NamedTuple):
 
 
 def symbols(statuses: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """A letter and a style for each. States that a declaration names have small letters, the first of their names that is free."""
+    """Return a letter and a style for each state. A state of a declaration gets the first free letter of its name, in lower case."""
     found: dict[str, tuple[str, str]] = {}
     free = list(_OTHER)
     for status in dict.fromkeys(statuses):
@@ -70,7 +69,7 @@ def symbols(statuses: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def rows(cells: Sequence[Cell], unit: str, many: int = 1, week_start: int = 0) -> list[Row]:
-    """Of instances in order. `unit` and `many` are the calendar's (empty: cron or a table); `week_start`: 0 is Monday."""
+    """Arrange instances, in order, in rows. `unit` and `many` are the calendar's (empty: cron or a table); `week_start`: 0 is Monday."""
     special = any("/" in cell.key for cell in cells)
     match unit, many, special:
         case "day", 1, False:
@@ -93,7 +92,7 @@ def rows(cells: Sequence[Cell], unit: str, many: int = 1, week_start: int = 0) -
 
 
 def _days(cells: Sequence[Cell], week_start: int) -> list[Row]:
-    """Months; a row is a week, called by its first day."""
+    """Group by month; a row is a week, labelled with its first day."""
     names = "".join(f" {_WEEKDAYS[(week_start + place) % 7]}" for place in range(7))
     found: list[Row] = []
     for cell in cells:
@@ -107,14 +106,14 @@ def _days(cells: Sequence[Cell], week_start: int) -> list[Row]:
 
 
 def _hours(cells: Sequence[Cell]) -> list[Row]:
-    """Days. An hour that clocks skip leaves its column empty, one that there is twice moves the rest to the right; the note says so."""
+    """Group by day. An hour that clocks skip leaves its column empty; an hour that occurs twice moves the rest to the right, with a note."""
     heading = f"{'':11}" + "".join(f"{hour:02}    " for hour in range(0, 24, 3)).rstrip()
     found: list[Row] = []
     offsets: list[str] = []
     moved = 0
     for cell in cells:
         date, hour = cell.key[:10], int(cell.key[11:13])
-        told = _OFFSET.search(cell.key)
+        offset = _OFFSET.search(cell.key)
         if not found or found[-1].label != date:
             found.append(Row(heading, date, 2, []))
             offsets, moved = [], 0
@@ -122,21 +121,21 @@ def _hours(cells: Sequence[Cell]) -> list[Row]:
         moved += len(row.cells) > hour + moved
         row.cells.extend([None] * (hour + moved - len(row.cells)))
         row.cells.append(cell.status)
-        if told and told[0] not in offsets:
-            offsets.append(told[0])
+        if offset and offset[0] not in offsets:
+            offsets.append(offset[0])
             found[-1] = row._replace(note=" → ".join(offsets) if len(offsets) > 1 else "")
     return found
 
 
 def _week(key: str) -> int:
-    """Which of its year's weeks, from 0: `2024-W10`, or by its first day `2024-03-10/w-sun`."""
+    """Return the week's place in its year, from 0: `2024-W10`, or by its first day `2024-03-10/w-sun`."""
     if key[5] == "W":
         return int(key[6:8]) - 1
     return (dt.date.fromisoformat(key[:10]).timetuple().tm_yday - 1) // 7
 
 
 def _placed(placed: Sequence[tuple[str, int, Cell]], heading: str, width: int) -> list[Row]:
-    """One row for each label, in the order of the instances."""
+    """Return a row for each label, in the order of the instances."""
     found: list[Row] = []
     for label, place, cell in placed:
         if not found or found[-1].label != label:

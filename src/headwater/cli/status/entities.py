@@ -1,5 +1,5 @@
-"""`headwater entities`: datasets cut by time, as they are declared. `check` and `diff` read files and ask no server, so that a pull request can be
-checked where it is made; `apply` sends files to one, and `list`, `show` and `history` ask it.
+"""`headwater entities`: check, apply and show declarations. `check` and `diff` read files without a server, as CI of a pull request needs;
+`apply` sends files to a server; `list`, `show` and `history` ask one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ entities = typer.Typer(
 )
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH…", help="Files, or folders with .yaml and .yml files.")]
-AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="Count the instances that are over then; else now.")]
+AsOf = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Count the instances whose period has ended by then. Default: now.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _CHANGES = {"added": "green", "removed": "red", "renamed": "cyan", "changed": ""}
@@ -45,10 +47,10 @@ _CHANGES = {"added": "green", "removed": "red", "renamed": "cyan", "changed": ""
 
 @entities.command("check")
 def check(paths: Paths, as_of: AsOf = None, json: Json = False) -> None:
-    """Whether declarations fit together; every mistake with its file and line, and exit code 1.
+    """Check declarations; print every mistake with its file and line, and exit with 1.
 
-    Shown are each entity, how many of its instances are over, of each dependency the first instance that has all it needs, and what is odd:
-    periods that overlap without one fitting into the other, entities that can never be ready.
+    For each entity it prints how many instances are over and, for each dependency, the first instance with all that it needs. It warns of
+    overlapping periods that do not nest, and of entities that can never be ready.
 
     Examples:
 
@@ -63,7 +65,7 @@ def check(paths: Paths, as_of: AsOf = None, json: Json = False) -> None:
 
     now = moment(as_of) if as_of else dt.datetime.now(dt.UTC)
     found = _declaration(paths, json)
-    full = functools.cache(first_full)  # links that mean the same have one edge
+    full = functools.cache(first_full)  # equivalent links share an edge
     shown = [_entity(found, each, now, full) for each in found.by_name.values()]
     if json:
         output.json_line({"entities": shown, "warnings": [each._asdict() for each in found.warnings], "problems": []})
@@ -83,20 +85,20 @@ def check(paths: Paths, as_of: AsOf = None, json: Json = False) -> None:
         output.line()
     for warning in found.warnings:
         output.line(f"warning: {output.escaped(str(warning))}", "yellow")
-    told = ", ".join(
+    text = ", ".join(
         output.counted(len(some), what)
         for some, what in ((shown, "entity"), (needs, "dependency"), (found.warnings, "warning"))
     )
-    output.line(f"\n{told}", "dim")
+    output.line(f"\n{text}", "dim")
 
 
 @entities.command("diff")
 def diff(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A file or folder.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="A file or folder.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The file or folder before.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The file or folder after.")],
     json: Json = False,
 ) -> None:
-    """What changed between two declarations, by what they mean: order, spelling and comments are no change.
+    """Compare two declarations by meaning, ignoring order, spelling and comments.
 
     Examples:
 
@@ -118,13 +120,15 @@ def diff(
 @entities.command("apply")
 def apply(
     paths: Paths,
-    prune: Annotated[bool, typer.Option("--prune", help="What is in none of the files is declared no longer.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove entities that none of the files declares.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without writing it.")] = False,
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Make declarations what holds from now on: all of them or, where any is wrong, none; every mistake with its file and line, and exit code 1.
+    """Apply declarations: all of them or, if any is wrong, none.
+
+    It prints every mistake with its file and line, and exits with 1.
 
     Examples:
 
@@ -154,15 +158,15 @@ def apply(
 
 @entities.command("list")
 def list_(
-    tag: Annotated[str | None, typer.Option(help="A tag's name, or NAME=VALUE.")] = None,
-    text: Annotated[str | None, typer.Option(help="What the name has in it.")] = None,
+    tag: Annotated[str | None, typer.Option(help="List only entities with this tag, NAME or NAME=VALUE.")] = None,
+    text: Annotated[str | None, typer.Option(help="List only names that contain this text.")] = None,
     as_of: KnownAsOf = None,
     limit: Limit = 100,
-    offset: Annotated[int, typer.Option(min=0, help="Pass over so many.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="Skip this many entities first.")] = 0,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Entities that are declared, by name: how each is cut, its newest instance, how many of its instances are wrong.
+    """List declared entities by name: period, newest instance, number of wrong instances.
 
     Examples:
 
@@ -198,7 +202,7 @@ def list_(
 
 @entities.command("show")
 def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = False) -> None:
-    """One entity: what is declared of it, what it needs and who needs it.
+    """Show one entity: its declaration, what it needs and what needs it.
 
     Examples:
 
@@ -238,7 +242,7 @@ def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = Fa
                         link["state"],
                         link["dates"],
                         ", ".join(link["states"]),
-                        "once waiting for another is over" if link["instead"] else "",
+                        "once the wait for another is over" if link["instead"] else "",
                     )
                     for link in links
                 ],
@@ -249,11 +253,11 @@ def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = Fa
 def history(
     name: Entity,
     limit: Limit = 100,
-    offset: Annotated[int, typer.Option(min=0, help="Pass over so many.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="Skip this many versions first.")] = 0,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """What was declared of an entity, from when to when and by whom, the latest first; and what changed each time.
+    """List an entity's declarations, the latest first: when, by whom, what changed.
 
     Examples:
 
@@ -263,7 +267,7 @@ def history(
     if json:
         output.raw(server.ask(url, where, limit=limit, offset=offset))
         return
-    # One more: what changed with the last that is shown.
+    # One more than shown, to compare the last one with.
     found = server.get(url, where, limit=min(limit + 1, 10_000), offset=offset)["declared"]
     need("server", "`headwater entities history`")
     from headwater.entities.declaration.canonical import from_document
@@ -275,28 +279,28 @@ def history(
         output.line(output.printable(f"{output.moment(one['since'])}{until} UTC by {one['author']}"), "bold")
         _changed(each._asdict() for each in difference(read[place + 1 : place + 2], [read[place]]))
     if len(found) > limit:
-        output.line("older ones are left out; --limit and --offset show more", "dim")
+        output.line("older ones are not shown; --limit and --offset show more", "dim")
 
 
 def _changed(changes: Iterable[dict[str, Any]]) -> None:
-    """A line for each change of a declaration."""
+    """Yield a line for each change of a declaration."""
     none = True
     for each in changes:
         none = False
         match each["what"]:
             case "added" | "removed":
-                told = each["entity"]
+                text = each["entity"]
             case "renamed":
-                told = f"{each['old']} → {each['new']}"
+                text = f"{each['old']} → {each['new']}"
             case _:
-                told = f"{each['entity']}  {each['path']}: {_short(each.get('old'))} → {_short(each.get('new'))}"
-        output.line(f"{each['what']:<8} {output.escaped(told)}", _CHANGES.get(each["what"]))
+                text = f"{each['entity']}  {each['path']}: {_short(each.get('old'))} → {_short(each.get('new'))}"
+        output.line(f"{each['what']:<8} {output.escaped(text)}", _CHANGES.get(each["what"]))
     if none:
         output.line("no change", "dim")
 
 
 def _declaration(paths: list[str], json: bool) -> Declaration:
-    """Of these files; where it is wrong all that is wrong is printed and the command is over."""
+    """Read the declaration in these files; if it is wrong, print every mistake and exit."""
     from headwater.entities.declaration.whole import gathered
 
     try:
@@ -306,7 +310,7 @@ def _declaration(paths: list[str], json: bool) -> Declaration:
 
 
 def _mistakes(wrong: InvalidEntities, json: bool) -> typer.Exit:
-    """All that is wrong is printed; the command is over."""
+    """Print every mistake and exit."""
     if json:
         output.json_line({"entities": [], "warnings": [], "problems": wrong.detail["places"]})
     else:
@@ -317,12 +321,12 @@ def _mistakes(wrong: InvalidEntities, json: bool) -> typer.Exit:
 
 
 def _files(paths: list[str]) -> list[Path]:
-    """Each once, in the order given, those of a folder by name. What begins with a dot is left out of folders."""
+    """Return each file once, in the given order; a folder's by name, without those that begin with a dot."""
     found: dict[Path, None] = {}
     for text in paths:
         path = Path(text)
         if not path.exists():
-            raise NotFound(f"there is no file or folder {text!r}", path=text)
+            raise NotFound(f"no such file or folder: {text!r}", path=text)
         if not path.is_dir():
             found[path] = None
             continue
@@ -344,7 +348,7 @@ def _read(path: Path) -> bytes:
 
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST + 1)  # one too many is refused with the file's name
+            return file.read(LARGEST + 1)  # one byte too many is refused with the file's name
     except OSError as wrong:
         raise UnreadableContent(f"{path} cannot be read: {wrong.strerror}", path=str(path)) from wrong
 

@@ -1,4 +1,4 @@
-"""`headwater entities infer`: declarations of entities, drafted from what was observed, for a person to read, correct and keep."""
+"""`headwater entities infer`: draft declarations of entities from observations, for a person to review."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,17 +12,20 @@ from headwater.errors import InvalidQuestion
 
 def infer(
     namespace: Namespace = None,
-    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Only what is around this dataset.")] = None,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="So many steps around it, both ways.")] = 100,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="Datasets at most, by name.")] = 100,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write a file for each entity here.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Draft only what is around this dataset.")] = None,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Go this many steps around it, both ways.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Look at this many datasets at most, by name.")] = 100,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write a file for each entity to this folder.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Draft declarations of entities from what was observed: how datasets are cut by time and what each needs, with the evidence beside it.
+    """Draft declarations of entities from observed runs, with the evidence.
 
-    Of datasets that jobs write and that no entity is stored in. Datasets without a rhythm, and jobs without evidence of needs, are listed.
+    A draft has the period and the needs of a dataset that a job writes and no entity uses. Datasets without a rhythm, and jobs without evidence of
+    needs, are listed.
 
     Examples:
 
@@ -33,7 +36,7 @@ def infer(
       headwater entities infer --out entities/ && headwater entities check entities/
     """
     if json and out is not None:
-        raise InvalidQuestion("--json is printed and --out writes YAML; leave one out", parameter="out")
+        raise InvalidQuestion("--json and --out exclude each other: give only one", parameter="out")
     node = figures.node(url, dataset, "dataset")
     body = server.ask(url, "/api/v2/entity-drafts", namespace=namespace, node=node, depth=depth, limit=limit)
     if json:
@@ -51,13 +54,13 @@ def infer(
 
 
 def _write(drafts: list[dict[str, Any]], folder: Path, *, force: bool) -> None:
-    """All files, or none where one is there already."""
+    """Write all files, or none if one exists."""
     files = {folder / f"{each['entity']}.yaml": each["yaml"] for each in drafts}
     there = [str(path) for path in files if path.exists()]
     if there and not force:
         raise InvalidQuestion(
-            f"{', '.join(there[:5])}{' and others are' if len(there) > 5 else ' is' if len(there) == 1 else ' are'} there already; "
-            "--force writes over what is there",
+            f"{', '.join(there[:5])}{' and others' if len(there) > 5 else ''} {'exists' if len(there) == 1 else 'exist'} already; "
+            "--force overwrites them",
             paths=there,
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,14 +70,14 @@ def _write(drafts: list[dict[str, Any]], folder: Path, *, force: bool) -> None:
 
 
 def _besides(found: dict[str, Any]) -> list[str]:
-    """What is no draft, and how many there are."""
+    """Print what was not drafted, and how much."""
     lines = [f"skipped {each['dataset']}: {each['why']}" for each in found["skipped"]]
     for each in found["excluded"]:
-        told = [f"{word} {', '.join(each[word])}" for word in ("reads", "writes") if each[word]]
-        lines.append(f"left out {each['job']}: {each['why']}; {'; '.join(told)}")
+        edges = [f"{word} {', '.join(each[word])}" for word in ("reads", "writes") if each[word]]
+        lines.append(f"left out {each['job']}: {each['why']}; {'; '.join(edges)}")
     counts = (
-        f"drafts: {len(found['drafts']):,}, skipped: {len(found['skipped']):,}, declared already: {found['declared']:,}"
+        f"drafts: {len(found['drafts']):,}, skipped: {len(found['skipped']):,}, already declared: {found['declared']:,}"
     )
     if found["more"]:
-        counts += f", not looked at: {found['more']:,} more (--limit, --namespace, --dataset)"
+        counts += f", skipped: {found['more']:,} more (--limit, --namespace, --dataset)"
     return [*lines, counts]

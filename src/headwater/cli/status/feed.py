@@ -1,4 +1,4 @@
-"""`headwater entities feed`: tell older events to the status of instances."""
+"""`headwater entities feed`: apply older events to the status of instances."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 def feed(
     since: Annotated[
-        str, typer.Option("--since", metavar="TIME", help="Events of that time and later: 2026-11-01 or with a time.")
+        str,
+        typer.Option(
+            "--since", metavar="TIME", help="Apply events of this time and later: 2026-11-01, or with a time."
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell what the log's events say of instances to their status, also of events that came before their entities were declared.
+    """Apply events of the log to the status of instances.
 
-    A running server does so with every event that arrives. Works on the database itself, beside a server or without one. What was told before changes
-    nothing, so that it may be called again.
+    Use it for events that came before their entities were declared: a running server applies each event only as it arrives. It works on the
+    database itself, beside a server or without one. Applying an event twice changes nothing.
 
     Examples:
 
@@ -48,11 +51,13 @@ def feed(
     if json:
         output.json_line({"events": fed.events, **outcomes})
         return
-    output.line(f"{fed.events:,} events: {outcomes['taken']:,} reports taken, {outcomes['duplicate']:,} known already")
+    output.line(
+        f"{fed.events:,} events: {outcomes['taken']:,} reports accepted, {outcomes['duplicate']:,} already known"
+    )
     for name, words in (
-        ("refused", "reports make no sense as the entities are declared"),
-        ("unplaced", "runs do not tell which instances they made"),
-        ("failed", "events could not be told"),
+        ("refused", "reports do not fit the declared entities"),
+        ("unplaced", "runs do not name the instances that they made"),
+        ("failed", "events could not be applied"),
     ):
         if outcomes[name]:
             output.line(f"{outcomes[name]:,} {words}", "yellow")

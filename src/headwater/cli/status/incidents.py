@@ -1,4 +1,4 @@
-"""`headwater taint`, `suspects` and `incident`: what is wrong, what may have made it so, and what was done about it."""
+"""`headwater taint`, `suspects` and `incident`: mark what is wrong, find its cause, and close incidents."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def suspects(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """List what may have made instances wrong, the likeliest first.
+    """List the suspects for wrong instances, the likeliest first.
 
-    The candidates are everything that they were made from.
+    The candidates are everything that the instances were made from.
 
     Examples:
 
@@ -48,10 +48,10 @@ def suspects(
         return
     found = msgspec.json.decode(body)["suspects"]
     if not found:
-        output.line(output.printable(f"{entity} {short(instances)}: nothing is known that it was made from"), "dim")
+        output.line(output.printable(f"{entity} {short(instances)}: it is not known what it was made from"), "dim")
         return
     output.table(
-        ("entity", "instances", "count", "depth", "through", "what speaks against it", "of these"),
+        ("entity", "instances", "count", "depth", "through", "evidence against it", "of these"),
         [
             (
                 one["entity"],
@@ -72,11 +72,11 @@ def suspects(
 def taint(
     entity: Entity,
     instances: Instances,
-    reason: Annotated[str, typer.Option(help="Why they are wrong.")],
+    reason: Annotated[str, typer.Option(help="Record why they are wrong.")],
     column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this column is wrong; may be given again.")
+        list[str] | None, typer.Option(metavar="NAME", help="Mark only this column as wrong. Repeatable.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be wrong.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be wrong without marking it.")] = False,
     as_: As = None,
     limit: Limit = 50,
     url: Url = None,
@@ -102,12 +102,12 @@ def taint(
         return
     found = msgspec.json.decode(answer)
     hits = found["hits"]
-    told = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
+    extent = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
     if found["id"]:
-        output.line(f"incident {output.printable(found['id'])}: {told} {_be(found['count'])} wrong", "bold")
+        output.line(f"incident {output.printable(found['id'])}: {extent} {_be(found['count'])} wrong", "bold")
     else:
         runs = output.counted(found["stretches"], "run")
-        output.line(f"{told} would be wrong; nothing was written; it would be {runs} of marks", "bold")
+        output.line(f"{extent} would be wrong; nothing was written; it would be {runs} of marks", "bold")
     output.table(
         ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if column else ())),
         [
@@ -131,8 +131,8 @@ def taint(
     if found["id"]:
         output.line()
         for command, why in (
-            ("show", "what is wrong still"),
-            ("fix", "the cause is put right: what is made from now on is right"),
+            ("show", "what is still wrong"),
+            ("fix", "the cause is fixed: what is made from now on is right"),
             ("retract", "it was a false alarm"),
         ):
             output.line(f"headwater incident {command} {output.printable(found['id'])}   # {why}", "dim")
@@ -140,20 +140,20 @@ def taint(
 
 @incident.command("list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="open, fixed or retracted.")] = None,
+    state: Annotated[str | None, typer.Option(help="List only incidents that are open, fixed or retracted.")] = None,
     limit: Limit = 50,
-    offset: Annotated[int, typer.Option(min=0, help="Pass over so many.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="Skip this many incidents first.")] = 0,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Incidents, the latest first, and how much is wrong because of each still.
+    """List incidents, the latest first, and how much is still wrong because of each.
 
     Examples:
 
       headwater incident list --state open
     """
     if state is not None and state not in _STATES:
-        raise InvalidQuestion(f"{state!r} is no state of an incident; they are {', '.join(_STATES)}", given=state)
+        raise InvalidQuestion(f"{state!r} is not a state of an incident; use one of {', '.join(_STATES)}", given=state)
     body = server.ask(url, "/api/v2/incidents", state=state, limit=limit, offset=offset)
     if json:
         output.raw(body)
@@ -183,7 +183,7 @@ def list_(
 
 @incident.command("show")
 def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> None:
-    """One incident: what it was opened about, and entity by entity what is wrong because of it, upstream first.
+    """Show one incident: its cause, and what is wrong because of it, upstream first.
 
     Examples:
 
@@ -235,9 +235,7 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
         )
         _left_out(len(found["entities"]), limit, "entity")
     for each in found["unaffected"][:limit]:
-        output.line(
-            output.printable(f"{each['entity']} uses {each['upstream']}, but nothing that is wrong of it"), "dim"
-        )
+        output.line(output.printable(f"{each['entity']} uses {each['upstream']}, but nothing wrong of it"), "dim")
     _left_out(len(found["unaffected"]), limit, "pair")
 
 
@@ -245,14 +243,15 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
 def fix(
     id_: Id,
     at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What runs that began since then make is right; else since now.")
+        str | None,
+        typer.Option(metavar="TIME", help="Count what runs that began since then make as right. Default: since now."),
     ] = None,
     note: Note = "",
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """The cause was put right: what is made from now on is right, unless it uses what is wrong.
+    """Mark the cause as fixed: what is made from now on is right, unless it uses what is wrong.
 
     Examples:
 
@@ -263,7 +262,7 @@ def fix(
 
 @incident.command("retract")
 def retract(id_: Id, note: Note = "", as_: As = None, url: Url = None, json: Json = False) -> None:
-    """It was a false alarm: nothing is wrong because of it any more, and nothing has to run.
+    """Retract a false alarm: nothing is wrong because of it any more, and nothing has to run.
 
     Examples:
 
@@ -282,7 +281,7 @@ def confirm(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Mark instances as right after a check, and with them all that was wrong only because of them.
+    """Mark checked instances as right, and what was wrong only because of them.
 
     Examples:
 
@@ -308,7 +307,9 @@ def _path(id_: str, *words: str) -> str:
     try:
         return server.path("incidents", str(uuid.UUID(id_)), *words)
     except ValueError:
-        raise InvalidQuestion(f"{id_!r} is no incident's id; `headwater incident list` shows them", given=id_) from None
+        raise InvalidQuestion(
+            f"{id_!r} is not an incident's id; `headwater incident list` shows them", given=id_
+        ) from None
 
 
 def _columns(one: Mapping[str, Any]) -> str:

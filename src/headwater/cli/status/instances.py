@@ -1,4 +1,4 @@
-"""How instances are given to commands and shown by them; and `headwater report`, which says something of them by hand."""
+"""Arguments and output of commands on instances; and `headwater report`, which reports a state by hand."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from headwater.errors import InvalidQuestion, NotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="Its name.")]
+Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="The entity's name.")]
 Instances = Annotated[
     list[str],
     typer.Argument(
-        metavar="INSTANCES…", help="2024-03-10, 2024-W10, 2024-03-01..2024-03-31, 2024-03 for all in it, static, *."
+        metavar="INSTANCES…", help="2024-03-10, 2024-W10, 2024-03-01..2024-03-31, 2024-03 for all in it, static, or *."
     ),
 ]
-AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="As it was known, and declared, then.")]
+AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="Show what was known and declared then.")]
 As = Annotated[
-    str | None, typer.Option("--as", help="The author, on a server without sign-in; default: the user here.")
+    str | None, typer.Option("--as", help="Set the author, on a server without sign-in. Default: your user name here.")
 ]
-Note = Annotated[str, typer.Option(help="What people should know of it.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="So many lines of a list; what is left out is counted.")]
+Note = Annotated[str, typer.Option(help="Record a note for readers of the incident.")]
+Limit = Annotated[
+    int, typer.Option(min=1, max=10_000, help="Show at most this many lines of a list, and the number of the rest.")
+]
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -34,12 +36,12 @@ WHAT = (
     "started", "produced", "failed", "deleted", "said", "doubted", "trusted", "withheld", "released", "left_wrong", "planned",
     "unplanned",
 )  # fmt: skip
-"""What can be said: `headwater.intake.status.request.What`, which a client does not import."""
+"""The kinds of reports: `headwater.intake.status.request.What`, which a client does not import."""
 _SHOWN = 6
 
 
 def short(texts: Sequence[str]) -> str:
-    """Instances in a line: the first few, and how many more texts there are."""
+    """Format instances in a line: the first few, and the number of further texts."""
     shown = ", ".join(texts[:_SHOWN])
     return f"{shown} and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else shown
 
@@ -57,40 +59,44 @@ def report(
     ref: Annotated[
         str,
         typer.Option(
-            help="The run, the check, who withholds, the incident, the plan; of deleted: retention, external."
+            help="Name the run, check, withholding party, incident or plan; for `deleted`: retention or external."
         ),
     ] = "",
-    state: Annotated[
-        list[str] | None, typer.Option(help="A state of what was produced, or that is said; again for each.")
-    ] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="A state that is said no longer; again for each.")] = None,
+    state: Annotated[list[str] | None, typer.Option(help="Add a state to what was produced. Repeatable.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Remove a state. Repeatable.")] = None,
     read: Annotated[
         list[str] | None,
-        typer.Option(metavar="ENTITY=INSTANCES", help="What it was made from; again for each. `ready` says it."),
+        typer.Option(
+            metavar="ENTITY=INSTANCES", help="Record what it was made from, as `ready` prints it. Repeatable."
+        ),
     ] = None,
-    seq: Annotated[int | None, typer.Option(help="As it was known then: the seq that `ready` said.")] = None,
-    code: Annotated[str | None, typer.Option(help="Which code made it, such as a commit.")] = None,
-    fingerprint: Annotated[str | None, typer.Option(help="Of its content.")] = None,
+    seq: Annotated[
+        int | None, typer.Option(help="Say at which seq its inputs were known, as `ready` prints it.")
+    ] = None,
+    code: Annotated[str | None, typer.Option(help="Name the code that made it, such as a commit.")] = None,
+    fingerprint: Annotated[str | None, typer.Option(help="Record the fingerprint of its content.")] = None,
     delta: Annotated[
         str | None,
         typer.Option(
             metavar="TABLE@VERSION",
-            help="Which version of a Delta table it is kept in, so that a plan may go back to it.",
+            help="Name the Delta table's version that holds it, so that a plan can restore it.",
         ),
     ] = None,
     right: Annotated[
-        bool, typer.Option("--right", help="Mark it as checked by a person: it is right whatever incidents say.")
+        bool, typer.Option("--right", help="Mark it as checked by a person: right, regardless of incidents.")
     ] = False,
-    reason: Annotated[str, typer.Option(help="Why, for those who read the history.")] = "",
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="When it happened; else now.")] = None,
-    key: Annotated[str | None, typer.Option(help="Reports of one key are one report.")] = None,
+    reason: Annotated[str, typer.Option(help="Record why, for readers of the history.")] = "",
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="Set when it happened. Default: now.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Give the report a key: reports with the same key count as one.")
+    ] = None,
     as_: As = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Report a state of instances by hand.
 
-    It is what a scheduler or a callback reports otherwise.
+    Usually a scheduler or a callback reports it.
 
     Examples:
 
@@ -103,7 +109,7 @@ def report(
       headwater report weekly produced 2024-W10 --read reads=2024-03-04..2024-03-10 --seq 42
     """
     if what not in WHAT:
-        raise InvalidQuestion(f"{what!r} cannot be said of instances; it is one of {', '.join(WHAT)}", given=what)
+        raise InvalidQuestion(f"{what!r} is not a kind of report; use one of {', '.join(WHAT)}", given=what)
     said: dict[str, Any] = {
         "entity": entity, "what": what, "instances": instances, "ref": ref, "states": state, "remove": remove,
         "reads": [_read(text) for text in read] if read else None, "seq": seq, "code": code, "fingerprint": fingerprint,
@@ -119,9 +125,9 @@ def report(
     if json:
         output.raw(answer)
     elif taken.get("duplicate"):
-        output.line(f"report {taken['seq']} said so already", "dim")
+        output.line(f"report {taken['seq']} was already reported", "dim")
     else:
-        changed = "" if taken.get("changed") else "; nothing that is known changed"
+        changed = "" if taken.get("changed") else "; nothing changed"
         output.line(output.printable(f"{entity} {short(instances)}: {what}, report {taken['seq']}{changed}"))
         if late := taken.get("late"):
             output.line(

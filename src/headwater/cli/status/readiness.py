@@ -1,4 +1,4 @@
-"""`headwater ready`: whether instances may be made, of exactly what, and why not. The server decides; here it is put in words."""
+"""`headwater ready`: check whether instances may be made, from which inputs, and why not. The server decides; this prints it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from headwater.cli.status.instances import AsOf, Entity, Json, Limit, Url, short
 from headwater.errors import InvalidQuestion
 
 _SLICE = 20.0
-"""Seconds that one question waits: less than any proxy's patience."""
+"""Seconds that one request waits: less than the timeout of common proxies."""
 WHY = {
     "before_start": "can never be: {entity} begins later",
     "after_end": "can never be: {entity} ends before",
-    "empty_window": "no instance of {entity} lies where it is looked for",
+    "empty_window": "no instance of {entity} exists in the needed range",
     "quarantined": "withheld by {ref}",
     "tainted": "wrong, incident {ref}",
     "suspect": "doubted by {ref}",
     "running": "run {ref} is making it",
     "deleted": "deleted ({ref})",
-    "not_due": "not there, expected from {until} on",
-    "late": "late: it is expected by now",
+    "not_due": "missing, expected from {until} on",
+    "late": "late: expected by now",
 }
-_OUTCOMES = {"failed": "; waiting for it is over", "accepted": "; accepted without it"}
+_OUTCOMES = {"failed": "; the wait for it is over", "accepted": "; accepted without it"}
 
 
 def ready(
@@ -34,19 +34,21 @@ def ready(
     instances: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="INSTANCES…", help="2024-W10, 2024-03-01..2024-03-31, 2024-03; none of a static entity."
+            metavar="INSTANCES…", help="2024-W10, 2024-03-01..2024-03-31 or 2024-03; none for a static entity."
         ),
     ] = None,
-    state: Annotated[str | None, typer.Option(help="Only whether they may be made in this state.")] = None,
-    wait: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Wait so long until all may be made.")] = 0.0,
+    state: Annotated[str | None, typer.Option(help="Check only whether they are ready in this state.")] = None,
+    wait: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Wait up to this many seconds until all are ready.")
+    ] = 0.0,
     as_of: AsOf = None,
     limit: Limit = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Check whether instances may be made, of exactly what, and what is missing.
+    """Check whether instances may be made, from which inputs, and what is missing.
 
-    Exit code 0 when all may, 1 when some may not.
+    Exit code 0 if all may be made, 1 if some may not.
 
     Examples:
 
@@ -57,7 +59,7 @@ def ready(
       headwater ready weekly 2024-W10 --wait 3600 && make weekly
     """
     if wait and as_of is not None:
-        raise InvalidQuestion("--wait is for what is to come, --as-of for what was: give one of them")
+        raise InvalidQuestion("--wait and --as-of exclude each other: give only one")
     where, end = server.path("entities", entity, "readiness"), time.monotonic() + wait
     given = {"instances": instances, "state": state, "as_of": server.time(as_of)}
     while True:
@@ -78,8 +80,8 @@ def _tell(found: dict[str, Any], limit: int) -> None:
     every = found["instances"]
     for one in every[:limit]:
         word = f"ready as {one['state']}" if one["ready"] else "not ready"
-        told = output.printable(f"{one['entity']} {one['instance']}: {word}")
-        output.line(told, "green" if one["ready"] else "bold red")
+        line = output.printable(f"{one['entity']} {one['instance']}: {word}")
+        output.line(line, "green" if one["ready"] else "bold red")
         for state in one["states"]:
             _state(state, limit)
     if len(every) > limit:
@@ -93,7 +95,7 @@ def _state(state: dict[str, Any], limit: int) -> None:
     if state["accepted"]:
         word += ", though something is missing"
     elif state["failed"]:
-        word += ", and waiting is over"
+        word += ", and the wait is over"
     output.line(output.printable(f"  {state['state']}: {word}"))
     for pin in state["pins"][:limit]:
         output.line(output.printable(f"    {short(pin['instances'])} of {pin['entity']}: there"), "dim")
@@ -105,13 +107,13 @@ def _state(state: dict[str, Any], limit: int) -> None:
 
 
 def words(lacking: dict[str, Any]) -> str:
-    """What is missing and why: `2024-03-10 of reads: late: it is expected by now`."""
-    told = {
+    """Say what is missing and why: `2024-03-10 of reads: late: expected by now`."""
+    values = {
         **lacking,
         "until": f"{output.moment(lacking['until'])} UTC",
         "ref": lacking["ref"] or "a report without a name",
     }
-    why = WHY[lacking["why"]].format_map(told) if lacking["why"] in WHY else lacking["why"]
+    why = WHY[lacking["why"]].format_map(values) if lacking["why"] in WHY else lacking["why"]
     why += _OUTCOMES.get(lacking["outcome"], "")
     if not lacking["instances"]:
         return f"{lacking['entity']}: {why}"

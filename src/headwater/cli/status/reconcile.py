@@ -1,4 +1,4 @@
-"""`headwater reconcile`: whether storage holds what is known of an entity. Runs where the storage is."""
+"""`headwater reconcile`: compare storage with an entity's recorded instances. Runs where the storage is."""
 
 from __future__ import annotations
 
@@ -14,54 +14,63 @@ if TYPE_CHECKING:
     from headwater.capture.storage.reconciler import Compared, ReconcileReport
 
 _KINDS = (
-    ("retention", "gone, older than it is kept", ""),
+    ("retention", "gone, older than its retention", ""),
     ("external", "gone, and not reported as removed", "bold red"),
     ("unknown", "there, and not reported", "yellow"),
-    ("unfinished", "there, and its period is not over", "dim"),
+    ("unfinished", "there, though its period is not over", "dim"),
     ("underway", "being made, or reported meanwhile", "dim"),
 )
 
 
 def reconcile(
-    entity: Annotated[str, typer.Argument(help="The entity, as it is declared.")],
+    entity: Annotated[str, typer.Argument(help="The entity's name, as declared.")],
     files: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="Files or folders: '/data/reads/{year}-{month}-{day}.csv', '{period}'."),
+        typer.Option(
+            metavar="PATTERN",
+            help="Look for files or folders of this pattern: '/data/reads/{year}-{month}-{day}.csv', '{period}'. Repeatable.",
+        ),
     ] = None,
     hive: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A table's folder with dt=2024-03-10/hour=05 in it.")
+        str | None,
+        typer.Option(metavar="PATH", help="Look in a table's folder that has dt=2024-03-10/hour=05 and the like."),
     ] = None,
-    delta: Annotated[str | None, typer.Option(metavar="PATH", help="A Delta table.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="PATH", help="Look in this Delta table.")] = None,
     sql: Annotated[
         str | None,
         typer.Option(
-            metavar="DSN", help="A database; env:NAME for a variable that has its address. Goes with --query."
+            metavar="DSN", help="Ask this database, or env:NAME for a variable with its address. Needs --query."
         ),
     ] = None,
     query: Annotated[
-        str | None, typer.Option(metavar="SQL", help="A query of one column: dates, timestamps or keys.")
+        str | None, typer.Option(metavar="SQL", help="Ask with this query of one column: dates, timestamps or keys.")
     ] = None,
-    driver: Annotated[str, typer.Option(help="The Python driver (PEP 249) of --sql.")] = "psycopg",
+    driver: Annotated[str, typer.Option(help="Use this Python driver (PEP 249) for --sql.")] = "psycopg",
     columns: Annotated[
         str | None,
-        typer.Option(help="Which partition columns are the time: dt,hour or period=event_date,hour=h; else by name."),
+        typer.Option(
+            help="Name the partition columns that are the time: dt,hour or period=event_date,hour=h. Default: by name."
+        ),
     ] = None,
     within: Annotated[
-        list[str] | None, typer.Option(metavar="INSTANCES", help="Only these: 2024-03, 2024-03-01..; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="INSTANCES", help="Compare only these: 2024-03, or 2024-03-01.. for all from then on. Repeatable."
+        ),
     ] = None,
-    report: Annotated[bool, typer.Option("--report", help="Report what is gone as deleted; else only look.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Report missing instances as deleted.")] = False,
     adopt: Annotated[
-        bool, typer.Option("--adopt", help="With --report: report unknown instances as produced.")
+        bool, typer.Option("--adopt", help="Report unknown instances as produced, with --report.")
     ] = False,
-    state: Annotated[str, typer.Option(help="The state of what is adopted.")] = "completed",
-    empty: Annotated[bool, typer.Option("--empty", help="Report even where storage holds nothing at all.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit code 1 where anything is gone or unknown.")] = False,
+    state: Annotated[str, typer.Option(help="Adopt instances in this state.")] = "completed",
+    empty: Annotated[bool, typer.Option("--empty", help="Report even if storage holds nothing at all.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if any instance is missing or unknown.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare an entity's instances with what storage holds.
 
-    It deletes nothing, and without --report it changes nothing.
+    It deletes nothing. Without --report it changes nothing.
 
     Examples:
 
@@ -76,17 +85,17 @@ def reconcile(
     from headwater.capture.storage import reconciler
 
     if adopt and not report:
-        raise InvalidQuestion("--adopt needs --report; without both, unknown instances are only listed")
+        raise InvalidQuestion("--adopt needs --report; add --report, or omit --adopt to list unknown instances only")
     at = reconciler.Server(server.address(url), server.key(url))
     since = reconciler.began(at, entity)
     listing = _listing(files, hive, delta, sql, query, driver, columns)
     found = reconciler.compare(at, entity, listing, since, within or [])
-    told = reconciler.report(at, found, listing, adopt=adopt, state=state, empty=empty) if report else None
+    reported = reconciler.report(at, found, listing, adopt=adopt, state=state, empty=empty) if report else None
     if json:
-        output.json_line(_answer(found, told))
+        output.json_line(_answer(found, reported))
     else:
-        _say(found, told)
-    if (told is not None and told.refused) or (check and _differs(found)):
+        _say(found, reported)
+    if (reported is not None and reported.refused) or (check and _differs(found)):
         raise typer.Exit(1)
 
 
@@ -101,11 +110,13 @@ def _listing(
 ) -> Listing:
     given = [each for each in (files, hive, delta, sql) if each is not None]
     if len(given) != 1:
-        raise InvalidQuestion(f"say one of --files, --hive, --delta and --sql; {len(given)} were given")
+        raise InvalidQuestion(f"give exactly one of --files, --hive, --delta and --sql; {len(given)} are given")
     if (sql is None) != (query is None):
-        raise InvalidQuestion("--sql and --query go together: which database, and what to ask it")
+        raise InvalidQuestion("--sql and --query go together: give the database and the query")
     if columns is not None and (files is not None or sql is not None):
-        raise InvalidQuestion("--columns goes with --hive and --delta; a pattern and a query say it themselves")
+        raise InvalidQuestion(
+            "--columns goes with --hive and --delta only; a pattern and a query name the time themselves"
+        )
     if files is not None:
         from headwater.capture.storage.files import files as listed
 
@@ -127,18 +138,18 @@ def _differs(found: Compared) -> bool:
     return bool(found.drift.retention.count + found.drift.external.count + found.drift.unknown.count)
 
 
-def _answer(found: Compared, told: ReconcileReport | None) -> dict[str, Any]:
+def _answer(found: Compared, reported: ReconcileReport | None) -> dict[str, Any]:
     return {
         "drift": found.drift,
         "texts": found.texts,
         "refused": [{"text": text, "why": why} for text, why in found.refused],
         "more_refused": found.more_refused,
         "ignored": found.ignored,
-        "reported": told,
+        "reported": reported,
     }
 
 
-def _say(found: Compared, told: ReconcileReport | None) -> None:
+def _say(found: Compared, reported: ReconcileReport | None) -> None:
     drift = found.drift
     for kind, meaning, style in _KINDS:
         some = getattr(drift, kind)
@@ -152,10 +163,10 @@ def _say(found: Compared, told: ReconcileReport | None) -> None:
         output.line(f"and {left:,} more that are no instance", "yellow")
     traces = f"; {found.ignored:,} other entries ignored" if found.ignored else ""
     output.line(f"{drift.agree:,} agree{traces}", "dim")
-    if told is not None:
-        adopted = f", {told.adopted:,} adopted" if told.adopted else ""
-        output.line(f"reported: {told.retention + told.external:,} deleted{adopted}")
-        for each in told.refused:
+    if reported is not None:
+        adopted = f", {reported.adopted:,} adopted" if reported.adopted else ""
+        output.line(f"reported: {reported.retention + reported.external:,} deleted{adopted}")
+        for each in reported.refused:
             output.line(f"refused: {output.printable(each)}", "bold red")
     elif _differs(found):
-        output.line("nothing was changed; --report tells the server", "dim")
+        output.line("nothing was changed; add --report to report it to the server", "dim")

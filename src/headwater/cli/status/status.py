@@ -1,4 +1,4 @@
-"""`headwater status`: of an entity the calendar of its states, of one instance all that is known; without an entity how the server is."""
+"""`headwater status`: draw an entity's calendar, show one instance in full or, without an entity, the server's state."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
 
 _MOST = 10_000
 _AHEAD = 31
-"""So many instances that are not over yet are drawn at the end."""
+"""Instances drawn at the end that are not over yet."""
 _WIDEST = 53
-"""Instances in a row at most: weeks of a year."""
+"""Most instances in a row: weeks of a year."""
 
 
 def status(
     entity: Annotated[
-        str | None, typer.Argument(metavar="ENTITY", help="Its name; without it: does the server answer?")
+        str | None,
+        typer.Argument(metavar="ENTITY", help="The entity's name. Without it, the server's status is shown."),
     ] = None,
     instances: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="INSTANCES…",
-            help="2024-03-10, 2024-03-01..2024-03-31, 2024-03, *; else the last 60 that are over.",
+            help="2024-03-10, 2024-03-01..2024-03-31, 2024-03, or *. Default: the last 60 that are over.",
         ),
     ] = None,
     one: Annotated[
-        str | None, typer.Option(metavar="KEY", help="This instance with its versions, what they read, its history.")
+        str | None,
+        typer.Option(metavar="KEY", help="Show this instance with its versions, what they read, and its history."),
     ] = None,
     as_of: AsOf = None,
     limit: Limit = 100,
@@ -45,10 +47,10 @@ def status(
 ) -> None:
     """Draw the status of an entity's instances as a calendar.
 
-    Each instance is there, right, wrong or being made; what is not completed is listed. Without an entity: show the server's own status.
+    It lists the instances that are not completed. Without an entity it shows whether the server answers, what it holds, and what waits
+    to be sent to it.
 
-    A single key shows that instance with its versions and history (its JSON: --one KEY). Without an entity: whether the server
-    answers, what it holds, and what waits to be sent to it.
+    A single key shows that instance with its versions and history (as JSON: --one KEY).
 
     Examples:
 
@@ -64,11 +66,11 @@ def status(
     """
     if entity is None:
         if one is not None or as_of is not None:
-            raise InvalidQuestion("--one and --as-of are about an entity; name it")
+            raise InvalidQuestion("--one and --as-of need an entity; name it")
         local.status(url=url, json=json)
         return
     if one is not None and instances:
-        raise InvalidQuestion("give --one KEY or INSTANCES, not both")
+        raise InvalidQuestion("--one KEY and INSTANCES exclude each other: give only one")
     at = server.time(as_of)
     if one is not None:
         body = _instance(url, entity, one, at)
@@ -118,7 +120,7 @@ def _draw(
 
     of = Instances.of(period)
     spec = of.calendar.spec
-    # Rows of which there are too many are cut below; what stands in none of them is not even written.
+    # Further rows are cut below; cells beyond any row are not built.
     cells, before, after = _cells(of, stretches, limit * _WIDEST)
     drawn = rows(cells, spec.unit, spec.many, spec.week_start)
     cut = drawn[-limit:]
@@ -145,7 +147,7 @@ def _row(row: Row, letters: dict[str, tuple[str, str]]) -> Iterable[tuple[str, s
 
 
 def _cells(of: Any, stretches: list[dict[str, Any]], most: int) -> tuple[list[Cell], int, int]:
-    """The last of them, how many come before, and how many after that are not over."""
+    """Return the last cells, how many come before them, and how many that are not over come after."""
     from headwater.entities.time import keys, ranges
 
     runs = [(start, end, one["status"]) for one in stretches for start, end in ranges.read(of, [one["instances"]])]
@@ -162,22 +164,22 @@ def _cells(of: Any, stretches: list[dict[str, Any]], most: int) -> tuple[list[Ce
 
 
 def _stretches(found: dict[str, Any], limit: int) -> None:
-    """What is not simply completed, or not over."""
-    told = [
+    """Return the stretches that are neither completed nor still to come."""
+    others = [
         one for one in found["stretches"]
         if one["status"] != "not over" and (one["status"] != "completed" or len(one["marks"]) > 1)
     ]  # fmt: skip
-    if told:
+    if others:
         output.line()
         output.table(
             ("instances", "count", "status", "what is known"),
-            [(one["instances"], f"{one['count']:,}", one["status"], _marks(one["marks"])) for one in told[:limit]],
+            [(one["instances"], f"{one['count']:,}", one["status"], _marks(one["marks"])) for one in others[:limit]],
             styles={2: {word: style for word, (_, style) in SYMBOLS.items()}},
         )
-    if len(told) > limit:
-        output.line(f"{len(told) - limit:,} more; --limit shows more", "dim")
+    if len(others) > limit:
+        output.line(f"{len(others) - limit:,} more; --limit shows more", "dim")
     if found["more"]:
-        output.line(f"{found['more']:,} stretches were left out: name fewer instances", "yellow")
+        output.line(f"{found['more']:,} stretches are not shown: name fewer instances", "yellow")
 
 
 def _marks(marks: list[dict[str, Any]]) -> str:

@@ -1,1 +1,1 @@
-"""Commands about what query logs tell."""
+"""Commands about usage, cost and coverage, as query logs report them."""

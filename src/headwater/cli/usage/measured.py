@@ -1,4 +1,4 @@
-"""`headwater usage`, `headwater cost`, `headwater prune`, `headwater quality`: what query logs tell."""
+"""`headwater usage`, `headwater cost`, `headwater prune`, `headwater quality`: figures from query logs."""
 
 from typing import Annotated, Any
 
@@ -15,14 +15,17 @@ _USAGE = (
 
 
 def usage(
-    name: Annotated[str | None, typer.Argument(help="Only this dataset, with its readers.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show only this dataset, with its readers.")] = None,
     status: Annotated[
-        list[str] | None, typer.Option(help="Only `active`, `stale`, `one_off`, `unread` or `dropped`; again: or.")
+        list[str] | None,
+        typer.Option(help="List only `active`, `stale`, `one_off`, `unread` or `dropped` datasets. Repeatable."),
     ] = None,
     actor_kind: Annotated[
-        str | None, typer.Option(help="Only read by a `person`, `service`, `bi`, `pipeline` or `unknown`.")
+        str | None, typer.Option(help="List only what a `person`, `service`, `bi`, `pipeline` or `unknown` reads.")
     ] = None,
-    unread_since: Annotated[str | None, typer.Option(metavar="TIME", help="Only not read since (ISO 8601).")] = None,
+    unread_since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="List only datasets that were not read since then (ISO 8601).")
+    ] = None,
     namespace: Namespace = None,
     sort: Sort = None,
     order: Order = None,
@@ -34,7 +37,7 @@ def usage(
 ) -> None:
     """Show who reads and writes which datasets, how often, and when last.
 
-    The datasets that are read most come first.
+    The most-read datasets come first.
 
     Examples:
 
@@ -71,7 +74,7 @@ def usage(
     )  # fmt: skip
     counts = ", ".join(f"{n:,} {status.replace('_', '-')}" for status, n in found["totals"]["by_status"].items() if n)
     output.line(
-        f"{output.counted(found['total'], 'dataset')}: {counts}" if counts else "no query log told of any dataset",
+        f"{output.counted(found['total'], 'dataset')}: {counts}" if counts else "no query log reports any dataset",
         "dim",
     )
     figures.more(len(found["datasets"]), found["total"], offset)
@@ -115,11 +118,13 @@ _COST = (
 
 
 def cost(
-    name: Annotated[str | None, typer.Argument(help="Only this dataset or job.")] = None,
-    by: Annotated[str | None, typer.Option("--by", help="`table`, `shape`, `user`, `task`, `model` or `tool`.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Only shapes that this tool ran, or this tool.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show only this dataset or job.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Add up by `table`, `shape`, `user`, `task`, `model` or `tool`.")
+    ] = None,
+    tool: Annotated[str | None, typer.Option(help="Count only shapes that this tool ran, or this tool itself.")] = None,
     actor_kind: Annotated[
-        str | None, typer.Option(help="Only shapes run by a `person`, `service`, `bi`, `pipeline` or `unknown`.")
+        str | None, typer.Option(help="Count only shapes run by a `person`, `service`, `bi`, `pipeline` or `unknown`.")
     ] = None,
     namespace: Namespace = None,
     sort: Sort = None,
@@ -168,12 +173,12 @@ def cost(
     spent = f"{money(totals['money'])} in " if totals["money"] is not None else ""
     output.line(f"{found['total']:,}: {spent}{totals['executions']:,} executions", "dim")
     if found["hidden"]:
-        output.line(f"{found['hidden']:,} users and tools that cost less were not told", "dim")
+        output.line(f"{found['hidden']:,} users and tools that cost less are not listed", "dim")
     figures.more(len(found["costs"]), found["total"], offset)
 
 
 def _own(one: dict[str, Any], grain: str) -> list[str | None]:
-    """What a grain has beside the others."""
+    """Return the columns that only this grain has."""
     if grain == "shape":
         return [(one["recurrence"] or "").replace("_", "-")]
     return [money(one["keep_month"])] if grain == "table" else []
@@ -187,8 +192,10 @@ _PRUNE = (
 
 def prune(
     namespace: Namespace = None,
-    last_wave: Annotated[int | None, typer.Option("--wave", min=1, help="Up to this wave.")] = None,
-    min_confidence: Annotated[float, typer.Option(min=0, max=1, help="Only as sure as this at least.")] = 0.0,
+    last_wave: Annotated[int | None, typer.Option("--wave", min=1, help="List waves up to this one.")] = None,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="List only datasets with at least this confidence.")
+    ] = 0.0,
     sort: Sort = None,
     order: Order = None,
     limit: Limit = None,
@@ -199,9 +206,9 @@ def prune(
 ) -> None:
     """List unused datasets in a safe order of removal, with the monthly saving.
 
-    Each has a confidence. Nothing is deleted.
+    Each dataset has a confidence. Nothing is deleted.
 
-    A wave is safe once those before it are gone. What reads a dataset without leaving a trace in the query logs is not known.
+    A wave is safe to remove after the waves before it. Reads that leave no trace in the query logs are not counted.
 
     Examples:
 
@@ -248,13 +255,15 @@ _QUALITY = (
 
 def quality(
     namespace: Namespace = None,
-    dialect: Annotated[str | None, typer.Option(help="Only this dialect.")] = None,
+    dialect: Annotated[str | None, typer.Option(help="Count only this dialect.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="DAY", help="From this day (ISO 8601); else the last 30.")
+        str | None, typer.Option(metavar="DAY", help="Count from this day (ISO 8601). Default: the last 30 days.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="DAY", help="To this day.")] = None,
-    drop: Annotated[float, typer.Option(min=0, max=1, help="By how much coverage may fall from one day.")] = 0.05,
-    check: Annotated[bool, typer.Option("--check", help="Exit code 1 when coverage dropped by more.")] = False,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="Count to this day (ISO 8601).")] = None,
+    drop: Annotated[
+        float, typer.Option(min=0, max=1, help="Allow coverage to fall by this much from one day to the next.")
+    ] = 0.05,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if coverage dropped by more.")] = False,
     limit: Limit = None,
     offset: Offset = 0,
     url: Url = None,
@@ -263,7 +272,7 @@ def quality(
 ) -> None:
     """Show how much of the query logs was understood, and whether that dropped.
 
-    CSV is by day.
+    The CSV has a row per day.
 
     Examples:
 
@@ -280,10 +289,10 @@ def quality(
     if found is not None:
         _sources(found)
     if check:
-        told = found or server.get(
+        coverage = found or server.get(
             url, "/api/v2/quality", namespace=namespace, dialect=dialect, since=since, until=until, drop=drop, limit=0
         )
-        if told["dropped"]:
+        if coverage["dropped"]:
             raise typer.Exit(1)
 
 
@@ -303,6 +312,6 @@ def _sources(found: dict[str, Any]) -> None:
     for one in found["sources"]:
         if one["quarantined_by"]:
             codes = ", ".join(f"{code} {rows:,}" for code, rows in sorted(one["quarantined_by"].items()))
-            output.line(f"put aside of {output.printable(one['dialect'])}: {output.printable(codes)}", "dim")
+            output.line(f"quarantined of {output.printable(one['dialect'])}: {output.printable(codes)}", "dim")
     if not found["sources"]:
-        output.line(f"no query log was read of days from {found['since']} to {found['until']}", "dim")
+        output.line(f"no query log was read for days from {found['since']} to {found['until']}", "dim")

@@ -1,4 +1,4 @@
-"""`headwater recurrence`: which query shapes run again and again, and which of their runs are missing."""
+"""`headwater recurrence`: list query shapes that recur, and their missing runs."""
 
 from typing import Annotated, Any
 
@@ -15,10 +15,11 @@ _CLASSES = {"recurring": "green", "one-off": "dim"}
 
 
 def recurrence(
-    name: Annotated[str | None, typer.Argument(help="Only this job, with the runs that were missing.")] = None,
-    missing: Annotated[bool, typer.Option("--missing", help="Only those of which runs are missing.")] = False,
+    name: Annotated[str | None, typer.Argument(help="Show only this job, with its missing runs.")] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="List only shapes with missing runs.")] = False,
     classes: Annotated[
-        list[str] | None, typer.Option("--class", help="Only `recurring`, `ad_hoc` or `one_off`; again: or.")
+        list[str] | None,
+        typer.Option("--class", help="List only `recurring`, `ad_hoc` or `one_off` shapes. Repeatable."),
     ] = None,
     namespace: Namespace = None,
     sort: Sort = None,
@@ -33,7 +34,7 @@ def recurrence(
 
     The shapes with the most missing runs come first.
 
-    Measured against the newest time of the log, not against today.
+    Runs are due by the newest time of the log, not by today.
 
     Examples:
 
@@ -70,18 +71,18 @@ def recurrence(
     totals = found["totals"]
     counts = ", ".join(f"{n:,} {kind.replace('_', '-')}" for kind, n in totals["by_class"].items() if n)
     runs = f"{output.counted(totals['missing'], 'run')} missing, {totals['unexpected']:,} unexpected"
-    told = f"{output.counted(found['total'], 'shape')}: {counts}; {runs}"
-    output.line(told if counts else "no such query shape", "dim")
+    text = f"{output.counted(found['total'], 'shape')}: {counts}; {runs}"
+    output.line(text if counts else "no such query shape", "dim")
     figures.more(len(found["shapes"]), found["total"], offset)
 
 
 def _every(one: dict[str, Any]) -> str | None:
-    """The rhythm: how often, and of a retired one that it was."""
+    """Describe the rhythm: how often, or how often until it retired."""
     seconds, runs = one["period_seconds"], one["runs_per_period"] or 1
     if seconds is None:
         return None
-    told = output.duration(seconds * 1000)
-    return f"{'was ' * one['retired']}{told}{f' ({runs} runs)' if runs > 1 else ''}"
+    text = output.duration(seconds * 1000)
+    return f"{'was ' * one['retired']}{text}{f' ({runs} runs)' if runs > 1 else ''}"
 
 
 def _recurs(one: dict[str, Any]) -> None:
