@@ -28,6 +28,12 @@ class ServerSettings(BaseModel):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(5000, ge=1, le=65535, description="Port to listen on.")
     max_body_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="Refuse larger request bodies with 413.")
+    max_datasets_per_event: int = Field(
+        50_000, ge=1, description="Refuse events with more inputs, or more outputs, with 413."
+    )
+    max_correlated_pairs_per_event: int = Field(
+        250_000, ge=1, description="Refuse correlated events with more inputs times outputs with 413."
+    )
     root_path: str = Field("", description="The path below which a proxy serves Headwater, such as /lineage.")
     public_url: str | None = Field(None, description="Where browsers reach the page; sign-in redirects to it.")
     allowed_hosts: str = Field(

@@ -30,6 +30,8 @@ from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
 from headwater.home import home
 from headwater.intake.events.accept import Intake
+from headwater.intake.events.wide import WideEvents
+from headwater.intake.events.width import Limits as EventLimits
 from headwater.intake.listeners import deliveries
 from headwater.intake.status import feeder
 from headwater.intake.status.reports import StatusIntake
@@ -65,7 +67,7 @@ def create_app(settings: Settings) -> Any:
         statement_timeout_seconds=settings.database.statement_timeout_seconds,
     )
 
-    intake = Intake(database, settings.lineage.live_runs)
+    intake = _intake(settings, url, database)
     status = StatusIntake(database)
     metrics, traces = Metrics(), tracing.provider()
 
@@ -144,6 +146,12 @@ def create_app(settings: Settings) -> Any:
     if hosts is not None:
         app = KnownHosts(app, hosts)
     return RawPath(Observed(app, metrics, database.pool), server.root_path)
+
+
+def _intake(settings: Settings, url: str, database: Database) -> Intake:
+    most = EventLimits(settings.server.max_datasets_per_event, settings.server.max_correlated_pairs_per_event)
+    wide = WideEvents(url, settings.lineage.live_runs, most, settings.database.statement_timeout_seconds)
+    return Intake(database, settings.lineage.live_runs, limits=most, wide=wide)
 
 
 async def _prepare(settings: Settings, database: Database) -> None:

@@ -7,7 +7,9 @@ bodies together are bounded.
 """
 
 import asyncio
+import ctypes
 import time
+from contextlib import suppress
 
 import msgspec
 from litestar.enums import ScopeType
@@ -19,6 +21,7 @@ from headwater.errors import Overloaded, TimedOut, TooLarge, TooSlow
 _BYTES_A_SECOND = 16 * 1024
 # The bodies in memory at once, in multiples of the largest body.
 _BODIES = 4
+_TRIM_FROM = 8 * 1024 * 1024
 
 
 class Limits(msgspec.Struct):
@@ -56,6 +59,8 @@ class Limits(msgspec.Struct):
                 self.waiting -= waits
                 self.running -= not waits
                 self.buffered -= body.size
+                if body.size > _TRIM_FROM:
+                    _trim_memory()
 
         return limited
 
@@ -86,6 +91,12 @@ class Limits(msgspec.Struct):
     def _too_large(self) -> TooLarge:
         limit = self.max_body_bytes
         return TooLarge(f"the body is over {limit} bytes; send smaller batches", limit=limit)
+
+
+def _trim_memory() -> None:
+    """Return freed memory to the system: glibc keeps what many parts of a large body took. Elsewhere, does nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class _Body:

@@ -11,6 +11,8 @@ import datetime as dt
 import re
 import uuid
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -32,6 +34,9 @@ _MOST_COLUMNS, _MOST_DESCRIPTION = 5_000, 20_000
 _SEGMENT = re.compile(r"[^\s/.:]+")
 _SIGN = re.compile(r"[^\w\s]|_")
 _PAGE = 1000
+# As PostgreSQL orders ids, and faster than comparing them.
+_BY_NUMBER = attrgetter("int")
+_PLAIN = described({}, [])
 _said = msgspec.json.Decoder(list[tuple[str, str, str, dict[str, Any], bool]])
 
 
@@ -56,14 +61,15 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regroup
     if not ids:
         return
     queries = sqlfile.load("search")
-    asked = sorted(ids)
+    asked = sorted(ids, key=_BY_NUMBER)
     async with connection.pipeline():
         await queries["lock_groups"].send(connection, ids=asked, regrouped=regrouped)
         stale = await queries["stale"].send(connection, ids=asked, facets=list(FACETS))
         doomed = await queries["doomed"].send(connection, ids=asked)
     documents, before, after = [], set[str](), set[str]()
     for node, type_, namespaces, names, facets, bodies, facts, source, old in await stale.fetchall():
-        about = described(dict(zip(facets or (), bodies or (), strict=True)), _facts(facts))
+        plain = not facets and not facts
+        about = _PLAIN if plain else described(dict(zip(facets or (), bodies or (), strict=True)), _facts(facts))
         lexemes = _lexemes(type_, list(zip(namespaces, names, strict=True)), about)
         documents.append(
             _Document(node, type_, namespaces[0], names[0], _plain(about.tags), _plain(about.owners), source, lexemes)
@@ -77,7 +83,9 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regroup
     if documents or gone:
         known = _vocabulary(after)
         left = _vocabulary(before - after) - known
-        await _write(connection, sorted(documents, key=lambda d: d.id), gone, sorted(known), sorted(left))
+        await _write(
+            connection, sorted(documents, key=lambda document: document.id.int), gone, sorted(known), sorted(left)
+        )
 
 
 async def _write(
@@ -136,14 +144,15 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
         found.update(dict.fromkeys(where + value for value in values))
 
     for namespace, name in names:
-        found |= dict.fromkeys([exact("S", namespace), exact("P", platform(namespace))])
+        found |= _of_namespace(namespace)
         found |= dict.fromkeys(
             [whole("e", name), whole("e", f"{namespace}:{name}"), whole("l", words.joined(short(name)))]
         )
         add("n", words.words(name))
         add("y", _SIGN.findall(name))
-        found |= dict.fromkeys(whole("N", segment) for segment in _SEGMENT.findall(name))
-        add("p", words.words_of_name(namespace))
+        found |= dict.fromkeys(map(_segment, _SEGMENT.findall(name)))
+    if about is _PLAIN and len(names) == 1:
+        return list(found)
     columns = about.columns[:_MOST_COLUMNS]
     found |= dict.fromkeys(whole("C", column) for column, _ in columns)
     add("c", set[str]().union(*(words.words_of_name(column) for column, _ in columns)))
@@ -162,6 +171,18 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
             break
         kept.append(lexeme)
     return kept
+
+
+@lru_cache(maxsize=10_000)
+def _of_namespace(namespace: str) -> dict[str, None]:
+    """The lexemes of a namespace; not to be changed."""
+    own = [exact("S", namespace), exact("P", platform(namespace))]
+    return dict.fromkeys([*own, *("p" + word for word in sorted(words.words_of_name(namespace)))])
+
+
+@lru_cache(maxsize=100_000)
+def _segment(text: str) -> str:
+    return whole("N", text)
 
 
 def exact(where: str, text: str) -> str:

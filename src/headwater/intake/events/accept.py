@@ -7,16 +7,24 @@ created. An event sent again has the same digest and changes nothing.
 import datetime as dt
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from headwater import telemetry
-from headwater.errors import DatabaseRefused, DatabaseUnavailable, InvalidEvent, StaleGeneration
+from headwater.errors import (
+    DatabaseRefused,
+    DatabaseUnavailable,
+    HeadwaterError,
+    InvalidEvent,
+    StaleGeneration,
+    TooLarge,
+)
 from headwater.intake.events import closure
 from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.project import Changes, Projector
+from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
 from headwater.model import version
 from headwater.model.event import Event, Warning, read, repaired
@@ -74,6 +82,14 @@ class Item(msgspec.Struct, frozen=True):
     arrival: Arrival | None = None
 
 
+class WideIntake(Protocol):
+    """Accepts events that would keep this process from answering others (`intake.events.wide`)."""
+
+    def is_wide(self, body: bytes) -> bool: ...
+
+    async def accept(self, body: bytes, arrival: Arrival | None = None) -> Accepted: ...
+
+
 class _GenerationCache:
     """What may be cached while the database keeps its generation: the projector, and the rows that are stored already."""
 
@@ -84,20 +100,36 @@ class _GenerationCache:
 
 
 class Intake:
-    """Writes events to one database. `live_runs`: how many of a job's latest reporting runs keep an edge alive."""
+    """Writes events to one database. `live_runs`: how many of a job's latest reporting runs keep an edge alive.
 
-    def __init__(self, database: Database, live_runs: int = 10) -> None:
+    `wide` accepts the events that it says are wide; without it, they are accepted here.
+    """
+
+    def __init__(
+        self, database: Database, live_runs: int = 10, *, limits: Limits | None = None, wide: WideIntake | None = None
+    ) -> None:
         self._database = database
         self._live_runs = live_runs
+        self._limits = limits or Limits()
+        self._wide = wide
         self._partitions = events.Partitions()
         self._cache: _GenerationCache | None = None
         self._batcher = Batcher(self._write)
 
     async def accept(self, body: bytes) -> Receipt:
-        """Accept one event. Events that arrive together share a transaction. Raises InvalidEvent if it has no identity."""
+        """Accept one event. Events that arrive together share a transaction.
+
+        Raises InvalidEvent if it has no identity, TooLarge if it is over a limit.
+        """
+        if self._wide is not None and self._wide.is_wide(body):
+            accepted = await self._wide.accept(body)
+            _measure(accepted.receipts, len(accepted.refused))
+            if accepted.refused:
+                raise _refusal(accepted.refused[0])
+            return accepted.receipts[0]
         try:
-            item = _item(body)
-        except InvalidEvent:
+            item = self._item(body)
+        except (InvalidEvent, TooLarge):
             telemetry.measure(telemetry.EventsTaken(1, 0, 0, 1))
             raise
         receipt = await self._batcher.add(item, len(body))
@@ -119,23 +151,38 @@ class Intake:
         assume that no event is stored.
         """
         good: list[tuple[int, Item]] = []
+        wide: list[tuple[int, WideIntake]] = []
         refused: list[Refused] = []
         for index, body in enumerate(bodies):
+            if self._wide is not None and self._wide.is_wide(body):
+                wide.append((index, self._wide))
+                continue
             try:
-                good.append((index, _item(body, arrivals[index] if arrivals else None)))
-            except InvalidEvent as error:
-                refused.append(Refused(index, error.message))
-        receipts = await self._write_separately(good, refused) if good else []
+                good.append((index, self._item(body, arrivals[index] if arrivals else None)))
+            except (InvalidEvent, TooLarge) as error:
+                refused.append(Refused(index, error.message, error.code))
+        by_index = await self._write_separately(good, refused) if good else {}
+        for index, elsewhere in wide:
+            accepted = await elsewhere.accept(bodies[index], arrivals[index] if arrivals else None)
+            by_index |= dict.fromkeys([index] if accepted.receipts else [], *accepted.receipts)
+            refused += [msgspec.structs.replace(refusal, index=index) for refusal in accepted.refused]
+        receipts = [by_index[index] for index in sorted(by_index)]
         refused.sort(key=lambda refusal: refusal.index)
         _measure(receipts, len(refused))
         return Accepted(receipts, refused)
 
-    async def _write_separately(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> list[Receipt]:
-        """Write the items. If the database refuses the batch, find the items it refuses and write their neighbours."""
-        receipts: list[Receipt] = []
+    def _item(self, body: bytes, arrival: Arrival | None = None) -> Item:
+        event = read(body)
+        check_width(event, self._limits)
+        return Item(event, body, version.event_digest(body), arrival)
+
+    async def _write_separately(self, items: Sequence[tuple[int, Item]], refused: list[Refused]) -> dict[int, Receipt]:
+        """Write the items; their receipts by index. If the database refuses the batch, find the items it refuses and write their neighbours."""
+        receipts: dict[int, Receipt] = {}
 
         async def attempt(run: Sequence[tuple[int, Item]]) -> None:
-            receipts.extend(await self._write([item for _, item in run]))
+            written = await self._write([item for _, item in run])
+            receipts.update((index, receipt) for (index, _), receipt in zip(run, written, strict=True))
 
         def refuse(place: int, error: Exception) -> None:
             index, item = items[place]
@@ -219,14 +266,15 @@ class Intake:
         return self._cache
 
 
+def _refusal(refused: Refused) -> HeadwaterError:
+    kinds = {kind.code: kind for kind in (InvalidEvent, TooLarge, DatabaseRefused)}
+    return kinds.get(refused.code, HeadwaterError)(refused.reason)
+
+
 def _measure(receipts: list[Receipt], refused: int) -> None:
     duplicate = sum(receipt.duplicate for receipt in receipts)
     taken = telemetry.EventsTaken(len(receipts) + refused, len(receipts) - duplicate, duplicate, refused)
     telemetry.measure(taken)
-
-
-def _item(body: bytes, arrival: Arrival | None = None) -> Item:
-    return Item(read(body), body, version.event_digest(body), arrival)
 
 
 def _time(item: Item, now: dt.datetime) -> dt.datetime:
