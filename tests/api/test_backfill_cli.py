@@ -282,7 +282,7 @@ def test_ctrl_c_lets_end_what_runs_and_again_ends_it(place: Place, times: int, r
 
 
 def test_what_makes_no_sense(place: Place) -> None:
-    with pytest.raises(InvalidQuestion, match="stands alone"):
+    with pytest.raises(InvalidQuestion, match="has no partner"):
         place.headwater("backfill", "plan", "weather")
     with pytest.raises(InvalidQuestion, match="--limit takes PRODUCER=N"):
         place.headwater("backfill", "plan", "--limit", "two")

@@ -113,7 +113,7 @@ def test_mistakes_in_declarations_have_their_place(terminal: Terminal, tmp_path:
     assert terminal.json("entities", "apply", str(file), code=1)["problems"][0]["line"] == 6
     file.write_bytes(b"entity: a\nperiod: \xff\n")
     assert "is not UTF-8" in terminal("entities", "apply", str(file), code=1)
-    assert "there is no file" in terminal("entities", "apply", str(tmp_path / "nothing"), code=1)
+    assert "no such file or folder" in terminal("entities", "apply", str(tmp_path / "nothing"), code=1)
 
 
 def test_the_calendar_of_states(declared: Terminal) -> None:
@@ -257,7 +257,7 @@ def test_what_is_not_there_is_said(declared: Terminal) -> None:
     assert "no incident" in declared("incident", "show", "0190a000-0000-7000-8000-000000000000", code=1)
     assert "is not an incident's id" in declared("incident", "show", "nonsense", code=2)
     assert "open, fixed, retracted" in declared("incident", "list", "--state", "wrong", code=2)
-    assert "is no time" in declared("status", "reads", "--as-of", "yesterday", code=2)
+    assert "is not a time" in declared("status", "reads", "--as-of", "yesterday", code=2)
     assert "name it" in declared("status", "--one", "2024-03-10", code=2)
     assert "not both" in declared("status", "reads", "2024-03", "--one", "2024-03-10", code=2)
 

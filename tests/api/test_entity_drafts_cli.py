@@ -72,7 +72,7 @@ def test_printed_written_and_checked(infer: Terminal, tmp_path: Path) -> None:
     assert (folder / "reads.yaml").read_text() == reads
     (folder / "reads.yaml").write_text("mine")
     (folder / "report.yaml").unlink()
-    assert "reads.yaml is there already" in infer("infer", "--out", str(folder), code=2)
+    assert "reads.yaml exists already" in infer("infer", "--out", str(folder), code=2)
     assert [path.read_text() for path in folder.iterdir()] == ["mine"]
     infer("infer", "--out", str(folder), "--force")
     assert (folder / "reads.yaml").read_text() == reads
