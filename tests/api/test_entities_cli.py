@@ -259,7 +259,7 @@ def test_what_is_not_there_is_said(declared: Terminal) -> None:
     assert "open, fixed, retracted" in declared("incident", "list", "--state", "wrong", code=2)
     assert "is not a time" in declared("status", "reads", "--as-of", "yesterday", code=2)
     assert "name it" in declared("status", "--one", "2024-03-10", code=2)
-    assert "not both" in declared("status", "reads", "2024-03", "--one", "2024-03-10", code=2)
+    assert "give only one" in declared("status", "reads", "2024-03", "--one", "2024-03-10", code=2)
 
 
 def test_all_that_can_be_said_is_known() -> None:

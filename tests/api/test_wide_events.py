@@ -174,3 +174,17 @@ def test_over_http(client: Any) -> None:
     assert len(told.json()["nodes"]) > 2000
     refused = client.post("/api/v1/lineage", event(50_001), content_type="application/json")
     assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+
+
+def test_an_event_that_cannot_be_read_does_not_refuse_its_batch(client: Any) -> None:
+    bodies = [
+        event(1, 1, "good"),
+        event(1, 2, "bad").replace(b'"wide"', b"NaN").replace(b'"bad"', b"NaN"),
+        event(1, 3, "deep"),
+    ]
+    bodies[2] = bodies[2][:-1] + b', "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    reply = client.post("/api/v1/lineage/batch", b"[" + b",".join(bodies) + b"]", content_type="application/json")
+    told = reply.json()
+    assert told["summary"]["received"] == 3
+    assert told["summary"]["successful"] == 1
+    assert [failed["index"] for failed in told["failed_events"]] == [1, 2]

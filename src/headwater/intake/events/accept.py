@@ -21,13 +21,14 @@ from headwater.errors import (
     TooLarge,
 )
 from headwater.intake.events import closure
+from headwater.intake.events.batch import split_batch
 from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.project import Changes, Projector
 from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
 from headwater.model import version
-from headwater.model.event import Event, Warning, read, repaired
+from headwater.model.event import Event, Warning, read
 from headwater.model.identity import Identity
 from headwater.model.manual import Target
 from headwater.store import search
@@ -35,7 +36,6 @@ from headwater.store.database import Database
 from headwater.store.events import events, projections, server_state
 from headwater.store.events.rows import DatasetLinkRow, DatasetRow, JobRow, NamespaceRow, merge_rows
 
-_array = msgspec.json.Decoder(list[msgspec.Raw])
 # After a deadlock, a serialization failure or a changed generation, the transaction is retried.
 _ATTEMPTS = 5
 _RETRIABLE = frozenset({"40P01", "40001"})
@@ -138,11 +138,7 @@ class Intake:
 
     async def accept_batch(self, body: bytes) -> Accepted:
         """Accept a JSON array of events; each succeeds or fails alone. Raises InvalidEvent only if the body is not an array."""
-        try:
-            items = _array.decode(repaired(body))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidEvent(f"the batch is not a JSON array; send an array of events: {error}", where="$") from error
-        return await self.accept_each([bytes(item) for item in items])
+        return await self.accept_each(split_batch(body))
 
     async def accept_each(self, bodies: Sequence[bytes], arrivals: Sequence[Arrival] | None = None) -> Accepted:
         """Accept separate events in one transaction. Each succeeds or fails alone: a refused event never costs its neighbours.
