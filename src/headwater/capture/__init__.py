@@ -1,1 +1,1 @@
-"""Where events come from: one folder for each source, the same file names in each. Runs in other people's processes."""
+"""Capture of events: one folder per source, with the same file names in each. Runs inside the processes that it observes."""

@@ -148,7 +148,7 @@ def case_mistakes_name_the_task() -> None:
         task(task_id="load")(lambda: None)()
         task(task_id="each")(lambda n: n).expand(n=[1, 2])
         task(task_id="last", trigger_rule="all_done")(lambda: None)()
-    assert "'laod', which it has not; it has: each, last, load" in said_by(
+    assert "'laod', which is not in the DAG; its tasks are: each, last, load" in said_by(
         ValueError, lambda: link(dag, {"laod": "reads"})
     )
     assert "'each' of DAG 'd' is mapped" in said_by(ValueError, lambda: link(dag, {"each": "reads"}))

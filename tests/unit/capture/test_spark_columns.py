@@ -157,5 +157,5 @@ def test_nested_types() -> None:
 
 
 def test_what_is_no_plan_is_refused() -> None:
-    with pytest.raises(ValueError, match="no plan"):
+    with pytest.raises(ValueError, match="not a plan"):
         plan.parse("[]")

@@ -46,7 +46,7 @@ def test_a_partition_without_data_is_not_there(tmp_path: Path) -> None:
     assert listing.ignored == 3
 
 
-@pytest.mark.parametrize(("columns", "why"), [(None, "none of the partition columns"), ("dt", "no partition column"), ("dt=country,period=country", "no part")])  # fmt: skip
+@pytest.mark.parametrize(("columns", "why"), [(None, "none of the partition columns"), ("dt", "no such partition column"), ("dt=country,period=country", "not a part")])  # fmt: skip
 def test_columns_that_are_no_time(tmp_path: Path, columns: str | None, why: str) -> None:
     with pytest.raises(InvalidQuestion, match=why):
         hive(str(partitions(tmp_path, "country=fr")), columns)

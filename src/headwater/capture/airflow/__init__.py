@@ -1,4 +1,4 @@
-"""Airflow tasks that make instances of entities: they wait for what they need, and say what became of them.
+"""Airflow tasks that make instances of entities: they wait for their inputs and report their outcome.
 
-`headwater.capture.airflow.entities` is for DAG authors. This page imports no Airflow, so that `rest` works where there is none.
+`headwater.capture.airflow.entities` is for DAG authors. This module does not import Airflow: `rest` also works without it.
 """

@@ -1,7 +1,7 @@
-"""What a task says by itself: that it has started, produced or failed what it makes. Airflow calls these; authors never do.
+"""Callbacks that report when a task has started, produced or failed what it makes. Airflow calls them; authors never do.
 
-A callback never fails the task: whatever goes wrong is logged. What is reported of exactly which instances comes from the task's sensor, by XCom;
-a task that does not wait, and one whose worker was killed, works it out from the run.
+A callback never fails the task: errors are logged. The instances to report come from the task's sensor, by XCom; a task without a sensor,
+or whose worker was killed, derives them from the run.
 """
 
 import datetime as dt
@@ -18,11 +18,11 @@ from headwater.errors import HeadwaterError
 log = logging.getLogger("headwater")
 
 XCOM = "headwater"
-"""The key under which a task may say more of what it made: `{"rows": 7, "fingerprint": "…", "bytes": 7, "storage": {…}}`."""
+"""The XCom key with which a task may describe what it made: `{"rows": 7, "fingerprint": "…", "bytes": 7, "storage": {…}}`."""
 
 
 class Callback:
-    """One of a task's callbacks. `sensor`: the id of the task whose answer says what is made of what; None where no sensor waits."""
+    """One of a task's callbacks. `sensor`: the id of the task whose answer names the instances and inputs; None without a sensor."""
 
     def __init__(self, what: reports.What, makes: tuple[Makes, ...], sensor: str | None, reason: str = "") -> None:
         self.what: reports.What = what
@@ -32,14 +32,14 @@ class Callback:
         self.__name__ = f"headwater_{what}"
 
     def __call__(self, context: Mapping[str, Any]) -> None:
-        """Never raises."""
+        """Report the state. Never raises."""
         try:
             self._report(context)
         except HeadwaterError as error:
-            log.error("headwater was not told that %s %s: %s", self._names, self.what, error)
+            log.error("headwater could not report that %s %s: %s", self._names, self.what, error)
         except Exception:
-            # A task that did its work must not fail because a report cannot be delivered.
-            log.exception("headwater was not told that %s %s", self._names, self.what)
+            # A task must not fail because its report cannot be delivered.
+            log.exception("headwater could not report that %s %s", self._names, self.what)
 
     @property
     def _names(self) -> str:
@@ -59,17 +59,17 @@ class Callback:
             seq=answer["seq"] if answer else None,
             code=_code(instance),
             reason=self.reason or _reason(self.what, context),
-            told=_pulled(instance, instance.task_id, XCOM) if self.what == "produced" else None,
+            description=_pulled(instance, instance.task_id, XCOM) if self.what == "produced" else None,
         )
         if self.what != "started":
             outbox.deliver(config, found)
-        # That it has started is news only now; a server that does not answer is not asked on while a task waits.
+        # A start is worth reporting only now: a task does not wait for a server that does not answer.
         elif outbox.deliver(config, found, keep=False):
             outbox.deliver(config, died(config, this, made))
 
     def _answer(self, instance: Any) -> Mapping[str, Any] | None:
-        told = _pulled(instance, self.sensor, "return_value") if self.sensor else None
-        return told if told and told.get("made") else None
+        answer = _pulled(instance, self.sensor, "return_value") if self.sensor else None
+        return answer if answer and answer.get("made") else None
 
     def _worked_out(self, config: Config, context: Mapping[str, Any]) -> list[dict[str, Any]]:
         when = period.of(context["dag_run"])
@@ -78,7 +78,7 @@ class Callback:
 
 
 def run(config: Config, instance: Any) -> reports.Run:
-    """What a task instance is to Headwater."""
+    """Describe a task instance as a run of Headwater."""
     return reports.Run(
         config.name,
         instance.dag_id,
@@ -98,8 +98,8 @@ def _at(what: str, instance: Any) -> dt.datetime:
 
 
 def _code(instance: Any) -> str | None:
-    """The DAG's version, which changes with its structure. A bundle's changes with every commit to anything, and would count unchanged
-    code as other code.
+    """Return the DAG's version, which changes with its structure. A bundle's version changes with every commit, and would make unchanged
+    code count as changed.
     """
     version = getattr(instance, "dag_version_id", None)
     return f"airflow-dag-version:{version}" if version else None
@@ -111,12 +111,12 @@ def _reason(what: str, context: Mapping[str, Any]) -> str:
 
 
 def _pulled(instance: Any, task: str, key: str) -> Any:
-    """None where there is no such XCom, or no task runner to ask: callbacks of a killed worker run in another process."""
+    """Pull an XCom. None if there is none, or no task runner to ask: callbacks of a killed worker run in another process."""
     pull: Callable[..., Any] | None = getattr(instance, "xcom_pull", None)
     if pull is None:
         return None
     try:
         return pull(task_ids=task, key=key)
     except Exception as error:  # noqa: BLE001 - what Airflow's own channel raises is of many kinds
-        log.warning("headwater: XCom %s of task %s cannot be had: %s", key, task, error)
+        log.warning("headwater: XCom %s of task %s cannot be read: %s", key, task, error)
         return None

@@ -1,4 +1,4 @@
-"""What can be set for Airflow, from the environment of its processes alone: which server is told, and by which name this Airflow goes.
+"""The configuration for Airflow, from the environment of its processes: the server, and the name of this Airflow.
 
 The server is found as every client of Headwater finds it (`headwater.client.config`). Workers and triggerers need the same variables.
 """
@@ -14,7 +14,7 @@ from headwater.client.config import DEFAULT_URL, destination
 
 
 class Config(msgspec.Struct, frozen=True):
-    """`name`: of this Airflow, as it stands in `produced_by: airflow://NAME/dag/task`. `outbox`: where undelivered reports wait."""
+    """`name`: this Airflow's, as in `produced_by: airflow://NAME/dag/task`. `outbox`: the folder of undelivered reports."""
 
     url: str
     outbox: Path
@@ -22,12 +22,12 @@ class Config(msgspec.Struct, frozen=True):
     name: str = "airflow"
 
     def __repr__(self) -> str:
-        """Without the key: Airflow logs what it is given."""
+        """Omit the key, because Airflow logs its arguments."""
         return f"Config({self.url}, {self.name})"
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Config:
-    """Settled anew each time it is asked for, which costs no connection."""
+    """Read the configuration anew; this opens no connection."""
     env = os.environ if environ is None else environ
     found = destination(env)
     server = next((each for each in found.each if each.base), None)
@@ -40,7 +40,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
 
 
 def rest(url: str, environ: Mapping[str, str] | None = None) -> Airflow:
-    """Airflow's own API at `url`, by HEADWATER_AIRFLOW_USERNAME and HEADWATER_AIRFLOW_PASSWORD, or HEADWATER_AIRFLOW_TOKEN."""
+    """Return Airflow's own API at `url`, with HEADWATER_AIRFLOW_USERNAME and HEADWATER_AIRFLOW_PASSWORD, or HEADWATER_AIRFLOW_TOKEN."""
     env = os.environ if environ is None else environ
     username, password, token = (env.get(f"HEADWATER_AIRFLOW_{word}") for word in ("USERNAME", "PASSWORD", "TOKEN"))
     return Airflow(url, username=username, password=password, token=token)

@@ -1,6 +1,6 @@
-"""Earlier tries of a task that ended without a word: their process was killed, and Airflow then calls no callback.
+"""Reports of earlier tries of a task whose process was killed: Airflow then calls no callback.
 
-Headwater still takes them to be running. The next try of the same task in the same run knows better and says so. Refuses to speak of other runs.
+Headwater still considers them running. The next try of the same task in the same run reports their failure. Does not report other runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class _Status(msgspec.Struct):
 
 
 def died(config: Config, run: Run, made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A report for each. Nothing is asked on a first try. Raises what `ask` does."""
+    """Return a report for each. A first try sends no request. Raises what `ask` does."""
     if run.attempt < 2:
         return []
     instances: dict[str, list[str]] = {}
@@ -38,8 +38,8 @@ def died(config: Config, run: Run, made: Sequence[Mapping[str, Any]]) -> list[di
     for entity, keys in instances.items():
         path = f"/api/v2/entities/{quote(entity, safe='')}/status"
         body = ask(config.url, path, {"instances": keys}, config.api_key, 10.0)
-        told = msgspec.json.decode(body, type=_Status)
-        running = {mark.ref for stretch in told.stretches for mark in stretch.marks if mark.kind == "running"}
+        status = msgspec.json.decode(body, type=_Status)
+        running = {mark.ref for stretch in status.stretches for mark in stretch.marks if mark.kind == "running"}
         earlier = {msgspec.structs.replace(run, attempt=attempt).ref for attempt in range(1, run.attempt)}
         found += [
             {
@@ -48,7 +48,7 @@ def died(config: Config, run: Run, made: Sequence[Mapping[str, Any]]) -> list[di
                 "instances": keys,
                 "ref": ref,
                 "key": f"{ref}#{run.id} died",
-                "reason": "its process ended without a word",
+                "reason": "its process ended without a report",
             }
             for ref in sorted(running & earlier)
         ]

@@ -1,12 +1,12 @@
-"""How a DAG's author says which tasks make which entities, and all there is to say:
+"""Declare in a DAG which tasks make which entities:
 
     with EntityDAG("reads", schedule="@daily", entities={"load": "reads", "count": "words_count"}):
         load()
         count()
 
-`DAG` of Airflow 3 takes no parameter it does not know, so `EntityDAG` is one that does; `link(dag, {...})` does the same to a DAG made otherwise, by
-`@dag` or by a library. Before each task that makes something goes a sensor, and the task reports what became of it. No `>>` is written for data.
-Refuses to ask the server: a DAG is parsed every half minute.
+Airflow 3's `DAG` refuses unknown parameters, so `EntityDAG` extends it. For a DAG from `@dag` or a library, use `link(dag, {...})`. Each task that
+makes an entity gets a sensor before it and reports its outcome. Dependencies on data need no `>>`.
+Does not ask the server: a DAG is parsed every half minute.
 """
 
 import sys
@@ -21,12 +21,12 @@ from headwater.capture.airflow.sensor import LineageSensor
 
 __all__ = ["EntityDAG", "LineageSensor", "Makes", "link"]
 
-# With any other a task runs though its sensor has failed, or because it has succeeded while what else it was to wait for was not there.
+# With any other rule a task would run although its sensor failed, or as soon as the sensor succeeds, without its other upstream tasks.
 _GATED = frozenset({"all_success", "none_failed"})
 
 
 class EntityDAG(DAG):
-    """A DAG whose tasks make entities: `entities={task id: entity, or entities}`. Linked where the `with` block ends.
+    """A DAG whose tasks make entities: `entities={task id: entity, or entities}`. The end of the `with` block links them.
 
     sensor: arguments for every sensor, such as `{"timeout": timedelta(hours=6), "fail_open": True, "pool": "waiting"}`.
     """
@@ -46,7 +46,7 @@ class EntityDAG(DAG):
         self.sensor = dict(sensor or {})
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """All tasks are there."""
+        """Link the tasks, which are complete now."""
         try:
             if kind is None:
                 link(self, self.entities, sensor=self.sensor)
@@ -55,26 +55,26 @@ class EntityDAG(DAG):
 
 
 def link(dag: DAG, entities: Mapping[str, Written], *, sensor: Mapping[str, Any] | None = None) -> None:
-    """Put sensors and callbacks into a DAG whose tasks are all there. Callbacks that tasks have stay, and come first.
+    """Add sensors and callbacks to a DAG with all its tasks. Existing callbacks stay and run first.
 
-    Raises ValueError for a task that is not in the DAG, that is mapped, or that a sensor would not hold back; TypeError for what is no entity.
+    Raises ValueError for a task that is not in the DAG, is mapped, or would not wait for a sensor; TypeError for anything that is not an entity.
     """
     linked = read(entities)
     for task_id, makes in linked.items():
         if task_id not in dag.task_dict:
             raise ValueError(
-                f"entities of DAG {dag.dag_id!r} names task {task_id!r}, which it has not; it has: {', '.join(sorted(dag.task_dict))}"
+                f"entities of DAG {dag.dag_id!r} names task {task_id!r}, which is not in the DAG; its tasks are: {', '.join(sorted(dag.task_dict))}"
             )
         task = dag.task_dict[task_id]
         if not hasattr(task, "execute") or _in_mapped_group(task):
             raise ValueError(
-                f"task {task_id!r} of DAG {dag.dag_id!r} is mapped: each of its instances would say that all is there. "
-                "Put a task after it that ends when all of them have, and link that"
+                f"task {task_id!r} of DAG {dag.dag_id!r} is mapped: each of its instances would report all of it. "
+                "Add a task that ends after all of them, and link that one"
             )
         waits, rule = makes[0].wait, getattr(task.trigger_rule, "value", task.trigger_rule)
         if waits and rule not in _GATED:
             raise ValueError(
-                f"task {task_id!r} of DAG {dag.dag_id!r} has the trigger rule {rule}: a sensor before it would hold nothing back. "
+                f"task {task_id!r} of DAG {dag.dag_id!r} has the trigger rule {rule}: it would not wait for a sensor. "
                 f"Use one of {', '.join(sorted(_GATED))}, or Makes({makes[0].entity!r}, wait=False)"
             )
         gate = _gate(dag, task, makes, sensor or {}) if waits else None

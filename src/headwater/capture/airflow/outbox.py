@@ -1,7 +1,7 @@
-"""Delivery of reports: tried for a while, then kept in a folder for the next report from this machine.
+"""Delivery of reports: tried for a while, then stored in a folder until the next report from this machine.
 
-The folder is that of the client's spool (`HEADWATER_SPOOL`), in `reports/`: one file for what one task said at once. A report that reaches the
-server twice is one, so nothing is locked. Refuses to raise: a task does not fail because the server is away.
+The folder is that of the client's spool (`HEADWATER_SPOOL`), in `reports/`: one file per set of reports of a task. The server
+ignores a report that arrives twice, so files are not locked. Never raises: a task does not fail because the server is unavailable.
 """
 
 import logging
@@ -23,13 +23,13 @@ log = logging.getLogger("headwater")
 
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _AT_ONCE = 1000
-_OLD_AT_ONCE = 100  # files of other tasks that one task sends: its slot is waited for
+_OLD_AT_ONCE = 100  # files of other tasks that one task sends, since it occupies a slot meanwhile
 
 
 def deliver(
     config: Config, reports: Sequence[dict[str, Any]], *, sleep: Callable[[float], None] = time.sleep, keep: bool = True
 ) -> bool:
-    """Whether the server has all of them, or has refused what it never will take, which is logged. Otherwise they are kept (unless not `keep`)."""
+    """Send reports. True if the server has accepted or permanently refused them all; refusals are logged. Otherwise they are stored, if `keep`."""
     for start in range(0, len(reports), _AT_ONCE):
         part = reports[start : start + _AT_ONCE]
         if not _sent(config, part, _PAUSES if keep else (), sleep):
@@ -41,7 +41,7 @@ def deliver(
 
 
 def flush(config: Config) -> int:
-    """Send what was kept, oldest first, until one does not get through. How many files went."""
+    """Send stored reports, the oldest first, until a delivery fails. Return the number of files sent."""
     try:
         kept = sorted(config.outbox.glob("*.json"), key=lambda path: path.name)[:_OLD_AT_ONCE]
     except OSError:
@@ -73,9 +73,11 @@ def _sent(
             if error.permanent:
                 log.error("headwater refused %d reports: %s", len(reports), error.message)
                 return True
-            log.warning("headwater was not told (%d of %d): %s", attempt + 1, len(pauses) + 1, error.message)
+            log.warning(
+                "headwater could not deliver reports (%d of %d): %s", attempt + 1, len(pauses) + 1, error.message
+            )
         except msgspec.DecodeError as error:
-            log.warning("headwater was not told: %s answers something else: %s", config.url, error)
+            log.warning("headwater could not deliver reports: %s returns an unexpected body: %s", config.url, error)
         else:
             for report, why in zip(reports, refused, strict=False):
                 if why is not None:
@@ -93,6 +95,6 @@ def _keep(folder: Path, reports: Sequence[dict[str, Any]]) -> None:
         (folder / f".{name}").write_bytes(msgspec.json.encode(reports))
         os.replace(folder / f".{name}", folder / f"{name}.json")  # noqa: PTH105 - a reader never sees half a file
     except OSError as error:
-        log.error("headwater was not told, and %s cannot keep it: %s: %s", folder, error, reports)
+        log.error("headwater could not deliver reports, and %s cannot store them: %s: %s", folder, error, reports)
         return
-    log.warning("headwater was not told; %d reports wait in %s for the next task here", len(reports), folder)
+    log.warning("headwater could not deliver reports; %d wait in %s for the next task here", len(reports), folder)

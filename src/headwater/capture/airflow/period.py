@@ -1,10 +1,10 @@
-"""Which time a DAG run is about, of the several that Airflow knows. Refuses to know calendars: which instances that are, the server says.
+"""The time that a DAG run is about, out of the several that Airflow knows. Does not know calendars: the server decides which instances these are.
 
-Airflow's answers, the first that there is:
+The first of these that the run has:
 
-1. a data interval that is longer than nothing: all instances that overlap it
-2. a partition's date: the instance it lies in
-3. a logical date; else when the run was due: the last instance that is over by then. Airflow 3 gives cron schedules no interval, and a
+1. a data interval that is not empty: all instances that overlap it
+2. a partition's date: the instance that contains it
+3. a logical date; else when the run was due: the last instance that had ended by then. Airflow 3 gives cron schedules no interval, and a
    run at six in the morning is about the day before.
 """
 
@@ -17,7 +17,7 @@ Kind = Literal["interval", "within", "over"]
 
 
 class Period(msgspec.Struct, frozen=True):
-    """`interval`: from `start` to `end`. `within`: what `start` lies in. `over`: what ended last when `start` came."""
+    """`interval`: from `start` to `end`. `within`: the instance that contains `start`. `over`: the last instance that had ended by `start`."""
 
     kind: Kind
     start: dt.datetime
@@ -25,7 +25,7 @@ class Period(msgspec.Struct, frozen=True):
 
 
 def of(dag_run: Any) -> Period:
-    """Of a DAG run as a task's context has it. ValueError when it has no time at all."""
+    """Return the period of a task context's DAG run. ValueError if it has no time at all."""
     start, end = getattr(dag_run, "data_interval_start", None), getattr(dag_run, "data_interval_end", None)
     if start is not None and end is not None and start < end:
         return Period("interval", _plain(start), _plain(end))
@@ -39,5 +39,5 @@ def of(dag_run: Any) -> Period:
 
 
 def _plain(moment: dt.datetime) -> dt.datetime:
-    """Airflow's are of a library's own class."""
+    """Convert from the date class of Airflow's library."""
     return dt.datetime.fromtimestamp(moment.timestamp(), dt.UTC)

@@ -1,6 +1,6 @@
-"""Whether the instances of a run may be made: the question as it is sent, what the answer means, and how a person is told why not.
+"""Whether the instances of a run are ready: the request, the meaning of its answer, and the reasons in words.
 
-Refuses to wait and to retry: the sensor does.
+Does not wait or retry: the sensor does.
 """
 
 import datetime as dt
@@ -58,12 +58,12 @@ class Instance(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """End all waits."""
+        """Whether the answer ends all waits."""
         return not self.ready and bool(self.states) and all(each.failed for each in self.states)
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """The answer of `POST /api/v2/readiness`."""
+    """An answer of `POST /api/v2/readiness`."""
 
     seq: int
     ready: bool
@@ -74,19 +74,19 @@ class Ready(msgspec.Struct, frozen=True):
         return any(each.failed for each in self.instances)
 
     def why(self) -> list[str]:
-        """One line for each instance that may not be made; of several states what the one lacks that is nearest."""
-        told = []
+        """Return a line for each instance that is not ready; for several states, what the nearest one lacks."""
+        reasons = []
         for one in self.instances:
             if one.ready or not one.states:
                 continue
             nearest = min(one.states, key=lambda state: len(state.missing))
             lacks = "; ".join(str(each) for each in nearest.missing if each.outcome != "accepted")
-            told.append(f"{one.entity} {one.instance} cannot be made {nearest.state}: {lacks or 'not ready'}")
-        return told
+            reasons.append(f"{one.entity} {one.instance} cannot be made {nearest.state}: {lacks or 'not ready'}")
+        return reasons
 
 
 def question(makes: Sequence[Makes], instances: dict[str, list[str]]) -> list[dict[str, Any]]:
-    """What is asked, of instances by name."""
+    """Build the request for named instances."""
     return [
         {"entity": one.entity, "instances": instances[one.entity]} | ({"state": one.state} if one.state else {})
         for one in makes
@@ -94,12 +94,12 @@ def question(makes: Sequence[Makes], instances: dict[str, list[str]]) -> list[di
 
 
 def posed(config: Config, asked: list[dict[str, Any]], *, timeout: float = 30.0) -> Ready:
-    """The answer as it is now. Raises what `headwater.client.ask` does."""
+    """Ask for the current answer. Raises what `headwater.client.ask` does."""
     return _asked(config, asked, timeout)
 
 
 def instances(config: Config, entity: str, period: Period, *, timeout: float = 30.0) -> list[str]:
-    """The instances of an entity that a run of that period makes. Raises InvalidQuestion where there are none, and what `ask` does."""
+    """Ask for the instances of an entity that a run of that period makes. Raises InvalidQuestion if there are none, and what `ask` does."""
     if period.kind == "interval":
         return _between(config, entity, period.start, period.end, timeout)
     if period.kind == "within":
@@ -124,12 +124,12 @@ def _between(config: Config, entity: str, start: dt.datetime, end: dt.datetime, 
 
 def _asked(config: Config, asked: list[dict[str, Any]], timeout: float) -> Ready:
     body = msgspec.json.encode({"ask": asked})
-    told = ask(config.url, PATH, api_key=config.api_key, timeout=timeout, method="POST", body=body)
-    return msgspec.json.decode(told, type=Ready)
+    answer = ask(config.url, PATH, api_key=config.api_key, timeout=timeout, method="POST", body=body)
+    return msgspec.json.decode(answer, type=Ready)
 
 
 def recorded(makes: Sequence[Makes], answer: Ready) -> dict[str, Any]:
-    """What is kept of an answer, as plain values: what the run makes, in which state, of exactly what, as known at which seq."""
+    """Return the recorded part of an answer as plain values: what the run makes, in which state, from which inputs, at which seq."""
     made = []
     for one in makes:
         for instance in answer.instances:

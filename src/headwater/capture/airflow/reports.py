@@ -1,6 +1,6 @@
-"""What a task's run says of the instances it makes: started, produced, failed; as `POST /api/v2/instances` takes it.
+"""A task run's reports on the instances it makes (started, produced, failed), for `POST /api/v2/instances`.
 
-Each report has a key made of who says what of which, so that saying it twice, or late, changes nothing. Refuses to send.
+Each report has a key from its run, state and instance: a repeated or late report changes nothing. Does not send.
 """
 
 import datetime as dt
@@ -13,11 +13,11 @@ import msgspec
 from headwater.capture.airflow.makes import Makes
 
 What = Literal["started", "produced", "failed"]
-_TOLD = ("fingerprint", "storage", "rows", "bytes")
+_DESCRIPTION = ("fingerprint", "storage", "rows", "bytes")
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One try of one task of one DAG run. `id`: Airflow's own of this try, which a run that is deleted and made again does not share."""
+    """One try of one task of one DAG run. `id`: Airflow's id of this try; a deleted and recreated run has another one."""
 
     airflow: str
     dag: str
@@ -29,12 +29,12 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def job(self) -> str:
-        """As it stands in `produced_by`."""
+        """Return the job, as `produced_by` names it."""
         return f"airflow://{self.airflow}/{_part(self.dag)}/{_part(self.task)}"
 
     @property
     def ref(self) -> str:
-        """`airflow://NAME/dag/run/task/try`, and the index of a mapped task."""
+        """Return `airflow://NAME/dag/run/task/try`, with the index of a mapped task."""
         parts = [
             self.dag,
             self.run,
@@ -54,11 +54,11 @@ def of(
     seq: int | None = None,
     code: str | None = None,
     reason: str = "",
-    told: Mapping[str, Any] | None = None,
+    description: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """One report for each of `instances`: `{"entity", "instance", "state", "reads"}`, the last two where they are known.
+    """Return a report for each of `instances`: `{"entity", "instance", "state", "reads"}`, the last two if known.
 
-    `told`: what the task itself says of what it made: fingerprint, storage, rows, bytes.
+    `description`: the task's own description of what it made: fingerprint, storage, rows, bytes.
     """
     found = []
     for one in instances:
@@ -73,7 +73,9 @@ def of(
         if reason:
             report["reason"] = reason
         if what == "produced":
-            report |= {name: told[name] for name in _TOLD if told and told.get(name) is not None}
+            report |= {
+                name: description[name] for name in _DESCRIPTION if description and description.get(name) is not None
+            }
             if one.get("state"):
                 report["states"] = [one["state"]]
             if one.get("reads") is not None and seq is not None:
@@ -85,7 +87,7 @@ def of(
 
 
 def unwaited(makes: Sequence[Makes], instances: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """The instances of a task that did not ask what it needs: the state is the one its author names, what it read is unknown."""
+    """Return the instances of a task that did not wait: the state is the one that its author names, the inputs are unknown."""
     return [
         {"entity": one.entity, "instance": instance, "state": one.state, "reads": None}
         for one in makes

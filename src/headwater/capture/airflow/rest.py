@@ -1,10 +1,10 @@
-"""Airflow over its own REST API: which runs there are, clear tasks of them, start others. Plain HTTP, no Airflow here.
+"""Airflow's REST API: list runs, clear their tasks, start runs. Plain HTTP, without an import of Airflow.
 
     airflow = Airflow("http://airflow:8080", username="headwater", password="…")
     airflow.clear("daily", "scheduled__2024-03-10T00:00:00+00:00", ["day"])
 
-That is `/api/v2` of Airflow 3. An address that ends with `/api/v1` is an Airflow 2; what it is asked is what its documentation says.
-Refuses to decide what is to be done: the plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be tried again.
+This is `/api/v2` of Airflow 3. An address that ends with `/api/v1` is an Airflow 2; its requests follow its documentation.
+Does not decide what to run: the plan does. Errors are those of `headwater.client.ask`: ServerUnavailable may be retried.
 """
 
 import datetime as dt
@@ -23,7 +23,7 @@ _VERSION_1, _VERSION_2 = "/api/v1", "/api/v2"
 
 
 class DagRun(msgspec.Struct, frozen=True):
-    """One run of a DAG. Of a run that an asset or a partition began there may be no logical date and no interval."""
+    """One run of a DAG. A run that an asset or a partition started may have no logical date and no interval."""
 
     dag_id: str
     dag_run_id: str
@@ -36,12 +36,12 @@ class DagRun(msgspec.Struct, frozen=True):
 
     @property
     def at_rest(self) -> bool:
-        """It has ended, well or not."""
+        """Whether it has ended, in success or failure."""
         return self.state in {"success", "failed"}
 
 
 class TaskInstance(msgspec.Struct, frozen=True):
-    """One task of one run. `state` None: Airflow has not looked at it yet, or, of one that was cleared in Airflow 2, does not say."""
+    """One task of one run. `state` None: Airflow has not scheduled it yet, or cleared it (Airflow 2)."""
 
     dag_id: str
     dag_run_id: str
@@ -65,8 +65,8 @@ class _Token(msgspec.Struct):
 
 
 class Airflow:
-    """One Airflow. With a name and a password it asks for a token when it needs one, and again when it is not good any more; Airflow 2 gets them each
-    time, if its `[api] auth_backends` has basic_auth.
+    """One Airflow. With a name and a password it requests a token, and a new one when that expires. Airflow 2 gets name and password with each
+    request, if its `[api] auth_backends` has basic_auth.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Airflow:
         logical_date_to: dt.datetime | None = None,
         states: Sequence[str] = (),
     ) -> Iterator[DagRun]:
-        """Runs by id of their making, page by page; both dates are included."""
+        """Yield runs in the order of their creation, page by page; both dates are included."""
         date = "execution_date" if self._api == _VERSION_1 else "logical_date"
         asked: dict[str, object] = {
             "limit": _PAGE,
@@ -106,15 +106,15 @@ class Airflow:
         }
         offset = 0
         while True:
-            told = self._ask("GET", _path("dags", dag_id, "dagRuns"), asked | {"offset": offset})
-            page = msgspec.json.decode(told, type=_Runs)
+            answer = self._ask("GET", _path("dags", dag_id, "dagRuns"), asked | {"offset": offset})
+            page = msgspec.json.decode(answer, type=_Runs)
             yield from page.dag_runs
             offset += len(page.dag_runs)
             if not page.dag_runs or offset >= page.total_entries:
                 return
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
-        """NotFound when there is none."""
+        """Return a run. Raises NotFound."""
         return msgspec.json.decode(self._ask("GET", _path("dags", dag_id, "dagRuns", run_id)), type=DagRun)
 
     def trigger(
@@ -127,8 +127,8 @@ class Airflow:
         conf: Mapping[str, Any] | None = None,
         note: str | None = None,
     ) -> DagRun:
-        """Start a run that there is not yet. `interval`: what it is about, where that is not what the schedule says of the date. Without a date it
-        has none; in Airflow 2, where each has one, it is now.
+        """Start a new run. `interval`: its data interval, if it differs from the schedule's for this date. Without a date the run has none;
+        in Airflow 2, where every run has one, it is now.
         """
         body: dict[str, Any] = {"logical_date": logical_date.isoformat() if logical_date else None}
         if logical_date is None and self._api == _VERSION_1:
@@ -141,12 +141,12 @@ class Airflow:
         return msgspec.json.decode(self._ask("POST", _path("dags", dag_id, "dagRuns"), body=body), type=DagRun)
 
     def tasks(self, dag_id: str, run_id: str) -> list[TaskInstance]:
-        """The task instances of one run."""
+        """Return the task instances of one run."""
         found: list[TaskInstance] = []
         while True:
             asked: dict[str, object] = {"limit": _PAGE, "offset": len(found)}
-            told = self._ask("GET", _path("dags", dag_id, "dagRuns", run_id, "taskInstances"), asked)
-            page = msgspec.json.decode(told, type=_Instances).task_instances
+            answer = self._ask("GET", _path("dags", dag_id, "dagRuns", run_id, "taskInstances"), asked)
+            page = msgspec.json.decode(answer, type=_Instances).task_instances
             found += page
             if len(page) < _PAGE:
                 return found
@@ -154,10 +154,10 @@ class Airflow:
     def clear(
         self, dag_id: str, run_id: str, tasks: Sequence[str], *, dry_run: bool = False, note: str | None = None
     ) -> list[TaskInstance]:
-        """Have these tasks of a run run again, and no others, each with the sensor before it: what it reads is asked for anew.
+        """Clear just these tasks of a run, each with the sensor before it, which asks for the inputs anew.
 
-        Answers with the task instances that are cleared, or with `dry_run` would be. Clear runs that are at rest: one that Airflow is about to
-        finish just then stays finished, and its tasks are cleared and never run (3.3.2); clearing them again helps.
+        Returns the task instances that are cleared, or with `dry_run` would be. Clear only ended runs: a run that Airflow is about to finish
+        stays finished, and its cleared tasks never run (3.3.2); clear them again.
         """
         known = {each.task_id for each in self.tasks(dag_id, run_id)}
         gates = [gate for task in tasks if (gate := f"{task}{SENSOR_SUFFIX}") in known]
@@ -168,13 +168,13 @@ class Airflow:
             "only_failed": False,
             "reset_dag_runs": True,
         }
-        if note is not None and self._api == _VERSION_2:  # the older one refuses it
+        if note is not None and self._api == _VERSION_2:  # Airflow 2 refuses it
             body["note"] = note
-        told = self._ask("POST", _path("dags", dag_id, "clearTaskInstances"), body=body)
-        return msgspec.json.decode(told, type=_Instances).task_instances
+        answer = self._ask("POST", _path("dags", dag_id, "clearTaskInstances"), body=body)
+        return msgspec.json.decode(answer, type=_Instances).task_instances
 
     def unpause(self, dag_id: str) -> None:
-        """A DAG that is paused runs nothing that is triggered or cleared."""
+        """Unpause a DAG: a paused one runs nothing that is triggered or cleared."""
         self._ask("PATCH", _path("dags", dag_id), body={"is_paused": False})
 
     def _ask(
@@ -203,8 +203,8 @@ class Airflow:
     def _login(self) -> str:
         username, password = self._credentials or ("", "")
         body = msgspec.json.encode({"username": username, "password": password})
-        told = ask(self.url, "/auth/token", timeout=self._timeout, method="POST", body=body)
-        return msgspec.json.decode(told, type=_Token).access_token
+        answer = ask(self.url, "/auth/token", timeout=self._timeout, method="POST", body=body)
+        return msgspec.json.decode(answer, type=_Token).access_token
 
 
 def _path(*segments: str) -> str:

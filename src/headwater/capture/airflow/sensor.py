@@ -1,6 +1,6 @@
-"""The gate before a task: it opens when the task's instances may be made, and hands on of exactly what.
+"""The sensor before a task: it succeeds when the task's instances are ready, and passes on their inputs.
 
-Waits in the triggerer, where a waiting task costs no slot of a worker. Refuses to know dependencies: the server does.
+Waits in the triggerer, where a waiting task occupies no worker slot. The server knows the dependencies.
 """
 
 import datetime as dt
@@ -22,10 +22,10 @@ _RETRIES, _RETRY_DELAY = 3, dt.timedelta(seconds=10)
 
 
 class LineageSensor(BaseOperator):
-    """Waits until what the run makes of `entity` may be made.
+    """Wait until the run's instances of `entity` are ready.
 
-    entity: a name, a `Makes`, or several of either: then all of them. timeout: how long to wait; then it fails, whatever retries it has, or,
-    with `fail_open`, goes on, which is logged and leaves what was read unrecorded. `retries`, 3 where nothing is said, is for what Airflow does.
+    entity: a name, a `Makes`, or several of either: then all of them. timeout: how long to wait; then it fails without a retry or, with
+    `fail_open`, succeeds with a log line and without recorded inputs. `retries` (default 3) is for errors of Airflow.
     Its XCom is `{"seq", "made": [{"entity", "instance", "state", "reads"}]}`.
     """
 
@@ -39,14 +39,14 @@ class LineageSensor(BaseOperator):
         fail_open: bool = False,
         **kwargs: Any,
     ) -> None:
-        # Airflow may fail a sensor that is resumed at once, taking its first half for the whole (3.3.2). What it says itself is never tried again.
+        # Airflow may fail a sensor that resumes at once, mistaking its first half for the whole (3.3.2). Its own failures are never retried.
         super().__init__(**{"retries": _RETRIES, "retry_delay": _RETRY_DELAY, **kwargs})
         self.makes = read({self.task_id: entity})[self.task_id]
         self.waits = timeout if isinstance(timeout, dt.timedelta) else dt.timedelta(seconds=timeout)
         self.fail_open = fail_open
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Asks once; when it is not the time yet, hands over to the trigger."""
+        """Ask once; if the instances are not ready, defer to the trigger."""
         config = from_environment()
         outbox.flush(config)
         until = dt.datetime.now(dt.UTC) + self.waits
@@ -59,8 +59,8 @@ class LineageSensor(BaseOperator):
             answer = readiness.posed(config, readiness.question(self.makes, found))
         except HeadwaterError as error:
             if error.permanent:
-                raise AirflowFailException(f"Headwater does not know what to wait for: {error.message}") from error
-            self.log.warning("Headwater is asked again: %s", error.message)
+                raise AirflowFailException(f"Headwater cannot determine what to wait for: {error.message}") from error
+            self.log.warning("Asking Headwater again: %s", error.message)
         else:
             if answer.ready:
                 return self._ready(readiness.recorded(self.makes, answer))
@@ -77,7 +77,7 @@ class LineageSensor(BaseOperator):
         )
 
     def resume(self, context: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What the trigger ended with."""
+        """Handle the trigger's event."""
         if event["outcome"] == "ready":
             return self._ready(event["answer"])
         message = event["message"]
@@ -85,13 +85,13 @@ class LineageSensor(BaseOperator):
             raise AirflowFailException(message)
         if not self.fail_open:
             raise AirflowSensorTimeout(message)
-        self.log.warning("fail_open: the task goes on, though %s", message)
+        self.log.warning("fail_open: the task runs although %s", message)
         return None
 
     def _ready(self, answer: dict[str, Any]) -> dict[str, Any]:
         for one in answer["made"]:
             reads = ", ".join(f"{pin['entity']} {' '.join(pin['instances'])}" for pin in one["reads"] or [])
             self.log.info(
-                "%s %s may be made %s, of: %s", one["entity"], one["instance"], one["state"], reads or "nothing"
+                "%s %s is ready as %s, from: %s", one["entity"], one["instance"], one["state"], reads or "nothing"
             )
         return answer

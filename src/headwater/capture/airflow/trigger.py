@@ -1,6 +1,6 @@
-"""The waiting itself, in Airflow's triggerer: one question at a time that the server answers when something has changed.
+"""The wait in Airflow's triggerer: one long poll at a time, which the server answers when something has changed.
 
-Refuses to block the loop that all triggers share, and to carry a key: it is taken from the triggerer's environment.
+Never blocks the loop that all triggers share. Takes the key from the triggerer's environment.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from headwater.capture.airflow.period import Kind, Period
 from headwater.client.ask import refusal
 from headwater.errors import HeadwaterError, ServerUnavailable
 
-_LONGEST = 50.0  # seconds of one question; proxies give up at 60
+_LONGEST = 50.0  # seconds of one long poll; proxies time out at 60
 _PAUSES = (1.0, 2.0, 5.0, 10.0)
 
 
 class LineageTrigger(BaseTrigger):
-    """Ends with `{"outcome": "ready", "answer"}`, or `timeout`, `refused` and a `message`. All arguments are plain values; times in seconds."""
+    """Yield `{"outcome": "ready", "answer"}`, or `timeout` or `refused` with a `message`. All arguments are plain values; times in seconds."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LineageTrigger(BaseTrigger):
         self.until = until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """What Airflow keeps of it."""
+        """Return what Airflow stores of the trigger."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "makes": self.makes,
             "instances": self.instances,
@@ -56,14 +56,14 @@ class LineageTrigger(BaseTrigger):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Asks until it is ready, the time is over, or the server says that it never will be."""
+        """Ask until the instances are ready, the time is over, or the server says that they never will be."""
         yield TriggerEvent(await self._waited(from_environment()))
 
     async def _waited(self, config: Config) -> dict[str, Any]:
         makes = [Makes(str(entity), state) for entity, state in self.makes]
         said: list[str] = []
         failures = 0
-        wait = 0.0  # the first answer comes at once, so that the log says what is waited for
+        wait = 0.0  # the first answer comes at once: the log then shows what is missing
         async with httpx.AsyncClient() as client:
             while (left := self.until - time.time()) > 0:
                 try:
@@ -72,7 +72,7 @@ class LineageTrigger(BaseTrigger):
                     answer = await _asked(client, config, readiness.question(makes, self.instances), min(left, wait))
                 except HeadwaterError as error:
                     if error.permanent:
-                        return {"outcome": "refused", "message": f"Headwater refuses the question: {error.message}"}
+                        return {"outcome": "refused", "message": f"Headwater refuses the request: {error.message}"}
                     said = self._say([error.message], said)
                     await asyncio.sleep(min(_PAUSES[min(failures, len(_PAUSES) - 1)], max(left, 0.1)))
                     failures += 1
@@ -82,15 +82,15 @@ class LineageTrigger(BaseTrigger):
                     return {"outcome": "ready", "answer": readiness.recorded(makes, answer)}
                 said = self._say(answer.why(), said)
                 if answer.failed:
-                    return {"outcome": "timeout", "message": "what it waited for is overdue: " + " | ".join(said)}
-        return {"outcome": "timeout", "message": "nothing more is waited for: " + " | ".join(said)}
+                    return {"outcome": "timeout", "message": "its inputs are overdue: " + " | ".join(said)}
+        return {"outcome": "timeout", "message": "waiting is over: " + " | ".join(said)}
 
     def _resolved(self, config: Config, makes: list[Makes]) -> dict[str, list[str]]:
         period = Period(self.kind, _time(self.start), _time(self.end))
         return {one.entity: readiness.instances(config, one.entity, period, timeout=10.0) for one in makes}
 
     def _say(self, lines: list[str], before: list[str]) -> list[str]:
-        """Once for each change."""
+        """Log once for each change."""
         for line in lines:
             if line not in before:
                 self.log.info("%s", line)
@@ -114,7 +114,7 @@ async def _asked(
     try:
         return msgspec.json.decode(reply.content, type=readiness.Ready)
     except msgspec.DecodeError as error:
-        raise ServerUnavailable(f"{url} answers something else: {error}") from error
+        raise ServerUnavailable(f"{url} returns an unexpected body: {error}") from error
 
 
 def _time(seconds: float) -> dt.datetime:

@@ -1,4 +1,4 @@
-"""What Spark reads and writes, at column level, from Python alone: `attach(spark)`, or `environment(os.environ)` for a child process.
+"""Capture what Spark reads and writes, at column level, from Python: `attach(spark)`, or `environment(os.environ)` for a child process.
 
 Imports nothing heavy until a session is attached.
 """
@@ -14,7 +14,7 @@ __all__ = ["attach", "environment"]
 
 
 def attach(spark: Any, *, emitter: Any = None) -> "Attachment":
-    """Capture what `spark` does from now on; see `headwater.capture.spark.attachment`."""
+    """Capture what `spark` does from this call on; see `headwater.capture.spark.attachment`."""
     from headwater.capture.spark.attachment import attach as attach_now
 
     return attach_now(spark, emitter=emitter)

@@ -1,6 +1,6 @@
-"""A query to what is reported of it: its inputs, the lineage of its columns, its schema. The one place that bounds this work.
+"""Analyse a query: its inputs, the lineage of its columns, its schema. This module alone bounds that work.
 
-A plan too large to read becomes tables without columns and a warning, never a wait.
+A plan that is too large to read yields tables without columns and a warning, without a wait.
 """
 
 import json
@@ -19,7 +19,7 @@ from headwater.capture.spark.plan import Node
 
 
 class Analysis(msgspec.Struct):
-    """What a query reads and makes. `opaque`: the source of a part is unknown, an RDD."""
+    """What a query reads and makes. `opaque`: a part has an unknown source, an RDD."""
 
     leaves: Leaves
     columns: list[Column] = []
@@ -29,12 +29,12 @@ class Analysis(msgspec.Struct):
     opaque: bool = False
 
     def gives(self, partitions: Sequence[str]) -> None:
-        """Partition columns that the query does not make have the value that the statement names."""
+        """Add the partition columns that the statement sets to a value."""
         made = {column.name.lower() for column in self.columns}
         self.columns += [Column(-1, name, {}) for name in partitions if made and name.lower() not in made]
 
     def rewrites(self, table: Dataset, fields: list[dict[str, Any]]) -> None:
-        """It makes other rows instead of some of a table that it reads: the columns are the table's, and what is left of them is what it was."""
+        """Describe a rewrite of some rows of a table that it reads: the columns are the table's, and other rows keep their values."""
         made = {column.name: column for column in self.columns}
         leaf = next(
             (leaf for leaf, some in self.leaves.by_key.items() if any(one.key == table.key for one in some)), ""
@@ -60,8 +60,8 @@ def analyse(
     output: bool = True,
     inner: Sequence[Any] = (),
 ) -> Analysis:
-    """`query` is the tree of `jquery`; `text` the JSON it stands in; `known` what was resolved before, by ExprId; `output`: its schema too; `inner`:
-    plans that it hides.
+    """Analyse a query. `query` is the tree of `jquery`; `text` its JSON; `known` earlier resolved columns, by ExprId; `output`: also its schema;
+    `inner`: plans that it hides.
     """
     found = datasets.leaves(jquery, text, query, catalog, inner)
     carried: dict[int, Dependencies] = {}
@@ -91,7 +91,7 @@ def _opaque(node: Node, carried: Mapping[int, Dependencies]) -> bool:
 
 
 def tables_only(plans: Sequence[Any], catalog: Catalog, config: Config, size: int) -> Analysis:
-    """Plans too large to read: the places their leaves say they are, no columns."""
+    """Return only the datasets that the leaves of too large plans name, without columns."""
     found = Leaves()
     leaves = [leaf for jplan in plans for leaf in datasets._items(jplan.collectLeaves())]
     for i, leaf in enumerate(leaves[:200]):

@@ -1,6 +1,6 @@
-"""Whose children the query runs are: the step they ran in, else the run that started this process, else the Spark application itself.
+"""The parent of query runs: the step they ran in, else the run that started this process, else the Spark application itself.
 
-With a parent in the environment (`headwater run`, Airflow) there is no run of our own. Without one the application is a run: START when
+With a parent in the environment (`headwater run`, Airflow) the application has no run. Without one it is a run: START when
 attached, COMPLETE or FAIL at the end.
 """
 
@@ -18,7 +18,7 @@ class Application:
     def __init__(self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any]) -> None:
         self.emitter = emitter
         self.version = version
-        given = current.inherited()  # a step this is attached in comes and goes
+        given = current.inherited()  # a step may begin and end around this
         self.own_run = given is None
         self.owner = given or context.own(event.run_id(), (namespace, name))
         self._ended = False
@@ -28,13 +28,13 @@ class Application:
             self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"))
 
     def owner_at(self, milliseconds: int) -> context.Parent:
-        """Whose child a query is that began then. Spark tells of it in another thread and a little later, in whole milliseconds."""
+        """Return the parent of a query that began then. Spark reports it in another thread, a little later, in whole milliseconds."""
         return current.at((milliseconds + 1) / 1000) or self.owner
 
     def read_by_driver(
         self, inputs: list[dict[str, Any]], entries: list[dict[str, Any]], owner: context.Parent
     ) -> None:
-        """Columns came to the driver: they feed the owner. Said once for each set of columns."""
+        """Report columns that the driver read as inputs of the owner, once for each set of columns."""
         digest = f"{owner.run_id} {entries!r}"
         if digest in self._reported:
             return
@@ -44,11 +44,11 @@ class Application:
         self.emitter.emit(event.run("RUNNING", run_id=owner.run_id, job=owner.job, inputs=inputs, job_facets=facets))
 
     def died(self) -> type | None:
-        """The kind of exception that the program died of: Python sets `sys.last_type` then."""
+        """Return the type of the exception that ended the program: Python sets `sys.last_type` then."""
         return getattr(sys, "last_type", None)
 
     def end(self) -> None:
-        """The application is over. FAIL when the program died of an exception."""
+        """End the application. FAIL if an exception ended the program."""
         if self._ended:
             return
         self._ended = True

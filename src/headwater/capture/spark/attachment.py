@@ -1,6 +1,6 @@
-"""The one line: `attach(spark)`. Starts the thread that listens, and sees that it is done before the program is.
+"""`attach(spark)`: start the thread that listens, and let it finish before the program ends.
 
-Never raises into the caller, never waits longer than `Config.patience`. Spark Connect has no JVM to ask: said once, and nothing is captured.
+Never raises into the caller, never waits longer than `Config.patience`. Spark Connect has no JVM to ask: it is logged once, and nothing is captured.
 """
 
 import atexit
@@ -27,7 +27,7 @@ _lock = threading.Lock()
 
 
 class Attachment:
-    """Capture of one SparkContext. `active` is False when there is nothing to listen to."""
+    """Capture of one SparkContext. `active`: False if there is nothing to listen to."""
 
     def __init__(self, emitter: Emitter | None = None) -> None:
         self.emitter = emitter
@@ -41,7 +41,7 @@ class Attachment:
         self._config = Config()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all that Spark did so far is told and delivered. False when it took longer."""
+        """Wait until everything that Spark did so far is reported and delivered. False on a timeout."""
         timeout = self._config.patience if timeout is None else timeout
         if not self.active or self._inbox is None or os.getpid() != self._pid:
             return True
@@ -49,12 +49,12 @@ class Attachment:
         return bool(self.emitter.flush(timeout)) and drained if self.emitter is not None else drained
 
     def _drain(self, timeout: float) -> bool:
-        """Wait until all that Spark did so far is with the emitter, whose spool keeps it: no server is waited for."""
+        """Wait until the emitter has everything that Spark did so far. Its spool keeps it, so this does not wait for a server."""
         if not self.active or self._inbox is None or os.getpid() != self._pid:
             return True
         drained = True
         with contextlib.suppress(Exception):
-            # The context may be stopped: then Spark has handed over everything.
+            # A stopped context has handed over everything.
             self._inbox.settle(int(timeout * 1000))
         try:
             token, reached = f"token-{uuid.uuid4()}", threading.Event()
@@ -74,11 +74,11 @@ class Attachment:
         return reached.is_set()
 
     def _listening(self) -> bool:
-        """Whether the thread runs. It ends by itself, with everything told, when the application has."""
+        """Whether the thread runs. It ends with the application, after it has reported everything."""
         return self._thread is not None and self._thread.is_alive()
 
     def detach(self) -> None:
-        """Stop listening. What was captured is told first; delivering it is the emitter's, and is not waited for."""
+        """Stop listening, after reporting what was captured. The emitter delivers it; this does not wait for that."""
         self._drain(self._config.patience)
         if self.active and self._inbox is not None:
             self.active = False
@@ -106,7 +106,7 @@ class Attachment:
         atexit.register(self._finish)
 
     def _listen(self, collector: Collector) -> None:
-        """The thread: events in order, tokens answered, until the application ends or the JVM is gone."""
+        """Take events in order and answer tokens, until the application or the JVM ends. Runs as the thread."""
         inbox = self._inbox
         if inbox is None:
             return
@@ -115,7 +115,7 @@ class Attachment:
             try:
                 items = inbox.take(2000)
             except Exception as error:  # noqa: BLE001 - capture never harms its host
-                # A JVM that is gone is the ordinary end; anything else would stop capture in silence.
+                # An ended JVM is the ordinary end; anything else would silently stop capture.
                 if not isinstance(error, OSError) and type(error).__name__ != "Py4JNetworkError":
                     log.warning("headwater capture: stopped: %s: %s", type(error).__name__, str(error)[:300])
                 break
@@ -130,28 +130,28 @@ class Attachment:
                 break
 
     def _finish(self) -> None:
-        """The interpreter ends, with or without `spark.stop()`."""
+        """Finish when the interpreter ends, with or without `spark.stop()`."""
         if os.getpid() != self._pid or self._collector is None:
             return
         self._drain(self._config.patience)
-        # Delivering is the emitter's: it has an end of its own, with a bound that a server that is down does not stretch.
+        # The emitter delivers, with its own time limit, which also holds for a server that is down.
         self._collector.end()
 
 
 def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:
-    """Capture what `spark` and every session of its context read and write, from now on.
+    """Capture what `spark` and every session of its context read and write, from this call on.
 
-    Attaching again to the same context returns the attachment that is there. `emitter`: where events go; default the environment's.
+    Attaching to the same context again returns the existing attachment. `emitter`: where events go; default: the environment's.
     """
     try:
         if getattr(spark, "_jvm", None) is None:
             log.warning(
-                "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are known"
+                "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are reported"
             )
             return Attachment(emitter)
     except Exception:  # noqa: BLE001 - Spark Connect raises for attributes it does not have
         log.warning(
-            "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are known"
+            "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are reported"
         )
         return Attachment(emitter)
     with _lock:

@@ -1,9 +1,9 @@
-"""Executions of Spark, one after the other, turned into events. Runs on its own thread; Spark and the user's code never wait for it.
+"""Turn Spark's executions into events, one after the other. Runs on its own thread; Spark and the user's code never wait for it.
 
 A root execution that writes is a run: START when it begins (its inputs and output are known from the plan), COMPLETE or FAIL when it ends.
-Executions inside it are part of it; those of a streaming query are its run's (`streams.py`). A query whose rows go to the driver is told to the
-owner of the runs. Everything else is silence.
-Refuses to raise: what cannot be read is skipped, and said once.
+Executions inside it are part of it; those of a streaming query are its run's (`streams.py`). A query whose rows go to the driver is an input
+of the runs' owner. Anything else is not reported.
+Never raises: what cannot be read is skipped and logged once.
 """
 
 import logging
@@ -28,7 +28,7 @@ from headwater.client.context import Parent
 log = logging.getLogger("headwater")
 
 START, END = "SparkListenerSQLExecutionStart", "SparkListenerSQLExecutionEnd"
-# Actions whose rows go to the driver, by the name Spark gives the execution.
+# Actions whose rows go to the driver, by Spark's name for the execution.
 _READS = frozenset(
     {
         "collectToPython",
@@ -49,8 +49,8 @@ _MOST_KNOWN = 20_000
 
 
 class Execution(msgspec.Struct):
-    """One SQL execution between its start and its end. `owner`: the execution it is part of, or -1. `wrote`: when the files were written of a table
-    whose commit comes afterwards.
+    """One SQL execution between its start and its end. `owner`: the execution it is part of, or -1. `wrote`: when the files of a table with a later
+    commit were written.
     """
 
     id: int
@@ -90,9 +90,9 @@ class Collector:
         self._said: set[str] = set()
 
     def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:
-        """One event of Spark's listener bus, of the class `kind`. False when it was the end of the application.
+        """Handle one event of Spark's listener bus, of the class `kind`. False if it was the end of the application.
 
-        `over`: an execution's end follows at once, so that its start is not worth a look of its own.
+        `over`: the execution's end follows at once, so its start is not examined.
         """
         try:
             if kind == START:
@@ -109,7 +109,7 @@ class Collector:
         return True
 
     def end(self) -> None:
-        """The application is over, and with it every stream that still went on."""
+        """End the application and every running stream."""
         self.streams.end(died=self.application.died() is not None)
         self.application.end()
 
@@ -122,7 +122,7 @@ class Collector:
             return
         jqe = self._executions.getQueryExecution(number)
         if jqe is None:
-            return  # Over already: its end carries the plan.
+            return  # Already over: its end carries the plan.
         janalyzed = jqe.analyzed()
         if commands.writes(str(janalyzed.getClass().getSimpleName())):
             self._examine(execution, jqe, janalyzed)
@@ -138,7 +138,7 @@ class Collector:
             if execution.stream < 0 or (root is not None and root.write is not None and not root.write.foreach_batch):
                 execution.owner = root_id
             else:
-                # Inside a micro-batch: a query of the user's own function, or a part of one that is still running.
+                # Inside a micro-batch: a query of the user's function, or a part of a running one.
                 inside = (e.id for e in self.live.values() if e.stream == root_id and e.id != root_id and e.owner < 0)
                 execution.owner = next(inside, -1)
         if execution.stream < 0:  # a stream outlives the step that began it
@@ -152,7 +152,7 @@ class Collector:
         number = int(happening.executionId())
         execution = self.live.pop(number, None)
         if execution is None:
-            return  # Began before we were attached.
+            return  # Began before the attachment.
         jqe = happening.qe()
         if execution.owner >= 0:
             self._absorb(self.live.get(execution.owner), jqe, happening)
@@ -177,7 +177,7 @@ class Collector:
                 self._read(execution, execution.analysis)
 
     def _internal(self, execution: Execution) -> bool:
-        """Spark's own queries, as for the schema of a CSV file: they run under the name of the reader's method."""
+        """Whether this is Spark's own query, as for the schema of a CSV file: it has the name of the reader's method."""
         return execution.description.split(" at ")[0] in {
             "csv",
             "json",
@@ -190,7 +190,7 @@ class Collector:
         }
 
     def _absorb(self, owner: Execution | None, jqe: Any, happening: Any) -> None:
-        """An execution inside another one: its counts are the owner's (CREATE TABLE AS runs its insert so)."""
+        """Add the counts of an inner execution to its owner (CREATE TABLE AS runs its insert as one)."""
         if owner is None or (owner.examined and owner.write is None) or jqe is None:
             return
         if owner.write is not None and owner.write.target is not None and owner.write.target.layer == snapshots.DELTA:
@@ -230,7 +230,7 @@ class Collector:
         if execution.write.foreach_batch and execution.analysis is not None:
             self._remember(execution.analysis)
         if execution.write.target is None:
-            # Nowhere we can name: the reads of a sink without a dataset (console, noop, memory) feed nothing.
+            # A sink without a dataset (console, noop, memory): its inputs feed nothing.
             execution.write = None
             execution.analysis = None
 
@@ -249,7 +249,7 @@ class Collector:
         while len(self.known) > _MOST_KNOWN:
             self.known.popitem(last=False)
 
-    # --- what is said
+    # --- events
 
     def _announce(self, execution: Execution) -> None:
         if execution.write is None or execution.announced:
@@ -279,11 +279,11 @@ class Collector:
         if execution.stream < 0:
             end = "FAIL" if failure else "COMPLETE"
             self.teller.tell(end, query, emission.moment(int(happening.time())), facets=facets, metrics=metrics)
-        elif not failure:  # of a failure the stream's own end tells, where the user's function did not get over it
+        elif not failure:  # a failure that the user's function does not handle ends the stream, which reports it
             self.streams.wrote(execution.description, query, metrics)
 
     def _left(self, execution: Execution, happening: Any, jqe: Any, metrics: Metrics | None) -> Metrics | None:
-        """The target gets the version that was left in it, of a table that keeps versions; what was written, which that may tell alone."""
+        """Set the target's version, if it keeps versions. Return the metrics, from the table's commit if Spark reports none."""
         assert execution.write is not None
         try:
             catalog = Catalog(jqe)
@@ -318,15 +318,15 @@ class Collector:
         self.application.read_by_driver(inputs, emission.driver_read(found), execution.parent or self.application.owner)
 
     def _say(self, text: str) -> None:
-        """One log line for each kind of trouble."""
+        """Log a problem once for each kind."""
         kind = text.split(":", 1)[0]
         if kind not in self._said:
             self._said.add(kind)
-            log.warning("headwater capture: %s (said once)", text)
+            log.warning("headwater capture: %s (logged once)", text)
 
 
 def _sql(jplan: Any) -> str:
-    """The statement a plan was parsed from; Spark keeps it in the plan's origin."""
+    """Return the statement that the plan was parsed from; Spark keeps it in the plan's origin."""
     return crossing.text(jplan.origin().sqlText())[:100_000]
 
 

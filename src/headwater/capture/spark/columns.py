@@ -1,9 +1,9 @@
-"""A logical plan to the column lineage of its output. Pure: a tree of nodes in, dependencies out.
+"""Compute the column lineage of a logical plan's output. Pure: a tree of nodes in, dependencies out.
 
-What decides about rows (JOIN, FILTER, GROUP_BY, SORT) is gathered once for the whole output; what feeds or decides about one column stays with it.
+Dependencies of rows (JOIN, FILTER, GROUP_BY, SORT) are collected once for the whole output; those of one column stay with it.
 Choices: UNION goes by position; both sides of EXCEPT and INTERSECT decide which rows stay (FILTER); DISTINCT and dropDuplicates group by
 their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot see into (pandas functions, typed maps, scripts) is
-TRANSFORMATION of all it is given. Refuses to guess where a leaf's data is: leaves are keys, resolved by `datasets`.
+TRANSFORMATION of all its inputs. Leaves are keys that `datasets` resolves.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from headwater.capture.spark.plan import Node, object_name
 
 LIMIT = 200_000
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
-# Python allows 1000 frames, and a node takes three of them.
+# Python allows 1000 frames, and a node takes three.
 _DEEPEST = 250
-# A column can become at most this much more on its way around a recursive query.
+# Passes around a recursive query per column: each adds at least one kind of dependency.
 _KINDS = 9
 
 
 class Column(msgspec.Struct, gc=False):
-    """A column of a relation: ExprId, name, what it depends on."""
+    """A column of a relation: ExprId, name, dependencies."""
 
     id: int
     name: str
@@ -32,28 +32,28 @@ class Column(msgspec.Struct, gc=False):
 
 
 class Relation(msgspec.Struct, gc=False):
-    """The output of a node: its columns in order, and what decides about its rows."""
+    """The output of a node: its columns in order, and the dependencies of its rows."""
 
     columns: list[Column]
     rows: Dependencies
 
 
 def leaf_key(node: Node) -> str:
-    """A leaf's key: the ExprId of its first column (a leaf of one relation keeps its ids wherever it stands), or empty."""
+    """Return a leaf's key: the ExprId of its first column (the leaf of a relation has the same ids everywhere), or empty."""
     columns = node.attributes("output")
     return str(columns[0].expression_id) if columns else ""
 
 
 def resolve(plan: Node, known: Mapping[int, Dependencies] | None = None) -> Relation:
-    """The relation `plan` makes. `known`: columns resolved before, by ExprId, for plans Spark cut off (checkpoints, micro-batches).
+    """Return the relation that `plan` makes. `known`: earlier resolved columns, by ExprId, for plans that Spark cut off (checkpoints, micro-batches).
 
-    Raises TooMany when it is beyond reason.
+    Raises TooMany beyond the limits.
     """
     return _Walk(known or {}).relation(plan, None)
 
 
 class _Scope:
-    """Columns visible to an expression: those of the children, then those of the query around (correlated subqueries)."""
+    """Columns visible to an expression: those of the children, then those of the outer query (correlated subqueries)."""
 
     def __init__(self, columns: list[Column], outer: "_Scope | None") -> None:
         self.columns = {column.id: column.depends for column in columns}
@@ -151,8 +151,8 @@ class _Walk:
         return Relation(self._named(node.trees("aggregateExpressions"), scope), deps.merged([below.rows, decided]))
 
     def _expand(self, node: Node, outer: _Scope | None) -> Relation:
-        """Grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` puts in what each output column is made of:
-        the ids, and whether they stand there bare."""
+        """Resolve grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` adds the ids that each output column is made from,
+        and whether they are bare."""
         below = self._below(node, outer)
         by_id = {column.id: column for column in below.columns}
         by_name = {column.name: column for column in below.columns}
@@ -210,7 +210,7 @@ class _Walk:
         made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
-        # How many rows come of a row is what the list holds.
+        # The list decides how many rows a row becomes.
         return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
     def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
@@ -222,7 +222,7 @@ class _Walk:
     def _cte_reference(self, node: Node, _outer: _Scope | None) -> Relation:
         defined = self.ctes.get(int(node.fields.get("cteId", -1)))
         outputs = node.attributes("output")
-        if defined is None:  # A reference to the definition being resolved: what it is made of is what is being found.
+        if defined is None:  # A reference to the definition that is being resolved.
             return Relation([Column(out.expression_id, out.name, {}) for out in outputs], {})
         columns = [
             Column(out.expression_id, out.name, made.depends)
@@ -231,7 +231,7 @@ class _Walk:
         return Relation(columns, defined.rows)
 
     def _union_loop(self, node: Node, outer: _Scope | None) -> Relation:
-        """A recursive query: the anchor, then the step over what is known so far, until nothing new comes."""
+        """Resolve a recursive query: the anchor, then the step over the columns so far, until nothing changes."""
         key = int(node.fields.get("id", -1))
         anchor, step = node.children
         known = self.relation(anchor, outer)
@@ -259,7 +259,7 @@ class _Walk:
         return Relation(columns, found.rows)
 
     def _opaque(self, node: Node, outer: _Scope | None) -> Relation:
-        """Code Spark cannot see into: every output column is made of everything that goes in."""
+        """Resolve code that Spark cannot see into: every output column depends on every input."""
         below = self._below(node, outer)
         scope = _Scope(below.columns, outer)
         asked = [tree for field in ("functionExpr", "script_input") for tree in node.trees(field)]
@@ -279,16 +279,16 @@ class _Walk:
             inner = node.nested("child") or node.nested("plan") or node.nested("query")
             return self.relation(inner, outer) if inner else self._leaf(node, outer)
         if node.attributes(*_OUTPUTS):
-            # A node we do not know may pass columns through (same ids) and make new ones out of anything.
+            # An unknown node may pass columns through (same ids) and make new ones from anything.
             made = self._opaque(node, outer)
             passed = {column.id: column for column in self._below(node, outer).columns}
             return Relation([passed.get(column.id, column) for column in made.columns], made.rows)
         return self._below(node, outer)
 
-    # --- other rows instead of some: MERGE, UPDATE, DELETE
+    # --- rewriting some rows: MERGE, UPDATE, DELETE
 
     def _merge_rows(self, node: Node, outer: _Scope | None) -> Relation:
-        """MERGE into a V2 table: each instruction says what a row becomes under its condition, which is its first child."""
+        """Resolve MERGE into a V2 table: each instruction says what a row becomes under its condition, its first child."""
         below = self._below(node, outer)
         scope = _Scope(below.columns, outer)
         kinds = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
@@ -307,7 +307,7 @@ class _Walk:
         return Relation(columns, deps.merged([below.rows, decided]))
 
     def _delta_merge(self, node: Node, outer: _Scope | None) -> Relation:
-        """MERGE into a Delta table: columns stay what they are, or become what an action says."""
+        """Resolve MERGE into a Delta table: columns keep their values, or get those of an action."""
         target, source = (self._nested(node, field, outer) for field in ("target", "source"))
         scope = _Scope(target.columns + source.columns, outer)
         made = {column.name: [column.depends] for column in target.columns}
@@ -327,7 +327,7 @@ class _Walk:
         return Relation(columns, deps.merged([target.rows, source.rows, joined, decided]))
 
     def _delta_update(self, node: Node, outer: _Scope | None) -> Relation:
-        """UPDATE and DELETE of a Delta table: `updateExpressions` are in the order of the table's columns."""
+        """Resolve UPDATE and DELETE of a Delta table: `updateExpressions` are in the order of the table's columns."""
         target = self._nested(node, "target", outer)
         scope = _Scope(target.columns, outer)
         updates = node.trees("updateExpressions")
@@ -347,9 +347,9 @@ class _Walk:
 
 _OUTPUTS = ("output", "serializer", "outputAttrs", "resultAttrs", "outputObjAttr")
 _GROUPINGS = ("groupingAttributes", "leftAttributes", "rightAttributes")
-# Leaves of which the plan does not say where they come from.
+# Leaves whose source the plan does not name.
 OPAQUE = frozenset({"LogicalRDD", "ExternalRDD", "CommandResult", "LogicalQueryStage"})
-# Leaves with no dataset behind them: nothing outside Spark feeds them, as far as the plan says.
+# Leaves without a dataset: by the plan, nothing outside Spark feeds them.
 _SOURCELESS = OPAQUE | {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 _HANDLERS = {
     "Project": _Walk._project,

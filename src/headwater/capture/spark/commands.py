@@ -1,6 +1,6 @@
-"""Which command writes what, and how. A root node and its JVM object to a `Write`, or None when nothing outside Spark changes.
+"""Find what a command writes, and how: from a root node and its JVM object to a `Write`, or None if nothing outside Spark changes.
 
-Known by class name alone, so that Delta, Iceberg and Hive need not be there. Refuses to run anything: it only reads what the command says.
+Classes are known by name alone: Delta, Iceberg and Hive may be missing. Runs nothing; it only reads the command.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 
 
 class Write(msgspec.Struct):
-    """What a command does. `query`/`jquery`: the plan whose output is written, in both worlds; None for plain DDL. `inner`: of a command that hides
-    them, the plans it reads. `columns`: those of the target, of whose rows only some become others. `jtable`: the V2 table it writes; `jname`: what
-    that is called where it is not there yet.
+    """What a command does. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL. `inner`: the plans that
+    the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it writes; `jname`: the
+    name of one that does not exist yet.
     """
 
     target: Dataset | None
@@ -41,11 +41,11 @@ class Write(msgspec.Struct):
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
-    """What the root of a plan writes. None for a plain query, and for commands that touch no data (SHOW, SET, temp views)."""
+    """Return what the root of a plan writes. None for a plain query, and for commands that touch no data (SHOW, SET, temp views)."""
     handler = _HANDLERS.get(node.kind)
     found = handler(jcommand, node, catalog) if handler else None
     if found is not None and found.target is not None:
-        found.target.version = ""  # that is the one from before
+        found.target.version = ""  # that is the earlier one
     return found
 
 
@@ -70,7 +70,7 @@ def _attribute_names(node: Node, field: str) -> list[str]:
 
 def _files(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     symlink = catalog.symlink(_identifier(node.fields.get("catalogTable")))
-    # A partition may live elsewhere; a table is at its own location.
+    # A partition may have another location than its table.
     place = jcommand.catalogTable().get().location() if symlink else jcommand.outputPath()
     target = _located(str(place.toString()), str(jcommand.fileFormat().toString()), symlink)
     lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
@@ -78,7 +78,7 @@ def _files(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _new_table(field: str) -> Callable[[Any, Node, Catalog], Write]:
-    """CREATE TABLE … AS SELECT, saveAsTable, CREATE TABLE: the table is described in `field`."""
+    """Handle CREATE TABLE … AS SELECT, saveAsTable, CREATE TABLE: `field` describes the table."""
 
     def handler(jcommand: Any, node: Node, catalog: Catalog) -> Write:
         described = node.fields.get(field) or {}
@@ -109,19 +109,19 @@ def _hive_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _partitioned_by(table: Any) -> list[str]:
-    """The partition columns of a CatalogTable in JSON."""
-    told = table.get("partitionColumnNames") if isinstance(table, dict) else None
-    return [name for name in (told if isinstance(told, list) else str(told or "").strip("[]").split(", ")) if name]
+    """Return the partition columns of a CatalogTable in JSON."""
+    names = table.get("partitionColumnNames") if isinstance(table, dict) else None
+    return [name for name in (names if isinstance(names, list) else str(names or "").strip("[]").split(", ")) if name]
 
 
 def _load(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """LOAD DATA: files become a table's, or a partition's."""
+    """Handle LOAD DATA: files become a table's, or a partition's."""
     target = _located(catalog.location(jcommand.table()), "", catalog.symlink(node.fields.get("table")))
     return Write(target, OVERWRITE if node.fields.get("isOverwrite") else "")
 
 
 def _source_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """INSERT INTO a table of a V1 source (JDBC and others)."""
+    """Handle INSERT INTO a table of a V1 source (JDBC and others)."""
     relation = jcommand.logicalRelation().relation()
     target = None
     with contextlib.suppress(Exception):
@@ -137,7 +137,7 @@ def _directory(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """df.write.format(…).save() into a V1 source: JDBC by its URL, anything with a path by the path."""
+    """Handle df.write.format(…).save() into a V1 source: JDBC by its URL, others by their path."""
     options = kafka.options(jcommand.options())
     partitions = json.loads(options.get("__partition_columns") or "[]")
     lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), "")
@@ -152,7 +152,7 @@ def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """AppendData, OverwriteByExpression, OverwritePartitionsDynamic: the relation says what the table is."""
+    """Handle AppendData, OverwriteByExpression, OverwritePartitionsDynamic: the relation names the table."""
     jtable = jcommand.table().table()
     found = v2_table(jtable, [], catalog)
     lifecycle = "" if node.kind == "AppendData" else OVERWRITE
@@ -160,8 +160,8 @@ def _v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """CREATE/REPLACE TABLE AS SELECT in a V2 catalog: where it will be is the catalog's secret until it is there, unless a location is given or it
-    is the session's catalog.
+    """Handle CREATE/REPLACE TABLE AS SELECT in a V2 catalog: the location is unknown until the table exists, unless the statement gives one or
+    it is the session's catalog.
     """
     name = jcommand.name()
     identifier = ".".join([*(str(part) for part in name.identifier().namespace()), str(name.identifier().name())])
@@ -179,7 +179,7 @@ def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """UPDATE, DELETE, MERGE, as the analyzer rewrites them for a V2 table: other rows instead of some."""
+    """Handle UPDATE, DELETE, MERGE, as the analyzer rewrites them for a V2 table: some rows are replaced."""
     joriginal = jcommand.originalTable()
     found = v2_table(joriginal.table(), [], catalog)
     columns = schema.struct_fields(json.loads(str(joriginal.schema().json())))
@@ -189,7 +189,7 @@ def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """MERGE, UPDATE, DELETE over a V2 table: the target and all that is read. Delta's own commands hide both."""
+    """Handle MERGE, UPDATE, DELETE over a V2 table: the target and all that is read. Delta's own commands hide both."""
     field = {"MergeIntoTable": "targetTable"}.get(node.kind, "target" if node.kind.endswith("Command") else "table")
     target = relation(getattr(jcommand, field)(), _query(node, field), catalog)
     inner = []
@@ -199,7 +199,7 @@ def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _restored(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """RESTORE TABLE of Delta: all of an earlier version, as a new one."""
+    """Handle RESTORE TABLE of Delta: an earlier version becomes a new one."""
     found = v2_table(jcommand.sourceTable(), [], catalog)
     return Write(found[0] if found else None, OVERWRITE)
 
@@ -207,7 +207,7 @@ def _restored(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
     kind = str((node.fields.get("viewType") or {}).get("object", ""))
     if "PersistedView" not in kind:
-        return None  # A temp view lives and dies with the session: nothing outside changes.
+        return None  # A temp view ends with the session: nothing outside changes.
     symlink = catalog.symlink(node.fields.get("name"))
     if symlink is None:
         return None
@@ -219,7 +219,7 @@ def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
 
 
 def _table(field: str, lifecycle: str) -> Callable[[Any, Node, Catalog], Write]:
-    """DDL about one table, whose TableIdentifier is in `field`."""
+    """Handle DDL about one table, whose TableIdentifier is in `field`."""
 
     def handler(jcommand: Any, node: Node, catalog: Catalog) -> Write:
         identifier = node.fields.get(field)
@@ -232,7 +232,7 @@ def _table(field: str, lifecycle: str) -> Callable[[Any, Node, Catalog], Write]:
 
 
 def _drop_v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """DROP TABLE, as the analyzer leaves it: an identifier in a catalog."""
+    """Handle DROP TABLE, as the analyzer leaves it: an identifier in a catalog."""
     child = jcommand.child()
     parts = [str(part) for part in child.identifier().namespace()]
     table = str(child.identifier().name())
@@ -261,7 +261,7 @@ def _rename(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 
 def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
-    """One micro-batch of a streaming query. A foreachBatch sink is no dataset: the writes inside it are."""
+    """Handle one micro-batch of a streaming query. A foreachBatch sink is not a dataset; the writes inside it are."""
     sink = ""
     with contextlib.suppress(Exception):
         sink = str(jcommand.sink().toString())
@@ -325,7 +325,7 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
 
 
 def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
-    """The target, now that it is there, of a table that keeps versions; None of another one."""
+    """Return the target, which exists now, if the table keeps versions; else None."""
     if write.jname is not None:
         write.jtable = write.jname.catalog().loadTable(write.jname.identifier())
         found = v2_table(write.jtable, [], catalog)

@@ -1,7 +1,7 @@
-"""What can be set for the Spark collector, and the environment that turns it on in a child process.
+"""The configuration of the Spark collector, and the environment that turns it on in a child process.
 
-Everything has a default that suits; nothing here reads Spark's own configuration. Knobs come from the environment alone, because the collector
-starts inside other people's programs.
+Everything has a default. Settings come from the environment alone, not from Spark's configuration, because the collector starts inside
+programs that it does not own.
 """
 
 import os
@@ -15,23 +15,23 @@ SITE = Path(__file__).parent / "site"
 
 
 class Config(msgspec.Struct, frozen=True):
-    """`namespace`: of the application's job if it has no parent. The rest bounds the work."""
+    """`namespace`: of the application's job if it has no parent. The other fields bound the work."""
 
     namespace: str = "default"
-    # Events waiting in the JVM; beyond, they are dropped there and counted.
+    # Events waiting in the JVM; further ones are dropped there and counted.
     queue: int = 10_000
     # Characters of a plan's text beyond which only its tables are reported: the JSON is some 20 times that.
     largest_plan: int = 400_000
     # Column dependencies of one event.
     largest_lineage: int = 20_000
-    # Seconds between two events of a streaming query that tell how far it is; its end is told at once.
+    # Seconds between two progress events of a streaming query; its end is reported at once.
     stream_seconds: float = 60.0
-    # Seconds the end of the program may wait for what is still to be told.
+    # Seconds that the end of the program may wait for outstanding events.
     patience: float = 10.0
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Config:
-    """The configuration. A value that is no number is ignored."""
+    """Read the configuration. A value that is not a number is ignored."""
     env = os.environ if environ is None else environ
     default = Config()
 
@@ -52,6 +52,6 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
 
 
 def environment(current: Mapping[str, str]) -> dict[str, str]:
-    """The variables that make any Python child process capture its Spark sessions, with no line of code: `current` is left as it is."""
+    """Return the variables that make a Python child process capture its Spark sessions without code. Does not change `current`."""
     paths = [path for path in current.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(SITE)]
     return {"PYTHONPATH": os.pathsep.join([str(SITE), *paths]), CAPTURE: "spark"}

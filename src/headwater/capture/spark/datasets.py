@@ -1,7 +1,7 @@
-"""Where data is: walks over JVM objects through py4j, to dataset names.
+"""Find the names of datasets: walk over JVM objects through py4j.
 
-`toJSON` leaves out paths and relations, so the leaves of a plan are asked one by one. Every crossing costs about 0.1 ms: ask once, ask little.
-Nothing here raises for a relation it does not know: a leaf without a dataset is a leaf without a name.
+`toJSON` omits paths and relations, so each leaf of a plan is asked. Every crossing costs about 0.1 ms, so calls are few.
+An unknown relation raises nothing: its leaf has no dataset.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ _V2 = frozenset(
 
 
 class Dataset(msgspec.Struct, gc=False):
-    """A dataset as found: name, columns, and what the facets need. `layer`: what keeps its versions, Delta or Iceberg; `location`: where it is, as
-    Spark says it.
+    """A dataset: name, columns, and the data for its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes
+    it.
     """
 
     namespace: str
@@ -54,19 +54,19 @@ class Dataset(msgspec.Struct, gc=False):
 
 
 class Leaves(msgspec.Struct):
-    """The datasets behind each leaf, by the leaf's key (the ExprId of its first column); `ids`: all ExprIds of a leaf."""
+    """The datasets of each leaf, by the leaf's key (the ExprId of its first column); `ids`: all ExprIds of a leaf."""
 
     by_key: dict[str, list[Dataset]] = {}
     ids: dict[str, frozenset[str]] = {}
 
     def datasets(self) -> list[Dataset]:
-        """Each dataset once, in the order found."""
+        """Return each dataset once, in order of discovery."""
         found = {dataset.key: dataset for group in self.by_key.values() for dataset in group}
         return list(found.values())
 
 
 class Catalog:
-    """Tables of a session's catalog: their identity and where they are. Remembers locations, since a dropped table cannot be asked."""
+    """Tables of a session's catalog: their identity and location. Caches locations, because a dropped table cannot be asked."""
 
     def __init__(self, jqe: Any) -> None:
         self._jqe = jqe
@@ -74,12 +74,12 @@ class Catalog:
 
     @cached_property
     def jsession(self) -> Any:
-        """The session of the query; most queries never ask for it."""
+        """Return the session of the query; most queries do not need it."""
         return self._jqe.sparkSession()
 
     @property
     def namespace(self) -> str:
-        """The namespace of catalog names: the metastore when there is one, else the warehouse's location."""
+        """Return the namespace of catalog names: the metastore if there is one, else the warehouse's location."""
         if not self._namespace:
             conf = self.jsession.conf()
             metastore = conf.get("spark.hadoop.hive.metastore.uris", "") or conf.get("hive.metastore.uris", "")
@@ -90,7 +90,7 @@ class Catalog:
         return self._namespace
 
     def symlink(self, identifier: Any) -> tuple[str, str] | None:
-        """The catalog identity of a TableIdentifier in JSON."""
+        """Return the catalog identity of a TableIdentifier in JSON."""
         if not isinstance(identifier, dict) or not identifier.get("table"):
             return None
         parts = [identifier.get("database") or "default", identifier["table"]]
@@ -100,11 +100,11 @@ class Catalog:
         return self.namespace, ".".join(parts)
 
     def named(self, name: str) -> tuple[str, str] | None:
-        """The catalog identity of a table that says what it is called; none where that is a path."""
+        """Return the catalog identity of a table by its name; none if the name is a path."""
         return None if "/" in name or "`" in name else (self.namespace, name.removeprefix("spark_catalog."))
 
     def location(self, jidentifier: Any, jtable: Any = None) -> str:
-        """Where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable about to be made."""
+        """Return where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable that will be created."""
         if jtable is not None:
             uri = jtable.storage().locationUri()
             if uri.isDefined():
@@ -129,8 +129,8 @@ def _remember(table: str, where: str) -> None:
 
 
 def leaves(jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = ()) -> Leaves:
-    """The datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`, and of the plans that it hides. Also completes Expand
-    nodes in `root`.
+    """Return the datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`, and of the plans that it hides. Also completes
+    Expand nodes in `root`.
     """
     result = Leaves()
     nodes: dict[str, Node] = {}
@@ -167,7 +167,7 @@ def _first_id(node: Node) -> str:
 
 
 def _leaf_nodes(root: Node) -> list[Node]:
-    """Every leaf of the plan and of the plans inside its expressions and commands."""
+    """Yield every leaf of the plan and of the plans inside its expressions and commands."""
     found = []
     waiting: list[Node] = [root]
     while waiting:
@@ -201,7 +201,7 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
 
 
 def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
-    """The topics of Kafka that options name."""
+    """Return the Kafka topics that options name."""
     return [Dataset(namespace, name, fields, "kafka") for namespace, name in kafka.topics(options)]
 
 
@@ -224,7 +224,7 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
                 return [delta(snapshots.read_by(relation.location())[0], fields, symlink)]
         paths = str(relation.location().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
         if node.fields.get("isStreaming"):
-            # A micro-batch lists its files; the dataset is the folder they arrive in.
+            # A micro-batch lists its files; the dataset is their folder.
             paths = [path.rsplit("/", 1)[0] for path in paths]
         return _files(paths, fields, str(relation.toString()))
     if kind == kafka.RELATION:
@@ -238,7 +238,7 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
 def _other(
     relation: Any, kind: str, node: Node, fields: list[dict[str, Any]], symlink: tuple[str, str] | None
 ) -> list[Dataset]:
-    """A relation of another source: some say where they are."""
+    """Return the dataset of another source's relation, if it names its place."""
     with contextlib.suppress(Exception):
         place, version = snapshots.read_by(relation.location())
         return [delta(place, fields, symlink, "" if node.fields.get("isStreaming") else version)]
@@ -255,7 +255,7 @@ def _files(paths: list[str], fields: list[dict[str, Any]], storage: str) -> list
 
 
 def jdbc(url: str, table: str, fields: list[dict[str, Any]]) -> Dataset:
-    """A table behind JDBC. A query in place of a table (`(select …) alias`) is named by the query's text, shortened."""
+    """Return a JDBC table. A query in place of a table (`(select …) alias`) is named by the query's text, shortened."""
     clean = table.strip()
     if clean.startswith("("):
         simple = re.match(r"(?is)^\(\s*select\b.*?\bfrom\s+([\w.\"`\[\]]+)\s*(?:where\b.*)?\)\s*\w*$", clean)
@@ -267,25 +267,25 @@ def jdbc(url: str, table: str, fields: list[dict[str, Any]]) -> Dataset:
 def delta(
     place: str, fields: list[dict[str, Any]], symlink: tuple[str, str] | None = None, version: str = ""
 ) -> Dataset:
-    """A Delta table by its location."""
+    """Return a Delta table by its location."""
     name = where_pair(names.from_location(place))
     return Dataset(*name, fields, "parquet", symlink, version=version, layer=snapshots.DELTA, location=place)
 
 
 def relation(jplan: Any, node: Node | None, catalog: Catalog) -> Dataset | None:
-    """The table that a plan is no more than a name for; without its columns where there is no `node`."""
+    """Return the table that a plan merely names; without its columns if there is no `node`."""
     while str(jplan.nodeName()) == "SubqueryAlias":
         jplan, node = jplan.child(), node.children[0] if node is not None else None
     return next(iter(_datasets(jplan, node or bare(jplan), catalog)), None)
 
 
 def bare(jplan: Any) -> Node:
-    """The node of a plan that was not read."""
+    """Return the node of a plan that was not read."""
     return Node(str(jplan.getClass().getSimpleName()), {"class": ""}, [])
 
 
 def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list[Dataset]:
-    """A DataSourceV2 table: by its location when it has one (Iceberg, Delta, files), else by the name it gives itself."""
+    """Return a DataSourceV2 table by its location if it has one (Iceberg, Delta, files), else by its own name."""
     kind = str(table.getClass().getSimpleName()).rstrip("$")
     if kind == "RowLevelOperationTable":
         return v2_table(table.table(), fields, catalog)
@@ -315,7 +315,7 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
 
 
 def _expands(jplan: Any) -> list[Any]:
-    """The Expand nodes of a JVM plan, preorder."""
+    """Return the Expand nodes of a JVM plan in preorder."""
     found: list[Any] = []
     waiting = [jplan]
     while waiting and len(found) < 50:
@@ -327,7 +327,7 @@ def _expands(jplan: Any) -> list[Any]:
 
 
 def _expand_sources(expand: Any) -> list[list[tuple[int, bool]]] | None:
-    """For each output column of an Expand, the ExprIds it is made of and whether bare; None when its text cannot be read."""
+    """Return the ExprIds of each output column of an Expand and whether they are bare; None if its text cannot be read."""
     rows = [split_row(line) for line in str(expand.projections().mkString(_SEPARATOR)).split(_SEPARATOR)]
     if not rows or len({len(row) for row in rows}) != 1:
         return None
@@ -338,7 +338,7 @@ def _expand_sources(expand: Any) -> list[list[tuple[int, bool]]] | None:
 
 
 def split_row(text: str) -> list[str]:
-    """`List(a#1, f(b#2, 1), null)` to its cells. A literal with a lone parenthesis or a comma breaks it, and the count then tells."""
+    """Split `List(a#1, f(b#2, 1), null)` into cells. A literal with a lone parenthesis or a comma breaks it; the wrong count shows that."""
     inner = text[text.find("(") + 1 : text.rfind(")")]
     cells, depth, start = [], 0, 0
     for i, char in enumerate(inner):

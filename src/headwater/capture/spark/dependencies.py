@@ -1,7 +1,7 @@
-"""What a value depends on: source columns, and how. The algebra that `expressions` and `columns` compute with.
+"""Dependencies of a value: source columns and kinds. The algebra of `expressions` and `columns`.
 
 A transformation is OpenLineage's (type, subtype, masking). Along a path: IDENTITY then TRANSFORMATION is TRANSFORMATION, anything then
-AGGREGATION is AGGREGATION, masking once is masking for good. An indirect dependency stays indirect; used to decide about rows, everything becomes it.
+AGGREGATION is AGGREGATION, masking stays. An indirect dependency stays indirect; whatever decides about rows becomes indirect.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _STRENGTH = {IDENTITY: 0, TRANSFORMATION: 1, AGGREGATION: 2}
 
 
 class TooMany(Exception):
-    """The plan has more dependencies than are worth having: say the tables and leave the columns."""
+    """The plan has too many dependencies: report its tables without columns."""
 
 
 class Source(NamedTuple):
@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
 
 class How(NamedTuple):
-    """One transformation. `direct`: feeds the value; else it only decides about it."""
+    """One transformation. `direct`: it feeds the value; else it only decides about it."""
 
     direct: bool
     subtype: str
@@ -41,7 +41,7 @@ def of(source: Source) -> Dependencies:
 
 
 def merged(parts: Iterable[Dependencies]) -> Dependencies:
-    """The union. Direct entries of one source are kept side by side only when they differ in kind; the stronger one covers the weaker."""
+    """Return the union. Of a source's direct entries, the stronger one covers the weaker; those of different kinds both stay."""
     result: Dependencies = {}
     for part in parts:
         for source, hows in part.items():
@@ -51,7 +51,7 @@ def merged(parts: Iterable[Dependencies]) -> Dependencies:
 
 
 def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False) -> Dependencies:
-    """After a function of kind `subtype`: direct entries become at least that, indirect ones stay what they are."""
+    """Return the dependencies after a function of kind `subtype`: direct entries become at least that, indirect ones stay."""
     return {
         source: frozenset(
             How(True, how.subtype if _STRENGTH[how.subtype] >= _STRENGTH[subtype] else subtype, how.masking or masking)
@@ -64,9 +64,9 @@ def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False
 
 
 def deciding(dependencies: Dependencies, subtype: str, *, keep_indirect: bool = False) -> Dependencies:
-    """Used to decide (a predicate, a key, an order): all of it becomes INDIRECT `subtype`.
+    """Return the dependencies of a predicate, key or order: all become INDIRECT `subtype`.
 
-    `keep_indirect`: what was indirect before keeps its own subtype, as inside one column's expression.
+    `keep_indirect`: indirect entries keep their subtype, as inside one column's expression.
     """
     return {
         source: frozenset(how if keep_indirect and not how.direct else How(False, subtype, how.masking) for how in hows)
@@ -75,7 +75,7 @@ def deciding(dependencies: Dependencies, subtype: str, *, keep_indirect: bool = 
 
 
 def settled(hows: frozenset[How]) -> list[How]:
-    """What is worth reporting of one source: the strongest direct entry, and every indirect one; in a stable order."""
+    """Return the entries of a source to report: the strongest direct one and every indirect one, in a stable order."""
     direct = [how for how in hows if how.direct]
     best = [max(direct, key=lambda how: (_STRENGTH[how.subtype], how.masking))] if direct else []
     return best + sorted(how for how in hows if not how.direct)

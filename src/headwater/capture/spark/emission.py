@@ -1,6 +1,6 @@
-"""What was found, said in OpenLineage: datasets and facets, of which `telling.py` and `application.py` make events.
+"""Build OpenLineage datasets and facets, from which `telling.py` and `application.py` make events.
 
-Contract: docs/explanation/capture-events.md. Refuses to look at Spark: it is given values.
+Contract: docs/explanation/capture-events.md. Takes values and does not access Spark.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,12 +35,12 @@ def moment(milliseconds: int) -> datetime:
 
 
 def milliseconds(written: str) -> int:
-    """Of a time as Spark writes it (`2026-01-31T10:00:00.123Z`)."""
+    """Convert a time as Spark writes it (`2026-01-31T10:00:00.123Z`) to milliseconds."""
     return int(datetime.fromisoformat(written).timestamp() * 1000)
 
 
 def parent_facets(owner: context.Parent, version: str) -> Facets:
-    """The run facets every child run carries."""
+    """Return the run facets of every child run."""
     return {"parent": event.parent(owner.run_id, owner.job, owner.root), **engine(version)}
 
 
@@ -77,7 +77,7 @@ def inputs(
     metrics: Metrics | None,
     offsets: Mapping[tuple[str, str], list[Offset]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Datasets read, with what was read of them where the scans say so, and how far a stream is in them."""
+    """Return the datasets read, with the statistics of their scans and a stream's offsets in them."""
     read = _by_dataset(leaves, metrics)
     result = []
     for dataset in found:
@@ -85,7 +85,7 @@ def inputs(
         facets = {"inputStatistics": _input_statistics(scan.counts)} if scan and scan.counts.is_reported else {}
         if at := (offsets or {}).get(dataset.key):
             facets["headwater_offsets"] = event.facet("headwater_offsets", offsets=at)
-        # What was read, where the scan says so; otherwise what was there when the query was planned.
+        # The version that the scan names; otherwise the current one when the query was planned.
         seen = msgspec.structs.replace(dataset, version=scan.version) if scan and scan.version else dataset
         result.append(event.dataset(*dataset.key, facets=_facets(seen, dataset.fields), input_facets=facets or None))
     return result
@@ -94,7 +94,7 @@ def inputs(
 def output(
     write: Write, analysis: Analysis | None, metrics: Metrics | None, largest: int, offsets: list[Offset] | None = None
 ) -> list[dict[str, Any]]:
-    """The dataset written, with its columns' lineage, and how far a stream is in it."""
+    """Return the dataset written, with its columns' lineage and a stream's offsets in it."""
     if write.target is None:
         return []
     target = write.target
@@ -118,9 +118,9 @@ def output(
 
 
 def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
-    """The facet, or None when nothing is known. Over `largest` entries it is left out and said.
+    """Return the facet, or None if nothing is known. Beyond `largest` entries it is omitted with a warning.
 
-    A column with no inputs is one that nothing feeds: a literal, a count of rows.
+    A column without inputs is a literal or a count of rows.
     """
     fields: dict[str, Any] = {}
     entries = 0
@@ -139,7 +139,7 @@ def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
 
 
 def driver_read(analysis: Analysis) -> list[dict[str, Any]]:
-    """Entries of the job facet `lineage`: what the parent itself was fed."""
+    """Return entries of the job facet `lineage`: what the parent itself read."""
     merged = deps.merged([*(column.depends for column in analysis.columns), analysis.rows])
     fed = [{"type": "DATASET", **entry} for entry in _input_fields(merged, analysis.leaves)]
     named = {(entry["namespace"], entry["name"]) for entry in fed}
@@ -197,7 +197,7 @@ def _input_statistics(counts: Statistics) -> dict[str, Any]:
 
 
 def _by_dataset(leaves: Leaves, metrics: Metrics | None) -> dict[tuple[str, str], Scan]:
-    """Scans of one dataset are summed. A leaf that is several datasets cannot be split, and says nothing."""
+    """Sum the scans of each dataset. The scan of a leaf with several datasets cannot be split and is skipped."""
     result: dict[tuple[str, str], Scan] = {}
     for scan in metrics.scans if metrics else ():
         key = next((leaf for leaf in leaves.by_key if scan.ids & leaves.ids.get(leaf, frozenset((leaf,)))), None)

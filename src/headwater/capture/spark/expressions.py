@@ -1,15 +1,15 @@
-"""One expression to what its value depends on.
+"""Compute the dependencies of one expression's value.
 
 Rules, where OpenLineage leaves a choice:
 - a bare column, an alias of one, or a cast that changes nothing is IDENTITY; any other function of it is TRANSFORMATION (a cast too);
 - CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
-- COALESCE is a value: every argument is TRANSFORMATION; NVL2 and NULLIF are the CASE they stand for; NANVL's first argument is CONDITIONAL too;
-- what is already indirect inside a predicate (the partition of a window) keeps its kind; rank() and its kin pass no value on;
+- COALESCE is a value: every argument is TRANSFORMATION; NVL2 and NULLIF equal their CASE; NANVL's first argument is CONDITIONAL too;
+- indirect dependencies inside a predicate (the partition of a window) keep their kind; rank() and similar functions pass no value on;
 - an aggregate's arguments are AGGREGATION, its ORDER BY is SORT, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
-- a window's partition and order are WINDOW of that column alone;
+- a window's partition and order are WINDOW of that column only;
 - hashes and `mask` are TRANSFORMATION with masking;
-- a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the query around
-  is what it is where it stands inside: Spark's list of outer attributes says nothing more.
+- a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
+  counts where the subquery uses it: Spark's list of outer attributes adds nothing.
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
@@ -20,7 +20,7 @@ from headwater.capture.spark.dependencies import Dependencies, Source
 from headwater.capture.spark.plan import ATTRIBUTE, Node
 
 Lookup = Callable[[int], Dependencies]
-# A subquery's plan to (its columns, what decides about its rows).
+# From a subquery's plan to (its columns, the dependencies of its rows).
 Subquery = Callable[[Node], tuple[list[Dependencies], Dependencies]]
 
 _TRANSPARENT = frozenset(
@@ -31,15 +31,15 @@ _MASKING = frozenset(
     {"Sha1", "Sha2", "Md5", "XxHash64", "Murmur3Hash", "HiveHash", "Crc32", "Mask", "CollationAwareMurmur3Hash"}
 )
 _DECIDING = frozenset({"NaNvl"})
-# Nodes that only stand for what Spark rewrote them to. Their own fields have ids that Spark did not keep up to date.
+# Nodes that only wrap what Spark rewrote them to. The ids in their own fields are outdated.
 _REWRITTEN = frozenset({"NullIf", "Nvl2", "Between", "CommonExpressionDef"})
-# Their children are the window's order: the value is a place in it, not one of the columns.
+# Their children are the window's order: the value is a position in it, not a column.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "RowNumber"})
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
 
 
 def value(expression: Node, lookup: Lookup, subquery: Subquery) -> Dependencies:
-    """What `expression` depends on, direct and its own indirect entries."""
+    """Return the direct and indirect dependencies of `expression`."""
     return _Reader(lookup, subquery).value(expression)
 
 
@@ -53,7 +53,7 @@ class _Reader:
         kind = node.kind
         if kind == ATTRIBUTE:
             return self.lookup(node.expression_id)
-        if kind == "OuterReference":  # A column of the query around: Spark keeps it as a field, not as a child.
+        if kind == "OuterReference":  # A column of the outer query: Spark keeps it as a field, not as a child.
             return self._all(node.trees("e") or node.children)
         if kind in _TRANSPARENT or kind in _REWRITTEN:
             return self._all(node.children)
@@ -96,7 +96,7 @@ class _Reader:
         return deps.merged([deps.strengthened(self._all(values), deps.TRANSFORMATION), deciding])
 
     def _with(self, node: Node) -> Dependencies:
-        """An expression over one that is computed once (NULLIF, BETWEEN). References have lost their ids: with several, each may be any."""
+        """Resolve an expression over one that is computed once (NULLIF, BETWEEN). References have lost their ids: with several, each may be any."""
         expression, *definitions = node.children
         self.shared.append(self._all(definitions))
         result = self.value(expression)
@@ -109,7 +109,7 @@ class _Reader:
         return self.value(inner) if same else deps.strengthened(self.value(inner), deps.TRANSFORMATION)
 
     def _field(self, node: Node) -> Dependencies:
-        """`a.b`: the field itself when `a` is a source's column untouched; else whatever `a` depends on."""
+        """Resolve `a.b`: the field itself if `a` is an unchanged source column; else the dependencies of `a`."""
         below = self._all(node.children)
         name = node.fields.get("name") or _field_name(node)
         if not name:
@@ -127,7 +127,7 @@ class _Reader:
         order = deps.deciding(self._all([child for child in given if child.kind == "SortOrder"]), deps.SORT)
         masking = function.kind in _MASKING
         if function.kind == "PivotFirst" and len(function.children) == 2:
-            # The pivot column only chooses the rows whose value goes into this column.
+            # The pivot column only selects the rows whose value goes into this column.
             chosen = deps.deciding(self.value(function.children[0]), deps.CONDITIONAL)
             below = deps.merged([self.value(function.children[1]), chosen])
         condition = deps.deciding(self._all(filters), deps.CONDITIONAL) if node.kind == "AggregateExpression" else {}
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _field_name(node: Node) -> str:
-    """The name of a field known by its ordinal alone, when the struct is a column."""
+    """Return the name of a field from its ordinal, if the struct is a column."""
     child, ordinal = node.children[0], node.fields.get("ordinal")
     kind = child.fields.get("dataType")
     if isinstance(kind, dict) and isinstance(ordinal, int):

@@ -1,9 +1,9 @@
-"""The fingerprint of a DataFrame's rows: the same whatever their order and partitions, made by the executors in one pass.
+"""The fingerprint of a DataFrame's rows, regardless of order and partitions, computed by the executors in one pass.
 
     rows_fingerprint(spark.read.parquet("readings"))        # xxh3-128-rows:…
 
-Two 64-bit hashes of each row, which Spark's generated code makes, are summed; no row crosses the network. Why it is as it is, and what it does
-not tell apart: docs/explanation/fingerprints.md. Only the DataFrame API is used, so Spark Connect is as good as a session here.
+It sums two 64-bit hashes of each row, which Spark's generated code computes; no row crosses the network. For the reasons and limits see
+docs/explanation/fingerprints.md. Uses only the DataFrame API, so it also works on Spark Connect.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-# Two lanes of 64 bits. The numbers are fixed: another one makes every fingerprint another.
+# Two lanes of 64 bits. The seeds are fixed: another seed changes every fingerprint.
 _SEEDS = (0x4865616477617465, 0x726F772D68617368)
-# A lane is summed in three parts, so that no sum of fewer than 2^41 rows overflows (which ANSI mode refuses).
+# A lane is summed in three parts: sums of fewer than 2^41 rows do not overflow, which ANSI mode refuses.
 _PARTS = (0, 22, 44)
 _PART = (1 << 22) - 1
 _FLAGS = 62  # in one long
@@ -29,7 +29,7 @@ _FORM = 1
 
 
 def rows_fingerprint(df: DataFrame, columns: Sequence[str] | None = None) -> Fingerprint:
-    """The fingerprint of all rows, or of some columns of them (top-level names, in the order given). Runs one Spark job.
+    """Return the fingerprint of all rows, or of some of their columns (top-level names, in this order). Runs one Spark job.
 
     `members` is the count of rows; `bytes` is None. Names, types and the order of columns are part of it; nullability is not. Raises
     InvalidQuestion for a stream, an unknown column, or a type whose values have no order of bytes to hash (VARIANT).
@@ -37,10 +37,10 @@ def rows_fingerprint(df: DataFrame, columns: Sequence[str] | None = None) -> Fin
     from pyspark.sql import functions as F  # noqa: N812
 
     if df.isStreaming:
-        raise InvalidQuestion("a stream has no last row: fingerprint what foreachBatch is given")
+        raise InvalidQuestion("a stream has no last row; fingerprint the DataFrame that foreachBatch passes")
     chosen = _chosen(df, columns)
     fields, hashes = chosen.schema.fields, row_hashes(chosen)
-    # The highest part takes what is left of the 64 bits.
+    # The highest part has the rest of the 64 bits.
     sums = [
         F.sum(F.shiftrightunsigned(f"h{lane}", shift).bitwiseAND(_PART)).alias(f"s{lane}_{shift}")
         for lane in range(len(_SEEDS))
@@ -59,10 +59,10 @@ def rows_fingerprint(df: DataFrame, columns: Sequence[str] | None = None) -> Fin
 
 
 def row_hashes(df: DataFrame) -> DataFrame:
-    """Two columns, `h0` and `h1`: 64 bits each of every row, from its values and their places alone. Lazy; no job is run."""
+    """Return two columns, `h0` and `h1`: 64 bits each per row, from its values and their positions. Lazy; runs no job."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Names may be doubled and have dots in them; positions are neither.
+    # Names may repeat and contain dots; positions do not.
     numbered = df.toDF(*(f"c{position}" for position in range(len(df.columns))))
     values = [(F.col(f"c{position}"), field.dataType) for position, field in enumerate(df.schema.fields)]
     return numbered.select(*(_hash(values, seed).alias(f"h{lane}") for lane, seed in enumerate(_SEEDS)))
@@ -72,7 +72,7 @@ def _chosen(df: DataFrame, columns: Sequence[str] | None) -> DataFrame:
     if columns is None:
         return df
     if isinstance(columns, str):
-        raise InvalidQuestion("columns is a list of names")
+        raise InvalidQuestion("columns must be a list of names")
     unknown = [name for name in columns if name not in df.columns]
     if unknown:
         raise InvalidQuestion(f"there is no column {', '.join(unknown)}", candidates=df.columns)
@@ -80,7 +80,7 @@ def _chosen(df: DataFrame, columns: Sequence[str] | None) -> DataFrame:
 
 
 def _hash(columns: list[tuple[Column, Any]], seed: int) -> Column:
-    """64 bits of all these values; never null. What Spark's hash leaves out (nulls, ends of arrays) is given to it as flags and lengths."""
+    """Return 64 bits of all these values; never null. What Spark's hash skips (nulls, ends of arrays) enters as flags and lengths."""
     from pyspark.sql import functions as F  # noqa: N812
 
     values: list[Column] = []
@@ -97,7 +97,7 @@ def _hash(columns: list[tuple[Column, Any]], seed: int) -> Column:
 
 
 def _say(column: Column, kind: Any, seed: int, values: list[Column], nulls: list[Column]) -> None:
-    """Add what is to be hashed of one value: one thing for each that is not null, and a flag for each that may be."""
+    """Add the hash inputs of one value: the value if it is not null, and a flag if it may be null."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql import types as T  # noqa: N812
 
@@ -111,7 +111,7 @@ def _say(column: Column, kind: Any, seed: int, values: list[Column], nulls: list
         values.append(F.array_size(column))
         values.append(F.transform(column, lambda item: _hash([(item, kind.elementType)], seed)))
     elif isinstance(kind, T.MapType):
-        # A map has no order: the hashes of its entries are put into one.
+        # A map has no order: the hashes of its entries are combined.
         entries = F.transform(
             F.map_entries(column),
             lambda entry: _hash(
@@ -121,7 +121,7 @@ def _say(column: Column, kind: Any, seed: int, values: list[Column], nulls: list
         values.append(F.array_size(entries))
         values.append(F.array_sort(entries))
     elif isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
-        values.append(column.cast("binary"))  # as it is spelt, not as it compares
+        values.append(column.cast("binary"))  # as spelled, not as compared
     elif type(kind).__name__ in {"VariantType", "GeometryType", "GeographyType"}:
         raise InvalidQuestion(
             f"values of type {kind.simpleString()} cannot be fingerprinted: cast the column or leave it out"

@@ -1,6 +1,6 @@
-"""Topics of Kafka, by the options a reader or a writer was given. Known by class name alone, so that the connector need not be there.
+"""Kafka topics, from the options of a reader or writer. Classes are known by name alone: the connector may be missing.
 
-Refuses to ask the broker: of a pattern (`subscribePattern`), and of rows that each name their topic, it is not known which topics are meant.
+Does not ask the broker: a pattern (`subscribePattern`), or rows that each name their topic, yield no topics.
 """
 
 import json
@@ -13,7 +13,7 @@ _SEPARATOR = "\x01"
 
 
 def options(jmap: Any) -> dict[str, str]:
-    """A map of options, Java's or Scala's, by lower-case key."""
+    """Return a Java or Scala map of options by lower-case key."""
     found = getattr(jmap, "asCaseSensitiveMap", None)
     if found is not None and "CaseInsensitiveStringMap" in str(jmap.getClass().getName()):
         return {str(key).lower(): str(value) for key, value in found().items()}
@@ -22,7 +22,7 @@ def options(jmap: Any) -> dict[str, str]:
 
 
 def topics(given: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(namespace, name) of the topics that options name: `topic` of a writer, `subscribe` or `assign` of a reader."""
+    """Return (namespace, name) of the topics that options name: `topic` of a writer, `subscribe` or `assign` of a reader."""
     server = given.get(_SERVERS, "").split(",")[0].strip()
     if not server:
         return []
@@ -39,7 +39,7 @@ def topics(given: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def of_relation(relation: Any) -> dict[str, str]:
-    """The options of a `KafkaRelation`, which is how Spark reads a topic once; Spark has no public way to them."""
+    """Return the options of a `KafkaRelation`, with which Spark reads a topic once; Spark has no public access to them."""
     for field in relation.getClass().getDeclaredFields():
         if str(field.getName()).endswith("sourceOptions"):
             field.setAccessible(True)

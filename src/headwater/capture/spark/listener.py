@@ -1,10 +1,10 @@
-"""How Spark's events reach Python without costing the queries anything.
+"""Pass Spark's events to Python without slowing down queries.
 
 A `SparkListenerInterface` implemented in Python pays a crossing for each task event. So the listener is made of the JDK's own parts instead:
 `java.beans.EventHandler` proxies the interface in Java, ignores every method but one, and puts that method's event into a
-`LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread, and has the JVM throw out of it what it does
-not want (an adaptive query sends five such events). No callback server, no Python on Spark's threads, and the listener can be removed again.
-Where the JVM lacks `java.desktop`, the Python proxy is used after all, and nothing is thrown out early.
+`LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread, and lets the JVM drop unwanted events
+first (an adaptive query sends five). It needs no callback server and no Python on Spark's threads, and the listener can be removed again.
+If the JVM lacks `java.desktop`, the Python proxy is used, and no event is dropped early.
 """
 
 import time
@@ -20,7 +20,7 @@ _NOISE = (
     "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates",
     "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates",
 )
-# After a first event, others follow within moments: taken together they cost fewer crossings.
+# More events soon follow a first one: taken together they cost fewer crossings.
 _GATHER_SECONDS = 0.1
 
 
@@ -50,7 +50,7 @@ class Inbox:
         return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
 
     def _filter(self) -> Any:
-        """A Predicate of the JVM's own: whether an event is of a class that no collector asked for."""
+        """Return a JVM Predicate: whether an event is of a class that no collector wants."""
         loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         noise = self._jvm.java.util.HashSet()
         for name in _NOISE:
@@ -59,7 +59,7 @@ class Inbox:
         return self._jvm.java.beans.EventHandler.create(predicate, noise, "contains", "class", "test")
 
     def take(self, milliseconds: int) -> list[tuple[str, Any]]:
-        """What has come, as (class name, event of the JVM) or ("", token); nothing after `milliseconds` without any."""
+        """Take the queued events, as (class name, JVM event) or ("", token); nothing after `milliseconds` without any."""
         first = self._queue.poll(milliseconds, self._unit)
         if first is None:
             self.quiet.release(1)
@@ -79,11 +79,11 @@ class Inbox:
         ]
 
     def mark(self, token: str) -> None:
-        """Put a token behind all that is in the queue."""
+        """Put a token at the end of the queue."""
         self._queue.offer(token)
 
     def settle(self, milliseconds: int) -> None:
-        """Wait until Spark has handed over what it has."""
+        """Wait until Spark has handed over its events."""
         self._jsc.listenerBus().waitUntilEmpty(milliseconds)
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class Inbox:
 
 
 def _in_python(sc: Any, queue: Any) -> Any:
-    """The same through py4j's callback server: about 0.3 ms for each task."""
+    """Listen through py4j's callback server instead: about 0.3 ms per task."""
     from pyspark.java_gateway import ensure_callback_server_started
 
     ensure_callback_server_started(sc._gateway)

@@ -1,8 +1,8 @@
 """Spark's `TreeNode.toJSON` as a tree of nodes.
 
-One call to the JVM hands over a whole logical plan; this module turns it into something that can be walked without Spark.
+One call to the JVM returns a whole logical plan; this module makes it walkable without Spark.
 Spark writes a tree as a flat list in preorder, each node with `num-children`. It writes null for what it cannot serialise
-(paths, relations, options): those are not guessed here. Refuses to know what a node means.
+(paths, relations, options): those are not guessed here. Does not interpret nodes.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 ATTRIBUTE = "AttributeReference"
-# Leaves that leave out their output, which is these.
+# The outputs of leaves that omit theirs.
 _OUTPUTS = {"HiveTableRelation": ("dataCols", "partitionCols")}
 
 
@@ -24,7 +24,7 @@ class Node(msgspec.Struct, gc=False):
     children: list["Node"]
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all below it, preorder, without entering expressions."""
+        """Yield this node and all below it in preorder, without entering expressions."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -32,7 +32,7 @@ class Node(msgspec.Struct, gc=False):
             waiting.extend(reversed(node.children))
 
     def trees(self, field: str) -> list["Node"]:
-        """A field that holds expressions: one tree, a list of trees, or nothing."""
+        """Return the trees of a field that holds expressions: one tree, a list of trees, or nothing."""
         value = self.fields.get(field)
         if not isinstance(value, list) or not value:
             return []
@@ -41,12 +41,12 @@ class Node(msgspec.Struct, gc=False):
         return [tree(item) for item in value if isinstance(item, list) and item and isinstance(item[0], dict)]
 
     def nested(self, field: str) -> "Node | None":
-        """A field that holds one inner tree (a command's `query`, a subquery's `plan`)."""
+        """Return the inner tree of a field (a command's `query`, a subquery's `plan`)."""
         found = self.trees(field)
         return found[0] if found else None
 
     def attributes(self, *fields: str) -> list["Node"]:
-        """The attributes in the first of `fields` that holds any."""
+        """Return the attributes in the first of `fields` that holds any."""
         for field in fields:
             found = [node for node in self.trees(field) if "exprId" in node.fields]
             if found:
@@ -55,7 +55,7 @@ class Node(msgspec.Struct, gc=False):
 
     @property
     def expression_id(self) -> int:
-        """The ExprId, or -1: unique within a JVM."""
+        """Return the ExprId, unique within a JVM, or -1."""
         found = self.fields.get("exprId")
         return int(found["id"]) if isinstance(found, dict) else -1
 
@@ -65,14 +65,14 @@ class Node(msgspec.Struct, gc=False):
 
 
 def parse(text: str) -> Node:
-    """A plan from `toJSON`. Raises ValueError when it is not one."""
+    """Parse a plan from `toJSON`. Raises ValueError if it is not one."""
     return tree(json.loads(text))
 
 
 def tree(flat: list[dict[str, Any]]) -> Node:
-    """The tree of a preorder list. Iterative: plans are thousands of nodes deep."""
+    """Build the tree of a preorder list. Iterative: plans can be thousands of nodes deep."""
     if not flat:
-        raise ValueError("an empty list is no plan")
+        raise ValueError("an empty list is not a plan")
     root: Node | None = None
     open_nodes: list[tuple[Node, int]] = []
     for item in flat:
@@ -96,7 +96,7 @@ def tree(flat: list[dict[str, Any]]) -> Node:
 
 
 def object_name(value: Any) -> str:
-    """The short name of a Scala object or case class in a field: `{"object": "…Inner$"}` is `Inner`."""
+    """Return the short name of a Scala object or case class in a field: `{"object": "…Inner$"}` is `Inner`."""
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Spark data types, as its JSON spells them, to the fields of an OpenLineage `schema` facet. Pure."""
+"""Convert Spark data types, as in its JSON, to the fields of an OpenLineage `schema` facet. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,12 +9,12 @@ _NESTED_DEEPEST = 8
 
 
 def fields(attributes: Iterable[Node]) -> list[dict[str, Any]]:
-    """The schema of a list of attributes."""
+    """Return the schema of a list of attributes."""
     return [_field(item.name, item.fields.get("dataType"), i, 0) for i, item in enumerate(attributes, 1)]
 
 
 def struct_fields(struct: Any) -> list[dict[str, Any]]:
-    """The schema of a struct type (`{"type": "struct", "fields": […]}`)."""
+    """Return the schema of a struct type (`{"type": "struct", "fields": […]}`)."""
     found = struct.get("fields", []) if isinstance(struct, dict) else []
     return [_field(str(item.get("name")), item.get("type"), i, 0) for i, item in enumerate(found, 1)]
 
@@ -30,7 +30,7 @@ def _field(name: str, kind: Any, position: int, depth: int) -> dict[str, Any]:
 
 
 def _struct_within(kind: Any) -> list[dict[str, Any]]:
-    """The fields of a struct, or of the structs an array holds."""
+    """Return the fields of a struct, or of an array's structs."""
     while isinstance(kind, dict) and kind.get("type") == "array":
         kind = kind.get("elementType")
     if isinstance(kind, dict) and kind.get("type") == "struct":
@@ -39,7 +39,7 @@ def _struct_within(kind: Any) -> list[dict[str, Any]]:
 
 
 def simple(kind: Any) -> str:
-    """A type in one word: `struct` and `array<…>` are named, their fields are nested."""
+    """Return a type in one word: `struct` and `array<…>` are named, their fields are nested."""
     if isinstance(kind, str):
         return kind
     if not isinstance(kind, dict):

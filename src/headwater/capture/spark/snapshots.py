@@ -1,7 +1,7 @@
-"""Tables that keep versions (Delta, Iceberg): which version a query read, and which one it left there.
+"""Tables that keep versions (Delta, Iceberg): the version that a query read, and the one that it wrote.
 
-Known by class name alone, so that neither needs to be there. What a query left is looked up when it is over, in what the table says of its commits:
-the one that was made while the query ran, of Iceberg by this application. Where several could be the query's, none is named.
+Classes are known by name alone: both may be missing. After a query, its version is looked up among the table's commits: the one that was made
+while the query ran, with Iceberg by this application. If several could be the query's, none is named.
 """
 
 import contextlib
@@ -15,17 +15,17 @@ from headwater.capture.spark.statistics import Statistics
 
 DELTA, ICEBERG = "delta", "iceberg"
 KEPT = frozenset({DELTA, ICEBERG})
-"""What keeps versions of tables, as tables name their provider."""
+"""The providers of tables that keep versions, as tables name them."""
 
 LOG = "/_delta_log/"
-"""In the path of a file in which Delta keeps what it knows of a table: its own queries read them."""
+"""In the path of the files of Delta's log, which its own queries read."""
 WRITES = "deltaTransactionalWrite"
-"""What Delta calls the execution that writes the files of a commit."""
+"""Delta's name for the execution that writes the files of a commit."""
 _MOST_COMMITS = 50
-"""Commits that are looked through: so many may have come since the query was over."""
+"""Commits that are examined: this many may have come since the end of the query."""
 _MOST_LINES = 5
-"""Of a commit of Delta; the line that says what it is comes first."""
-# What a write makes Delta do besides.
+"""Lines read of a Delta commit at most; the one with its description comes first."""
+# What Delta does after a write.
 _UPKEEP = frozenset(
     {"OPTIMIZE", "VACUUM START", "VACUUM END", "COMPUTE STATS", "SET TBLPROPERTIES", "UPGRADE PROTOCOL"}
 )
@@ -56,7 +56,7 @@ _line = msgspec.json.Decoder(_Line)
 
 
 def read_by(jindex: Any) -> tuple[str, str]:
-    """Where the Delta table is of which this is the file index, and the version that it reads, or empty. Raises where it is another index."""
+    """Return the location of this file index's Delta table, and the version that it reads, or empty. Raises if it is another kind of index."""
     place = str(jindex.deltaLog().dataPath().toString())
     for ask in (jindex.version, lambda: jindex.getSnapshot().version()):
         with contextlib.suppress(Exception):
@@ -65,27 +65,27 @@ def read_by(jindex: Any) -> tuple[str, str]:
 
 
 def current(jtable: Any, properties: dict[str, str]) -> str:
-    """The snapshot of an Iceberg table that a query reads: the one it asks for, otherwise the last."""
+    """Return the Iceberg snapshot that a query reads: the requested one, otherwise the last."""
     for ask in ("snapshotId", "version"):
         with contextlib.suppress(Exception):
             if (asked := str(getattr(jtable, ask)())).isdigit():
                 return asked
-    told = properties.get("current-snapshot-id", "")
-    return told if told.isdigit() else ""
+    current = properties.get("current-snapshot-id", "")
+    return current if current.isdigit() else ""
 
 
 def about(jtable: Any) -> bool:
-    """Whether this is one of the tables in which Iceberg tells of a table: its snapshots, files, history."""
+    """Whether this is one of Iceberg's metadata tables: snapshots, files, history."""
     kind = jtable.table().getClass()
     return str(kind.getPackageName()) == "org.apache.iceberg" and str(kind.getSimpleName()) not in _TABLES
 
 
 def of_delta(jvm: Any, quiet: crossing.Quiet, jsession: Any, location: str) -> Iterator[Commit]:
-    """The commits of a Delta table, the latest first."""
+    """Yield the commits of a Delta table, the latest first."""
     log = quiet.adopt(jvm.org.apache.spark.sql.delta.DeltaLog).forTable(jsession, location)
     folder = log.logPath()
     files = folder.getFileSystem(log.newDeltaHadoopConf())
-    # As this JVM knows it: at least what it committed itself.
+    # This JVM's view: it includes at least its own commits.
     last = int(log.unsafeVolatileSnapshot().version())
     for version in range(last, -1, -1):
         stream = files.open(jvm.org.apache.hadoop.fs.Path(folder, f"{version:020}.json"))
@@ -102,30 +102,30 @@ def of_delta(jvm: Any, quiet: crossing.Quiet, jsession: Any, location: str) -> I
 
 def _commit(version: int, line: str) -> Commit:
     info = _line.decode(line).commit_info
-    told = {name: int(value) for name, value in info.operation_metrics.items() if value.isdigit()}
-    counts = Statistics(told.get("numOutputRows"), told.get("numOutputBytes"), told.get("numFiles"))
+    summary = {name: int(value) for name, value in info.operation_metrics.items() if value.isdigit()}
+    counts = Statistics(summary.get("numOutputRows"), summary.get("numOutputBytes"), summary.get("numFiles"))
     return Commit(str(version), info.timestamp, info.operation, counts)
 
 
 def of_iceberg(jtable: Any) -> Iterator[Commit]:
-    """The snapshots of an Iceberg table that led to the current one, the latest first."""
+    """Yield the snapshots that led to the current one of an Iceberg table, the latest first."""
     table = jtable.table()
     snapshot = table.currentSnapshot()
     while snapshot is not None:
-        told = {str(name): str(value) for name, value in snapshot.summary().items()}
+        summary = {str(name): str(value) for name, value in snapshot.summary().items()}
 
-        def count(name: str, told: dict[str, str] = told) -> int | None:
-            return int(told[name]) if told.get(name, "").isdigit() else None
+        def count(name: str, summary: dict[str, str] = summary) -> int | None:
+            return int(summary[name]) if summary.get(name, "").isdigit() else None
 
         counts = Statistics(count("added-records"), count("added-files-size"), count("added-data-files"))
         at, operation = int(snapshot.timestampMillis()), str(snapshot.operation())
-        yield Commit(str(snapshot.snapshotId()), at, operation, counts, told.get("spark.app.id", ""))
+        yield Commit(str(snapshot.snapshotId()), at, operation, counts, summary.get("spark.app.id", ""))
         parent = snapshot.parentId()
         snapshot = table.snapshot(parent) if parent is not None else None
 
 
 def left(commits: Iterator[Commit], started: int, ended: int, application: str) -> Commit | None:
-    """The one that was made between these times (milliseconds), by this application where that is told; None where there is none, or several are."""
+    """Return the only commit between these times (milliseconds), by this application if the table records that; None for none or several."""
     found: list[Commit] = []
     for _, one in zip(range(_MOST_COMMITS), commits, strict=False):
         if one.at < started:

@@ -1,6 +1,6 @@
-"""Rows, bytes and files, from the metrics of the plan as it was executed.
+"""Rows, bytes and files, from the metrics of the executed plan.
 
-Adaptive plans hide their parts in stages; they are opened one by one. A reused stage or a cache is not read again, and not counted again.
+Adaptive plans hide their parts in stages, which are opened one by one. A reused stage or a cache is not counted again.
 """
 
 import re
@@ -14,7 +14,7 @@ _MOST_NODES = 300
 
 
 class Statistics(msgspec.Struct):
-    """What is not known is None."""
+    """Counts of rows, bytes and files; None if unknown."""
 
     rows: int | None = None
     size: int | None = None
@@ -25,12 +25,12 @@ class Statistics(msgspec.Struct):
         return (self.rows, self.size, self.files) != (None, None, None)
 
     def plus(self, other: "Statistics") -> "Statistics":
-        """Both together; what one of them does not know is the other's."""
+        """Return the sum; an unknown count is taken from the other."""
         return Statistics(_sum(self.rows, other.rows), _sum(self.size, other.size), _sum(self.files, other.files))
 
 
 class Scan(msgspec.Struct):
-    """What was read of a relation, by its ExprIds; `version`: the snapshot, where it says so (Iceberg)."""
+    """A scan of a relation, by its ExprIds; `version`: the snapshot, if it names one (Iceberg)."""
 
     ids: frozenset[str]
     counts: Statistics
@@ -38,14 +38,14 @@ class Scan(msgspec.Struct):
 
 
 class Metrics(msgspec.Struct):
-    """Of one execution: what it wrote, and what it read."""
+    """The metrics of one execution: what it wrote and read."""
 
     written: Statistics
     scans: list[Scan] = []
 
 
 def read(jexecuted: Any) -> Metrics:
-    """The metrics of an executed plan."""
+    """Read the metrics of an executed plan."""
     result = Metrics(Statistics())
     waiting = [jexecuted]
     for _ in range(_MOST_NODES):

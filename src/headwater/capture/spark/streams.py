@@ -1,9 +1,8 @@
-"""Streaming queries: each is one run, of each dataset it writes, for as long as it goes on.
+"""Streaming queries: each is one run per dataset that it writes, until it ends.
 
-A micro-batch is an execution like any other, and says what is read and written; Spark's progress says how far the query is. START with the first
-micro-batch that writes, RUNNING when it has come further (at most once in so many seconds), COMPLETE when it was stopped, FAIL when it failed,
-ABORT when its application died. Each event says the offsets to which every source was read, and which micro-batch was written: what a checkpoint
-holds.
+A micro-batch is an execution like any other, with its inputs and outputs; Spark's progress events have the offsets. START comes with the first
+micro-batch that writes, RUNNING with progress (at most once in `Config`'s interval), COMPLETE when it was stopped, FAIL when it failed, ABORT
+when its application died. Each event has the offsets to which every source was read and the last written micro-batch, as a checkpoint does.
 """
 
 import json
@@ -25,7 +24,7 @@ _MOST_STREAMS = 1000
 
 
 class _Written(msgspec.Struct):
-    """One dataset that a stream writes. `counts`: since it was told last."""
+    """One dataset that a stream writes. `counts`: since its last event."""
 
     query: Query
     counts: Statistics
@@ -33,7 +32,7 @@ class _Written(msgspec.Struct):
 
 
 class _Stream(msgspec.Struct):
-    """One start of a streaming query. `read_to`: by source, as Spark describes it, the offsets to which it was read."""
+    """One start of a streaming query. `read_to`: the offsets to which each source was read, by Spark's description of the source."""
 
     written: dict[tuple[str, str], _Written]
     at: int
@@ -45,7 +44,7 @@ class Streams:
     """The streaming queries of one application."""
 
     kinds = frozenset({"QueryProgressEvent", "QueryTerminatedEvent"})
-    """Classes of Spark's events that `take` takes."""
+    """The classes of Spark's events that `take` handles."""
 
     def __init__(self, teller: Teller, seconds: float) -> None:
         self._teller = teller
@@ -53,7 +52,7 @@ class Streams:
         self._streams: dict[str, _Stream] = {}
 
     def begin(self, description: str, started: int, query: Query) -> None:
-        """An execution of a micro-batch, as `description` says, began to write at `started` (milliseconds). The first of its target is START."""
+        """Note that a micro-batch, as `description` names it, began to write at `started` (milliseconds). The first one of a target sends START."""
         found = _OF.search(description)
         target = query.write.target
         if found is None or target is None:
@@ -76,7 +75,7 @@ class Streams:
         self._tell("START", stream, written, started)
 
     def wrote(self, description: str, query: Query, metrics: Metrics | None) -> None:
-        """An execution that began to write has written so much."""
+        """Add what an execution that began to write has written."""
         found = _OF.search(description)
         target = query.write.target
         stream = self._streams.get(found["run"]) if found is not None else None
@@ -85,7 +84,7 @@ class Streams:
             written.counts = written.counts.plus(metrics.written)
 
     def take(self, kind: str, happening: Any) -> None:
-        """Spark's own event about a query: how far it is, or that it is over."""
+        """Handle Spark's event about a query: its progress or its end."""
         if kind == "QueryProgressEvent":
             self._further(json.loads(str(happening.progress().json())))
         else:
@@ -97,7 +96,7 @@ class Streams:
                     self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
 
     def end(self, *, died: bool) -> None:
-        """The application is over, which stops what still goes on; or it died."""
+        """End all running streams with the application, which ended or died."""
         for stream in self._streams.values():
             for written in stream.written.values():
                 self._tell("ABORT" if died else "COMPLETE", stream, written, _now())
@@ -142,9 +141,9 @@ class Streams:
 
 
 def offsets(read_to: dict[str, Any], datasets: list[tuple[str, str]]) -> dict[tuple[str, str], list[emission.Offset]]:
-    """Of each dataset (namespace, name) the offsets to which it was read, out of those of Spark's sources, by their descriptions.
+    """Return the offsets to which each dataset (namespace, name) was read, from those of Spark's sources by their descriptions.
 
-    A source is a dataset's where it says its place (`FileStreamSource[file:/lake/in]`), has it as a topic, or is the only one of the only dataset.
+    A source belongs to a dataset if it names its location (`FileStreamSource[file:/lake/in]`) or topic, or if there is only one of each.
     """
     found: dict[tuple[str, str], list[emission.Offset]] = {}
     for description, offset in read_to.items():
@@ -162,7 +161,7 @@ def offsets(read_to: dict[str, Any], datasets: list[tuple[str, str]]) -> dict[tu
 
 
 def _partitions(offset: Any, topic: str | None = None) -> list[emission.Offset]:
-    """A source's offset, whatever its shape: a number, or numbers by name."""
+    """Return a source's offset in any shape, a number or numbers by name, as partitions."""
     by = offset if isinstance(offset, dict) else {"0": offset}
     more = {"topic": topic} if topic is not None else {}
     return [
@@ -173,5 +172,5 @@ def _partitions(offset: Any, topic: str | None = None) -> list[emission.Offset]:
 
 
 def _now() -> int:
-    """Spark does not say when a query ended."""
+    """Return the current time: Spark does not say when a query ended."""
     return int(time.time() * 1000)

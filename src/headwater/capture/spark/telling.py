@@ -1,4 +1,4 @@
-"""One event of one run of a query, whether it is a batch or a stream. Refuses to know when which event is due."""
+"""Send one event of a query's run, batch or stream. Its callers decide when."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ from headwater.model import names
 
 
 class Query(msgspec.Struct):
-    """What is written and what from. `parent`: the step it ran in; the application where None. `spark`: what Spark calls it."""
+    """A write and its inputs. `parent`: the step it ran in; None: the application. `spark`: Spark's name for it."""
 
     run_id: str
     write: Write
@@ -29,7 +29,7 @@ class Query(msgspec.Struct):
 
 
 class Teller:
-    """Of one application."""
+    """Sends the events of one application's queries."""
 
     def __init__(self, application: Application, config: Config, details: dict[str, Any]) -> None:
         self._application = application
@@ -48,8 +48,8 @@ class Teller:
         read_to: Mapping[tuple[str, str], list[emission.Offset]] | None = None,
         written_to: list[emission.Offset] | None = None,
     ) -> None:
-        """`facets`: more of the run's. `read_to`: how far a stream is, by dataset; `written_to`: the same of what it writes. Nothing is said of a
-        write that has no name.
+        """Send an event. `facets`: further run facets. `read_to`: a stream's offsets, by dataset; `written_to`: the same for its outputs. A write
+        without a name is not reported.
         """
         write, found = query.write, query.analysis
         if write.target is None:

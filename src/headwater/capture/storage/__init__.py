@@ -1,3 +1,3 @@
-"""What storage really holds: files, folders of partitions, Delta tables, rows. Listed where the storage is, as texts; which instances they mean is
-the server's to know. Nothing here writes to storage or deletes from it.
+"""List what storage holds: files, folders of partitions, Delta tables, rows. Runs where the storage is and returns texts; the server decides which
+instances they mean. Never writes to storage or deletes from it.
 """

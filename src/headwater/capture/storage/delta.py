@@ -1,7 +1,7 @@
-"""Partitions of a Delta table, by its log: those of the files that are live in the newest version. No Spark is needed, and no file of data is opened.
+"""Partitions of a Delta table, from its log: those of the files that are live in the newest version. Needs no Spark and opens no data file.
 
-What is read is the protocol's (https://github.com/delta-io/delta/blob/master/PROTOCOL.md): commits as JSON, checkpoints as Parquet in one part or
-several, deletion vectors (a file stays live), mapped column names. Refused: checkpoints of the second form, commits kept by a catalog.
+Follows the protocol (https://github.com/delta-io/delta/blob/master/PROTOCOL.md): commits as JSON, checkpoints as Parquet in one part or
+several, deletion vectors (a file stays live), mapped column names. Refuses V2 checkpoints and commits that a catalog keeps.
 """
 
 import re
@@ -34,7 +34,7 @@ class _File(msgspec.Struct, rename="camel"):
 
     @property
     def key(self) -> tuple[str, str, str, int | None]:
-        """A file with another deletion vector is another one, for one commit may take away the one and add the other in any order."""
+        """Return the file's key. It includes the deletion vector, because one commit may remove a file and add it with another one."""
         vector = self.deletion_vector or _Vector()
         return self.path, vector.storage_type, vector.path_or_inline_dv, vector.offset
 
@@ -62,11 +62,11 @@ class _Action(msgspec.Struct, rename="camel"):
 
 
 _Live = dict[tuple[str, str, str, int | None], dict[str, str | None]]
-"""By what makes a file another one, the values of its partition."""
+"""Partition values by file key."""
 
 
 class _Log(NamedTuple):
-    """Which files tell what the table is: `checkpoint` none or all parts of one, then `commits`, without a gap."""
+    """The files that define the table's state: `checkpoint` has no parts or all of one, followed by `commits`, without a gap."""
 
     version: int
     checkpoint: list[str]
@@ -74,8 +74,8 @@ class _Log(NamedTuple):
 
 
 class Times(NamedTuple):
-    """What of a table is a time, as of one of its versions. `columns`: by partition column its field; `types`: by column the type, as the schema has
-    it. `partitions`: by the text of a time all values that partitions of it have in these columns: month 3 may be `3` and `03`.
+    """The times of a table as of one version. `columns`: the field of each partition column; `types`: the schema's type of each column.
+    `partitions`: by the text of a time, all values of these columns in its partitions: month 3 may be `3` and `03`.
     """
 
     version: int
@@ -85,8 +85,8 @@ class Times(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """What changed rows in one version: partitions, by the text of their time; None of files of which the log does not say where they lay. `note`:
-    what its author said of it.
+    """A version that changed rows, with the partitions by the text of their time; None for files whose partition the log does not name. `note`:
+    its author's description.
     """
 
     version: int
@@ -95,9 +95,9 @@ class Commit(NamedTuple):
 
 
 def delta(path: str, columns: str | None = None) -> Listing:
-    """The partitions of a Delta table. `columns`: which of them are its time (`fields.columns_of`); others do not matter.
+    """List the partitions of a Delta table. `columns`: those that are its time (`fields.columns_of`); others do not matter.
 
-    NotFound where there is no table, InvalidQuestion where it has no such partitions, UnreadableContent where its log cannot be understood.
+    Raises NotFound without a table, InvalidQuestion without such partitions, UnreadableContent if its log cannot be understood.
     """
     log, table, live = _state(path, None)
     wanted = fields.columns_of(columns, table.partition_columns)
@@ -108,7 +108,7 @@ def delta(path: str, columns: str | None = None) -> Listing:
 
 
 def times(path: str, columns: str | None = None, version: int | None = None) -> Times:
-    """The partitions of a table as of a version, or of the newest; raises as `delta`."""
+    """Return the partitions of a table as of a version, or of the newest; raises as `delta`."""
     log, table, live = _state(path, version)
     wanted = fields.columns_of(columns, table.partition_columns)
     named = _by_field(table, wanted)
@@ -124,7 +124,7 @@ def times(path: str, columns: str | None = None, version: int | None = None) -> 
 
 
 def commits(path: str, after: int, columns: str | None = None) -> Iterator[Commit]:
-    """What changed rows since a version, one commit after the other. UnreadableContent where one of them is not kept any more."""
+    """Yield the commits that changed rows since a version. UnreadableContent if one of them no longer exists."""
     folders, root = reached(path)
     folder = f"{root.rstrip('/')}/_delta_log"
     _, table, _ = _state(path, None)
@@ -148,7 +148,7 @@ def commits(path: str, after: int, columns: str | None = None) -> Iterator[Commi
 
 
 def _state(path: str, at: int | None) -> tuple[_Log, _Table, _Live]:
-    """What a table is as of a version: its files, each with the values of its partition."""
+    """Return a table's files as of a version, each with its partition values."""
     folders, root = reached(path)
     folder = f"{root.rstrip('/')}/_delta_log"
     there(folders, folder)
@@ -168,7 +168,7 @@ def _state(path: str, at: int | None) -> tuple[_Log, _Table, _Live]:
 
 
 def _by_field(table: _Table, wanted: dict[str, str]) -> dict[str, str]:
-    """By the name that partition values go by, the field."""
+    """Return the field by the name that partition values have in the log."""
     physical = _physical(table)
     return {physical.get(column, column): field for column, field in wanted.items()}
 
@@ -183,7 +183,7 @@ def _texts(live: Any, named: dict[str, str], listing: Listing) -> Iterator[str]:
 
 
 def _text(values: dict[str, str | None], named: dict[str, str]) -> str | None:
-    """The time of a partition; None where a column of it is null."""
+    """Return the time of a partition; None if a column of it is null."""
     found = {field: value for column, field in named.items() if (value := values.get(column)) is not None}
     return fields.text(found) if len(found) == len(named) else None
 
@@ -204,7 +204,7 @@ def _log(folders: Folders, folder: str, at: int | None) -> _Log:
     ]
     newest = max([*commits, *whole], default=None)
     if newest is None:
-        raise NotFound(f"{folder} holds no commit: there is no Delta table", path=folder)
+        raise NotFound(f"{folder} holds no commit: it is not a Delta table", path=folder)
     if at is not None and at > newest:
         raise NotFound(f"{folder} has no version {at}; the newest is {newest}", path=folder, version=at)
     newest = newest if at is None else at
@@ -235,7 +235,7 @@ def _actions(folders: Folders, folder: str, log: _Log) -> Iterator[_Action]:
 
 
 def _checkpoint(folders: Folders, path: str) -> Iterator[_Action]:
-    """What one part of a checkpoint says, without the statistics of files, which are most of it."""
+    """Read one part of a checkpoint, without the statistics of files, which are most of it."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -253,28 +253,28 @@ def _checkpoint(folders: Folders, path: str) -> Iterator[_Action]:
         ]
         if any(name.startswith("checkpointMetadata.") for name in names):
             raise UnreadableContent(
-                f"{path} is a checkpoint of the second form, which is not understood here: ask with --sql through an engine",
+                f"{path} is a V2 checkpoint, which is not supported; ask with --sql through an engine",
                 path=path,
             )
         for batch in file.iter_batches(batch_size=10_000, columns=wanted):
             for row in batch.to_pylist(maps_as_pydicts="strict"):
                 yield msgspec.convert(row, _Action)
     except (pa.ArrowException, msgspec.ValidationError) as error:
-        raise UnreadableContent(f"{path} is no checkpoint that is understood here: {error}", path=path) from error
+        raise UnreadableContent(f"{path} is not a supported checkpoint: {error}", path=path) from error
 
 
 def _understood(path: str, protocol: _Protocol) -> None:
     odd = _CATALOG & {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     if odd:
         raise InvalidQuestion(
-            f"the commits of {path} are kept by a catalog ({', '.join(sorted(odd))}), so that its folder does not tell "
-            "what is in it: ask with --sql through that catalog",
+            f"the commits of {path} are kept by a catalog ({', '.join(sorted(odd))}), so its folder does not "
+            "show its content; ask with --sql through that catalog",
             path=path,
         )
 
 
 def _physical(table: _Table) -> dict[str, str]:
-    """By column the name that partition values go by, where columns are mapped."""
+    """Return the name that each column has in partition values, if columns are mapped."""
     found = {}
     for field in _fields(table):
         name = (field.get("metadata") or {}).get("delta.columnMapping.physicalName")

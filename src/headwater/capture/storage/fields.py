@@ -1,11 +1,11 @@
-"""Parts of a time as names of files and partition columns have them, as one text: `year`, `month` and `day`, or a `period` and an `hour`."""
+"""Join the parts of a time in file names and partition columns into one text: `year`, `month` and `day`, or a `period` and an `hour`."""
 
 from collections.abc import Collection, Mapping
 
 from headwater.errors import InvalidQuestion
 
 STATIC = "static"
-"""What storage without any time in its names holds."""
+"""The text for storage without any time in its names."""
 FIELDS = ("period", "year", "quarter", "month", "week", "day", "hour", "minute")
 _ALIASES = {
     "dt": "period",
@@ -21,15 +21,15 @@ _NEEDS = {"quarter": "year", "month": "year", "week": "year", "day": "month", "h
 
 
 def field_of(column: str) -> str | None:
-    """The field that a partition column of this name usually is: `dt` is a period, `hr` an hour. None where its name says nothing of time."""
+    """Return the usual field of a partition column of this name: `dt` is a period, `hr` an hour. None if the name is not about time."""
     name = column.lower()
     return name if name in FIELDS else _ALIASES.get(name)
 
 
 def columns_of(asked: str | None, there: Collection[str]) -> dict[str, str]:
-    """By column its field: of `--columns dt,hour=h`, or of columns whose names are words of time where nothing is asked.
+    """Return the field of each column, from `--columns dt,hour=h` or, by default, from columns whose names are about time.
 
-    InvalidQuestion where a column is not there, a field is asked for twice or of no such name, or nothing is a time.
+    Raises InvalidQuestion if a column is missing, a field is unknown or named twice, or no column is a time.
     """
     found: dict[str, str] = {}
     for part in (asked or "").split(","):
@@ -39,10 +39,10 @@ def columns_of(asked: str | None, there: Collection[str]) -> dict[str, str]:
         column = named if equals else given
         field = given if equals else field_of(given) or "period"
         if field not in FIELDS:
-            raise InvalidQuestion(f"{field!r} is no part of a time; there are {', '.join(FIELDS)}", columns=asked)
+            raise InvalidQuestion(f"{field!r} is not a part of a time; use one of {', '.join(FIELDS)}", columns=asked)
         if column not in there:
             raise InvalidQuestion(
-                f"there is no partition column {column!r}; there are {', '.join(sorted(there)) or 'none'}",
+                f"no such partition column: {column!r}; there are {', '.join(sorted(there)) or 'none'}",
                 columns=asked,
             )
         found[column] = field
@@ -51,7 +51,7 @@ def columns_of(asked: str | None, there: Collection[str]) -> dict[str, str]:
     if not found:
         raise InvalidQuestion(
             f"none of the partition columns is a time by its name ({', '.join(sorted(there)) or 'there are none'}); "
-            "say which: --columns event_date, --columns year=y,month=m",
+            "name them: --columns event_date, --columns year=y,month=m",
             columns=asked,
         )
     check(found.values())
@@ -59,7 +59,7 @@ def columns_of(asked: str | None, there: Collection[str]) -> dict[str, str]:
 
 
 def check(fields: Collection[str]) -> None:
-    """InvalidQuestion where these fields together are no time: a day without a month, one of them twice."""
+    """Raise InvalidQuestion if these fields do not form a time: a day without a month, or a field twice."""
     twice = sorted({each for each in fields if list(fields).count(each) > 1})
     if twice:
         raise InvalidQuestion(f"{twice[0]!r} is there twice; one time has one", field=twice[0])
@@ -67,13 +67,13 @@ def check(fields: Collection[str]) -> None:
         return
     for field in fields:
         if field == "day" and len(fields) == 1:
-            continue  # a whole date is often called day
+            continue  # a whole date is often named day
         if (needed := _NEEDS.get(field)) and needed not in fields:
             raise InvalidQuestion(f"a time that has {field!r} needs {needed!r} as well", field=field)
 
 
 def text(found: Mapping[str, str]) -> str:
-    """One text of the values of fields. What is no time is put together all the same: the server says that it is none."""
+    """Join the values of fields into one text, also an invalid time, which the server then reports."""
     if not found:
         return STATIC
     date = found.get("period")

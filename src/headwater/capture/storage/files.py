@@ -1,4 +1,4 @@
-"""Files and folders whose names tell which instance they are: `/data/reads/{year}-{month}-{day}.csv`, `s3://lake/reads/{period}/`.
+"""Files and folders whose names contain their instance: `/data/reads/{year}-{month}-{day}.csv`, `s3://lake/reads/{period}/`.
 
 | in a pattern | stands for |
 |---|---|
@@ -6,7 +6,7 @@
 | `{period}` | any text without `/`: a key of the entity, a date, a time |
 | `*` | any text without `/` |
 
-Only folders that fit are gone into. A folder that fits is there where it has any file in it.
+Only matching folders are entered. A matching folder counts if it has any file in it.
 """
 
 import posixpath
@@ -23,7 +23,7 @@ _DIGITS = {"year": r"\d{4}", "quarter": r"[1-4]"}
 
 
 def files(pattern: str) -> Listing:
-    """What fits a pattern. InvalidQuestion where it makes no sense, NotFound where the folder that it is about is not there."""
+    """List what matches a pattern. Raises InvalidQuestion if the pattern is invalid, NotFound if its folder is missing."""
     root, segments = _split(pattern)
     compiled = [_compiled(segment, pattern) for segment in segments]
     fields.check(list(dict.fromkeys(name for each in compiled for name in each.groupindex)))
@@ -35,7 +35,7 @@ def files(pattern: str) -> Listing:
 
 
 def _split(pattern: str) -> tuple[str, list[str]]:
-    """The folder before the first part that varies, and the rest, one for each `/`."""
+    """Return the folder before the first variable part, and the remaining parts."""
     scheme, separator, rest = pattern.rpartition("://")
     segments = rest.rstrip("/").split("/")
     fixed = next((place for place, each in enumerate(segments) if re.search(r"[{}*]", each)), len(segments) - 1)
@@ -59,12 +59,13 @@ def _compiled(segment: str, pattern: str) -> re.Pattern[str]:
             found += ".*" if part[0].startswith("*") else re.escape(part[0])
         elif name not in fields.FIELDS:
             raise InvalidQuestion(
-                f"{{{name}}} of {pattern!r} is no part of a time; there are {', '.join(fields.FIELDS)}", pattern=pattern
+                f"{{{name}}} of {pattern!r} is not a part of a time; use one of {', '.join(fields.FIELDS)}",
+                pattern=pattern,
             )
         elif name in names:
             found += f"(?P={name})"
         else:
-            # Of `{month}{day}` each has two digits; where something parts them `3` will do.
+            # In `{month}{day}` each has two digits; if something separates them, `3` is valid too.
             beside = [each for each in (place - 1, place + 1) if 0 <= each < len(parts)]
             digits = r"\d{2}" if any(parts[each][1] not in {None, "period"} for each in beside) else r"\d{1,2}"
             found += f"(?P<{name}>{'.+?' if name == 'period' else _DIGITS.get(name, digits)})"
@@ -81,7 +82,7 @@ def _walk(
         for name, is_folder in inside(folders, path):
             match = compiled[depth].fullmatch(name)
             found = match.groupdict() if match else {}
-            # A part that is named twice says the same twice.
+            # A part that is named twice must have the same value.
             fits = match is not None and all(known.get(part, value) == value for part, value in found.items())
             if not fits or (hidden(name) and not hidden(segments[depth])):
                 listing.ignored += 1

@@ -1,4 +1,4 @@
-"""Folders, here and in object stores: what is in one, whether there is any data below it. What cannot be read is an error, never an empty folder."""
+"""Folders on this machine and in object stores: their entries, and whether they contain data. An unreadable folder is an error, never empty."""
 
 import os
 import posixpath
@@ -11,19 +11,19 @@ from headwater.errors import ContentChanged, HeadwaterError, NotFound, Unreadabl
 
 
 class Folders(Protocol):
-    """Where folders are. Paths are texts with `/`; names may be anything that a file can be called."""
+    """A place with folders. Paths are texts with `/`; names may be any file names."""
 
     def entries(self, path: str) -> Iterator[tuple[str, bool]]:
-        """(name, whether it is a folder) of all in a folder, in no order. NotFound where there is no such folder."""
+        """Return (name, whether it is a folder) of a folder's entries, in no order. Raises NotFound."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file. NotFound where there is none."""
+        """Read a whole file. Raises NotFound."""
         ...
 
 
 class LocalFolders:
-    """Of this machine. Links are followed; one that leads nowhere is not there."""
+    """The folders of this machine. Links are followed; a broken one does not count."""
 
     def entries(self, path: str) -> Iterator[tuple[str, bool]]:
         try:
@@ -34,7 +34,7 @@ class LocalFolders:
                     elif entry.is_file():
                         yield entry.name, False
         except (FileNotFoundError, NotADirectoryError):
-            raise NotFound(f"there is no folder {path}", path=path) from None
+            raise NotFound(f"no such folder: {path}", path=path) from None
         except OSError as error:
             raise UnreadableContent(f"{path} cannot be listed: {error.strerror}", path=path) from error
 
@@ -42,13 +42,13 @@ class LocalFolders:
         try:
             return Path(path).read_bytes()
         except FileNotFoundError:
-            raise NotFound(f"there is no file {path}", path=path) from None
+            raise NotFound(f"no such file: {path}", path=path) from None
         except OSError as error:
             raise UnreadableContent(f"{path} cannot be read: {error.strerror}", path=path) from error
 
 
 class RemoteFolders:
-    """Of whatever fsspec reaches."""
+    """The folders of any file system of fsspec."""
 
     def __init__(self, system: Any, url: str) -> None:
         self._system, self._url = system, url
@@ -56,7 +56,7 @@ class RemoteFolders:
     def entries(self, path: str) -> Iterator[tuple[str, bool]]:
         for each in self._asked(path, lambda: self._system.ls(path, detail=True)):
             name = posixpath.basename(each["name"].rstrip("/"))
-            if name and each["name"].rstrip("/") != path.rstrip("/"):  # stores keep a marker of the folder's own name
+            if name and each["name"].rstrip("/") != path.rstrip("/"):  # stores keep a marker with the folder's own name
                 yield name, each["type"] == "directory"
 
     def read(self, path: str) -> bytes:
@@ -67,12 +67,12 @@ class RemoteFolders:
             return ask()
         except (FileNotFoundError, NotADirectoryError):
             raise NotFound(f"there is nothing at {path} of {self._url}", path=path) from None
-        except Exception as error:  # every store has errors of its own: no credentials, no bucket, no network
+        except Exception as error:  # every store has its own errors: no credentials, no bucket, no network
             raise UnreadableContent(f"{path} cannot be read: {type(error).__name__}: {error}", path=path) from error
 
 
 def reached(where: str) -> tuple[Folders, str]:
-    """Who lists a path or URL, and the path in it."""
+    """Return the place that lists a path or URL, and the path in it."""
     if is_url(where):
         if where.startswith("file://"):
             return LocalFolders(), local_path(where)
@@ -82,20 +82,20 @@ def reached(where: str) -> tuple[Folders, str]:
 
 
 def inside(folders: Folders, path: str) -> Iterator[tuple[str, bool]]:
-    """The entries of a folder that was just seen. ContentChanged where it is gone: then the listing is of no one time."""
+    """Return the entries of a folder that was just listed. Raises ContentChanged if it has disappeared: the listing would mix two times."""
     try:
         yield from folders.entries(path)
     except NotFound:
-        raise ContentChanged(f"{path} went while storage was listed: try again", path=path) from None
+        raise ContentChanged(f"{path} disappeared while storage was listed; try again", path=path) from None
 
 
 def hidden(name: str) -> bool:
-    """Traces of writing (`_SUCCESS`, `_temporary`, `.part.crc`), which are no data."""
+    """Whether a name is a trace of writing (`_SUCCESS`, `_temporary`, `.part.crc`) instead of data."""
     return name.startswith(("_", "."))
 
 
 def has_data(folders: Folders, path: str) -> bool:
-    """Whether there is any file in a folder or below it that is no trace of writing."""
+    """Whether a folder or one below it has a file that is not a trace of writing."""
     waiting = [path]
     while waiting:
         folder = waiting.pop()
@@ -109,7 +109,7 @@ def has_data(folders: Folders, path: str) -> bool:
 
 
 def there(folders: Folders, path: str) -> None:
-    """NotFound where a folder is not there, UnreadableContent where it cannot be listed: before anything is taken to be gone."""
+    """Raise NotFound if a folder is missing, UnreadableContent if it cannot be listed, before anything counts as missing."""
     try:
         next(folders.entries(path), None)
     except HeadwaterError as error:

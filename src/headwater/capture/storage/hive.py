@@ -1,4 +1,4 @@
-"""Folders of partitions as Hive and Spark write them: `dt=2024-03-10/hour=05/part-0.parquet`. A partition is there where it has any file of data."""
+"""Folders of partitions as Hive and Spark write them: `dt=2024-03-10/hour=05/part-0.parquet`. A partition counts if it has any data file."""
 
 import posixpath
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,9 @@ from headwater.capture.storage.listing import Listing
 
 
 def hive(path: str, columns: str | None = None) -> Listing:
-    """The partitions of a table's folder. `columns`: which of them are its time (`fields.columns_of`); others do not matter.
+    """List the partitions of a table's folder. `columns`: those that are its time (`fields.columns_of`); others do not matter.
 
-    NotFound where there is no such folder, InvalidQuestion where it has no such columns.
+    Raises NotFound without such a folder, InvalidQuestion without such columns.
     """
     folders, root = reached(path)
     there(folders, root)
@@ -22,7 +22,7 @@ def hive(path: str, columns: str | None = None) -> Listing:
 
 
 def _columns(folders: Folders, root: str) -> list[str]:
-    """Those of the first partition, which are those of all."""
+    """Return the columns of the first partition, which all have."""
     found: list[str] = []
     waiting: str | None = root
     while waiting is not None:

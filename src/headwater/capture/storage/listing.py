@@ -1,4 +1,4 @@
-"""What was found in storage: texts, one after the other, and what there was beside them."""
+"""A listing of storage: a stream of texts, and the number of other entries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ from typing import Any
 
 @dataclass
 class Listing:
-    """`texts` come while storage is walked, some of them more than once; `ignored` counts, so far, what was there and is no data of an instance.
+    """`texts` arrive while storage is walked, some of them repeatedly; `ignored`: the entries so far that are not data of an instance.
 
-    where: for people; without passwords. storage: what a version that is adopted is said to be stored as, known when the texts are at their end.
+    where: for display, without passwords. storage: recorded as the storage of adopted versions; available after the last text.
     """
 
     where: str

@@ -1,6 +1,6 @@
-"""What a database holds, by a query of one column: dates, timestamps or texts. Of any database with a Python driver of the usual kind (PEP 249).
+"""List what a database holds, with a query of one column: dates, timestamps or texts. Works with any Python driver of PEP 249.
 
-A timestamp without a zone is a time of the clock of the entity's zone; a date is a date there.
+A timestamp without a zone, and a date, are in the entity's time zone.
 """
 
 import datetime as dt
@@ -17,9 +17,9 @@ _AT_ONCE = 10_000
 
 
 def query(dsn: str, sql: str, driver: str = "psycopg") -> Listing:
-    """The first column of each row. `dsn`: what the driver's `connect` takes; `env:NAME` is that variable of the environment.
+    """List the first column of each row. `dsn`: the argument of the driver's `connect`, or `env:NAME` for an environment variable.
 
-    NotInstalled where there is no such driver. DatabaseRefused and DatabaseUnavailable come when rows are read.
+    Raises NotInstalled without the driver. DatabaseRefused and DatabaseUnavailable are raised when rows are read.
     """
     if dsn.startswith("env:"):
         name = dsn.removeprefix("env:")
@@ -52,7 +52,7 @@ def _rows(module: Any, dsn: str, sql: str, listing: Listing) -> Iterator[str]:
 
 
 def _cursor(module: Any, connection: Any) -> Any:
-    """psycopg brings all rows at once unless the cursor is one of the server's."""
+    """Return a cursor; psycopg loads all rows at once without a server-side one."""
     return connection.cursor("headwater_reconcile") if module.__name__ == "psycopg" else connection.cursor()
 
 

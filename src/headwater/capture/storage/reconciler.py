@@ -1,6 +1,6 @@
-"""Compare what storage holds with what a server knows of an entity, and tell the server what differs where that is asked. Never touches storage.
+"""Compare what storage holds with an entity's instances on a server, and report the drift on request. Never changes storage.
 
-What a text means, what is known and what retention keeps is the server's to say. Here texts are collected and sent in portions, each once.
+The server interprets texts and knows instances and retention. This module collects distinct texts and sends them in portions.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ _SHOWN = 100
 
 
 class Differing(msgspec.Struct, frozen=True):
-    """Instances, by runs, and how many."""
+    """Instances, as stretches, and their number."""
 
     instances: list[str]
     count: int
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """As `POST /api/v2/entities/{name}/drift` answers."""
+    """An answer of `POST /api/v2/entities/{name}/drift`."""
 
     entity: str
     seq: int
@@ -43,7 +43,7 @@ class Drift(msgspec.Struct, frozen=True):
 
 
 class ReconcileReport(msgspec.Struct, frozen=True):
-    """What was reported: how many instances as what, and what the server refused of it."""
+    """The number of instances reported per kind, and what the server refused."""
 
     retention: int
     external: int
@@ -52,8 +52,8 @@ class ReconcileReport(msgspec.Struct, frozen=True):
 
 
 class Compared(NamedTuple):
-    """`texts`: how many different ones were found; `instances`: how many instances those are. `refused`: (text, why), the first 100 of
-    `more_refused` + 100. `ignored`: what was there and is no data.
+    """`texts`: the number of distinct texts; `instances`: the number of their instances. `refused`: (text, why), the first 100 of
+    `more_refused` + 100. `ignored`: the number of entries that are not data.
     """
 
     drift: Drift
@@ -80,7 +80,7 @@ class _Seq(msgspec.Struct):
 
 
 class Server(NamedTuple):
-    """Where to ask, and as whom."""
+    """The server to ask, and the key."""
 
     url: str
     api_key: str | None = None
@@ -90,13 +90,13 @@ class Server(NamedTuple):
 
 
 def began(server: Server, entity: str) -> int:
-    """The seq of what is known now: asked before storage is listed, so that what happens meanwhile is not taken for drift. NotFound for no entity."""
+    """Ask for the current seq before storage is listed, so that later changes do not count as drift. NotFound without the entity."""
     answer = ask(server.url, path_of(entity, "status"), {"limit": 1}, server.api_key)
     return msgspec.json.decode(answer, type=_Seq).seq
 
 
 def compare(server: Server, entity: str, listing: Listing, since: int, within: Sequence[str] = ()) -> Compared:
-    """List storage to its end and compare. Memory is that of the different texts, not of files."""
+    """List storage to its end and compare. Memory grows with distinct texts, not with files."""
     stored: list[str] = []
     refused: list[tuple[str, str]] = []
     texts = count = more = 0
@@ -116,14 +116,14 @@ def compare(server: Server, entity: str, listing: Listing, since: int, within: S
 def report(
     server: Server, found: Compared, listing: Listing, *, adopt: bool, state: str = "completed", empty: bool = False
 ) -> ReconcileReport:
-    """Say that what is missing was deleted, and, to `adopt`, that what is unknown is there in that state. Said twice it changes nothing.
+    """Report missing instances as deleted and, with `adopt`, unknown ones as produced in that state. Repeating it changes nothing.
 
-    InvalidQuestion where storage holds nothing at all, unless `empty`: that is a wrong path more often than a loss.
+    Raises InvalidQuestion if storage holds nothing at all, unless `empty`: usually the path is wrong.
     """
     drift = found.drift
     if not found.instances and drift.retention.count + drift.external.count and not empty:
         raise InvalidQuestion(
-            f"nothing of {drift.entity} was found in {listing.where}; a wrong path looks like that: say --empty where all of it is gone"
+            f"nothing of {drift.entity} was found in {listing.where}; check the path, or add --empty if all of it is really gone"
         )
     reports = [
         *_reports(drift, "deleted", drift.retention, ref="retention", reason=f"not in {listing.where} any more"),
@@ -141,25 +141,25 @@ def report(
 
 
 def _reports(drift: Drift, what: str, some: Differing, **more: Any) -> Iterator[dict[str, Any]]:
-    """At most 500 runs of instances in each. The key is the same when the same drift is told again; later drift has another seq."""
+    """Yield reports of at most 500 stretches of instances. Reporting the same drift again uses the same key; later drift has another seq."""
     for instances in portions(some.instances, 500):
-        told = "\0".join([what, str(more.get("ref")), str(drift.seq), *instances]).encode()
-        key = f"reconcile:{hashlib.blake2b(told, digest_size=16).hexdigest()}"
+        identity = "\0".join([what, str(more.get("ref")), str(drift.seq), *instances]).encode()
+        key = f"reconcile:{hashlib.blake2b(identity, digest_size=16).hexdigest()}"
         yield {"entity": drift.entity, "what": what, "instances": instances, "key": key, **more}
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Each text once, and as text that can be sent: names of files may be no UTF-8, and of any length. Sorted, so that a portion is of few runs."""
+    """Return each text once, in a form that can be sent: file names may be long or invalid UTF-8. Sorted: a portion then has few stretches."""
     return sorted({each[:200].encode("utf-8", "replace").decode() for each in texts})
 
 
 def portions(some: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
-    """In their order, so many at most in each: the server takes no more texts or reports at once."""
+    """Split into portions, in order: the server limits texts and reports per request."""
     every = iter(some)
     while portion := list(islice(every, size)):
         yield portion
 
 
 def path_of(entity: str, what: str) -> str:
-    """Where the server is asked of an entity."""
+    """Return the API path of an entity."""
     return f"/api/v2/entities/{quote(entity, safe='')}/{what}"

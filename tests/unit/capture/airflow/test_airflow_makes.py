@@ -27,8 +27,8 @@ def test_a_name_several_and_a_state() -> None:
         ({"load": []}, ValueError, "task 'load' is an empty list"),
         ({"load": ["a", 7]}, TypeError, "task 'load' has 7"),
         ({"load": ""}, TypeError, "task 'load' has ''"),
-        ({"load": ["a", "a"]}, ValueError, "task 'load' names one twice"),
-        ({"load": ["a", Makes("b", wait=False)]}, ValueError, "waits for all that it makes, or for none"),
+        ({"load": ["a", "a"]}, ValueError, "task 'load' names an entity twice"),
+        ({"load": ["a", Makes("b", wait=False)]}, ValueError, "set `wait` alike for all that the task makes"),
     ],
 )
 def test_mistakes_name_the_task(entities: Any, kind: type[Exception], words: str) -> None:

@@ -91,4 +91,4 @@ def test_a_damaged_file_holds_nobody_up(tmp_path: Path, caplog: pytest.LogCaptur
 def test_a_disk_that_refuses_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     assert not deliver(Config("http://127.0.0.1:1", tmp_path / "file/reports"), [report(1)], sleep=lambda _: None)
-    assert "cannot keep it" in caplog.text
+    assert "cannot store them" in caplog.text

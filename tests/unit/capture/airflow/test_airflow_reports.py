@@ -29,7 +29,7 @@ def test_a_run_has_a_name_without_surprises() -> None:
 
 def test_what_was_produced_says_what_it_read() -> None:
     told = {"rows": 7, "fingerprint": "f", "bytes": None, "other": 1}
-    first, second = of(RUN, "produced", MADE, AT, seq=41, code="v1", told=told)
+    first, second = of(RUN, "produced", MADE, AT, seq=41, code="v1", description=told)
     assert (first["states"], first["reads"], first["seq"], first["code"]) == (["estimated"], MADE[0]["reads"], 41, "v1")
     assert (first["rows"], first["fingerprint"], "bytes" in first, "other" in first) == (7, "f", False, False)
     # Nobody knows what the second was made from: that is not the same as nothing.

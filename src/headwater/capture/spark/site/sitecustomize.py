@@ -1,7 +1,7 @@
-"""Capture with no line of code: Python imports this module by itself when its folder is on PYTHONPATH (`headwater.capture.spark.environment`).
+"""Capture without code: Python imports this module by itself if its folder is on PYTHONPATH (`headwater.capture.spark.environment`).
 
-It hands on to the sitecustomize it hides, and waits for `pyspark.sql.session` to be imported; until then it costs nothing. It refuses to break
-an interpreter: whatever goes wrong here, the program runs as if it were not there.
+It runs the sitecustomize that it hides, and waits for the import of `pyspark.sql.session`; until then it costs nothing. It never breaks an
+interpreter: after any error here, the program runs without capture.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _WANTED = "pyspark.sql.session"
 
 
 def _hand_on() -> None:
-    """Run the sitecustomize that stands behind this one on the path."""
+    """Run the next sitecustomize on the path."""
     paths = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]  # noqa: PTH100
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
     if spec is None or spec.loader is None:
@@ -49,7 +49,7 @@ class _Waiting:
 
 
 def _wrap(session: Any) -> None:
-    """Every session made, by the builder, by newSession or by hand, goes through `__init__`."""
+    """Wrap `__init__`, through which the builder, newSession and direct calls create every session."""
     create = session.__init__
 
     def create_and_attach(self: Any, *args: Any, **kwargs: Any) -> None:
