@@ -98,7 +98,13 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
         await database.close()
 
 
-def doctor(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
+def doctor(
+    security: Annotated[
+        bool, typer.Option("--security", help="Check file modes, keys, listeners and who may enter instead.")
+    ] = False,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+    json: Json = False,
+) -> None:
     """Find out why events do not arrive or links are missing.
 
     Each step from a job to the server is checked.
@@ -109,13 +115,16 @@ def doctor(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None
 
       headwater doctor
 
+      headwater doctor --security
+
       HEADWATER_URL=http://lineage:5000 headwater doctor --json
     """
     import msgspec
 
     from headwater.cli.serve.checks import checks
+    from headwater.cli.serve.security_checks import security_checks
 
-    found = checks(url)
+    found = security_checks(url) if security else checks(url)
     if json:
         output.raw(msgspec.json.encode(found))
     else:
