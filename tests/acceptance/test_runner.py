@@ -313,7 +313,7 @@ def test_a_dead_server_costs_the_package_nothing(start: Start, collector: Collec
 def test_a_wrong_manifest_runs_nothing(start: Start, collector: Collector) -> None:
     code, out, err = ended(start(HEAD + "run: {kind: python, scrpt: main.py}\n", "print('ran')"))
     assert (code, out) == (2, "")
-    assert "dk.yaml:2:21: run.scrpt: is not known here; did you mean 'script'?" in err
+    assert "dk.yaml:2:21: run.scrpt: is not a field here; did you mean 'script'?" in err
     assert collector.events == []
 
 

@@ -145,7 +145,7 @@ def place_(server_url: str, tmp_path: Path) -> Place:
 
 def worker(place: Place, airflow: str, plan: str, told: Callable[[ItemEvent], None] = lambda _: None) -> Worker:
     tasks = AirflowTasks("prod", Airflow(airflow), every=0.0)
-    return Worker(PlanOnServer(place.url, plan), [tasks], name="here", lease=0.2, told=told)
+    return Worker(PlanOnServer(place.url, plan), [tasks], name="here", lease=0.2, on_event=told)
 
 
 @pytest.mark.parametrize("api", ["", "/api/v1"])

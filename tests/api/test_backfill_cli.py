@@ -110,7 +110,7 @@ def test_outside_of_its_window_a_plan_waits(place: Place) -> None:
         heard.append(one)
         worker.stop()
 
-    worker = place.worker(listed["id"], told=tell)
+    worker = place.worker(listed["id"], on_event=tell)
     assert worker.work() == "stopped"
     assert [one.note for one in heard] == [f"the plan's window opens at {place.shown(listed['id'])['plan']['opens']}"]
     assert place.runs() == {}
@@ -165,7 +165,7 @@ def test_a_run_outlives_its_worker_and_is_waited_for(place: Place) -> None:
         hold.unlink()
         assert process.wait(timeout=120) == -signal.SIGKILL
     told: list[ItemEvent] = []
-    assert place.worker(plan, told=told.append).work() == "done"
+    assert place.worker(plan, on_event=told.append).work() == "done"
     assert [each.count for each in told if each.what == "skipped"] == [1]
     assert place.runs() == {"2024-03-06T23": 1, "2024-03-06": 1, "2024-W10": 1}
     assert place.wrong() == []

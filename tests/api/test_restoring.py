@@ -55,7 +55,7 @@ class Lake(Place):
         submit = [sys.executable, str(TESTS / "spark_submit.py"), how]
         executor = DeltaTables(submit, self.logs, environ={"HEADWATER_URL": self.url})
         plan = self.plan(incident=self.incident_, **wanted)
-        ended = Worker(PlanOnServer(self.url, plan), [executor], name="here", told=told.append).work()
+        ended = Worker(PlanOnServer(self.url, plan), [executor], name="here", on_event=told.append).work()
         return ended, told[-1].note
 
     @property
@@ -88,7 +88,7 @@ def test_unreported_changes_are_not_overwritten(lake: Lake) -> None:
 def test_who_wrote_meanwhile_is_told_of(lake: Lake) -> None:
     ended, note = lake.work("late")
     assert ended == "failed"
-    assert "was written over while it was restored: version 2" in note
+    assert "was overwritten while it was restored: version 2" in note
     assert len(lake.versions) == 2
 
 
@@ -134,7 +134,7 @@ def test_a_version_without_the_instance_is_none_of_it(lake: Lake) -> None:
     ended, note = lake.work()
     assert ended == "failed"
     assert "version 0" in note
-    assert "has no partition that is reads 2024-03-05" in note
+    assert "has no partition for reads 2024-03-05" in note
 
 
 def test_times_in_an_unknown_zone_are_left_alone(server_url: str, tmp_path: Path) -> None:

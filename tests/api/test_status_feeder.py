@@ -145,7 +145,7 @@ def test_the_command_feeds_what_is_older(
         assert told.exit_code == 0, told.output
         expected = {"events": 3, "taken": taken, "duplicate": duplicate, "refused": 0, "unplaced": 1, "failed": 0}
         assert json.loads(told.output) == expected
-    assert "1 runs do not tell" in CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31"]).output
+    assert "1 runs do not name" in CliRunner().invoke(program, ["entities", "feed", "--since", "2025-12-31"]).output
 
 
 def test_it_ends_whatever_it_is_doing(database: Database, run: Any) -> None:

@@ -1,7 +1,7 @@
-"""'headwater run DIR': a dk.yaml, the program it names, and the run events around it.
+"""`headwater run DIR`: run the program that a dk.yaml names, and report the run.
 
-`load` reads a package; `headwater.runner.execution.execute` runs one. Refuses to talk to a database or to answer questions: what it knows goes out
-as OpenLineage events through the client.
+`load` reads a package; `headwater.runner.execution.execute` runs one. Uses no database: it reports through the client, as OpenLineage
+events.
 """
 
 from headwater.runner.manifest import Manifest

@@ -1,6 +1,6 @@
-"""What a package run says of itself: START, RUNNING, and how it ended, as OpenLineage events.
+"""The OpenLineage events of a package run: START, RUNNING, and its end.
 
-The choices are those of docs/explanation/capture-events.md. Builds events and refuses to send them.
+Follows docs/explanation/capture-events.md. Builds events but does not send them.
 """
 
 import re
@@ -23,7 +23,7 @@ _CLASSIFIED_BY = {"pyspark": "SPARK", "python": "PYTHON", "sql": "SPARK"}
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of one run of one package. `making`: the instances of entities that it makes, where it was told."""
+    """The events of one run of one package. `making`: the instances of entities that it makes, if given."""
 
     manifest: Manifest
     run_id: str
@@ -32,7 +32,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     making: Making | None = None
 
     def start(self, *, reported: bool = False) -> dict[str, Any]:
-        """START: everything that is known before the program begins. `reported`: what it makes is reported apart from events."""
+        """Return START, with everything known before the program begins. `reported`: instances are reported apart from events."""
         manifest = self.manifest
         return event.run(
             "START",
@@ -45,7 +45,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def running(self) -> dict[str, Any]:
-        """RUNNING: still alive."""
+        """Return RUNNING."""
         return event.run("RUNNING", run_id=self.run_id, job=self.manifest.job, run_facets=self._parent_facet())
 
     def end(
@@ -56,7 +56,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         written: Mapping[str, Written] | None = None,
         reported: bool = False,
     ) -> dict[str, Any]:
-        """COMPLETE, FAIL or ABORT. `written`: what was found at the outputs, by their declared name. `reported`: the end, too, was reported apart."""
+        """Return COMPLETE, FAIL or ABORT. `written`: statistics of the outputs, by declared name. `reported`: the end was reported apart, too."""
         outputs = []
         for each in self.manifest.outputs:
             if found := (written or {}).get(each.name):
@@ -69,7 +69,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         return event.run(event_type, run_id=self.run_id, job=self.manifest.job, outputs=outputs, run_facets=facets)
 
     def _parent_facet(self) -> dict[str, event.Facet]:
-        # On every event: a server that never saw our START still knows where the run belongs.
+        # On every event: a server that missed the START still knows where the run belongs.
         return {"parent": event.parent(self.parent.run_id, self.parent.job, self.parent.root)} if self.parent else {}
 
     def _period_facet(self, reported: bool) -> dict[str, event.Facet]:
@@ -117,7 +117,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def declared_facets(declared: Declared) -> dict[str, event.Facet]:
-    """The facets of a dataset that a dk.yaml speaks of."""
+    """Return the facets of a dataset in a dk.yaml."""
     facets = {
         "headwater_declared": event.facet(
             "headwater_declared", name=declared.name, type=declared.type, classification=declared.classification

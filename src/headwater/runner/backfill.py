@@ -1,8 +1,7 @@
-"""Work a plan off: take items, run them, say that they are over. Any number of workers may do so at once, and any of them may be killed.
+"""Work on a plan: take items, run them, report their end. Any number of workers may run at once, and any of them may be killed.
 
-What was begun is known to the server before it begins, and a worker that takes over an item looks first at what became of its
-run. Nothing is repeated here because a call went unanswered: each step is done again until it is answered. Refuses to decide which item is next and
-whether one is right: the server does.
+The server knows a run before it begins, and a worker that takes over an item first checks the outcome of its run. An unanswered call is
+repeated until it is answered, which never repeats a run. The server decides which item is next and whether one is right.
 """
 
 import enum
@@ -22,7 +21,7 @@ _OVER = {"done", "failed", "cancelled", "planned"}
 
 
 class What(enum.StrEnum):
-    """What a worker tells of. `again`: given back, with nothing said of how it went; `lost`: another worker has it."""
+    """The events of a worker. `again`: released without an outcome; `lost`: another worker has it."""
 
     runs = "runs"
     watches = "watches"
@@ -36,7 +35,7 @@ class What(enum.StrEnum):
 
 
 class ItemEvent(msgspec.Struct, frozen=True):
-    """`count` of `skipped` items; `note`: why, where something is to be said."""
+    """An event of an item. `count`: of `skipped` items; `note`: the reason, if any."""
 
     what: What
     item: Item | None = None
@@ -46,7 +45,7 @@ class ItemEvent(msgspec.Struct, frozen=True):
 
 
 class _One:
-    """An item of ours and how far it has come."""
+    """An item of this worker and its progress."""
 
     def __init__(self, item: Item, executor: Executor) -> None:
         self.item, self.executor = item, executor
@@ -67,9 +66,9 @@ class _One:
 
 
 class Worker:
-    """Of one plan. `name`: who takes items; `numbers`: only these, where that is said; `parallel`: how many at once; `lease`: seconds after which
-    others may have an item that was not renewed; `patience`: seconds without an answer of the server after which it is given up. `told` is called
-    with everything that happens.
+    """A worker of one plan. `name`: under which it takes items; `numbers`: take only these, if given; `parallel`: items at once; `lease`: seconds
+    after which an item that was not renewed is released; `patience`: seconds without an answer after which it gives up on the server. Calls
+    `on_event` with every event.
     """
 
     def __init__(
@@ -82,11 +81,11 @@ class Worker:
         parallel: int = 1,
         lease: float = 60.0,
         patience: float = 600.0,
-        told: Callable[[ItemEvent], None] = lambda _: None,
+        on_event: Callable[[ItemEvent], None] = lambda _: None,
     ) -> None:
         self._plan, self._name, self._parallel = plan, name, parallel
         self._numbers = None if numbers is None else list(numbers)
-        self._lease, self._patience, self._told = lease, patience, told
+        self._lease, self._patience, self._on_event = lease, patience, on_event
         self._executors = executors
         self._producers = [producer for each in executors for producer in each.producers]
         self._actions = sorted({action for each in executors for action in each.actions})
@@ -94,17 +93,18 @@ class Worker:
         self._asked_to_stop, self._passed_on = 0, 1
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
         self._silent_since: float | None = None
-        self._waiting: str | None = None  # what was said to be waited for
+        self._waiting: str | None = None  # the last reported reason for waiting
 
     def stop(self) -> None:
-        """Take nothing more; a second time: end what is running; a third: at once. May be called by a signal's handler."""
+        """Take no more items; the second call ends running ones; the third kills them. May be called by a signal handler."""
         self._asked_to_stop += 1
 
     def work(self) -> str:
-        """Until nothing is left for it: `done`, `failed` or `cancelled` as the plan is then; `left`: what remains only others can do; `stopped`.
+        """Run until no item is left for this worker. Returns the plan's `done`, `failed` or `cancelled`, `left` if only others can do the rest, or
+        `stopped`.
 
-        Runs that are going on are waited for. Raises what the server refuses, and ServerUnavailable where it was away for too long: what was
-        running then has ended, and is taken again, and skipped where it is right.
+        Waits for running items. Raises what the server refuses, and ServerUnavailable if it was unavailable for too long: running items have ended
+        then, and are taken again later, and skipped if they are right.
         """
         ended: str | None = None
         while True:
@@ -120,7 +120,7 @@ class Worker:
                     raise
                 if self._silent_since is None:
                     self._silent_since = time.monotonic()
-                    self._told(ItemEvent(What.unanswered, note=error.message))
+                    self._on_event(ItemEvent(What.unanswered, note=error.message))
                 time.sleep(_AFTER_SILENCE)
             if not self._ours and (ended is not None or self._asked_to_stop):
                 return ended or "stopped"
@@ -131,7 +131,7 @@ class Worker:
         return 0.0 if self._silent_since is None else time.monotonic() - self._silent_since
 
     def _take(self) -> str | None:
-        """How it ended, where there is nothing more to wait for."""
+        """Take items. Return how the plan ended, if there is nothing to wait for."""
         free = self._parallel - len(self._ours)
         work = self._plan.take(
             self._name,
@@ -142,7 +142,7 @@ class Worker:
             numbers=self._numbers,
         )
         if work.skipped:
-            self._told(ItemEvent(What.skipped, count=work.skipped))
+            self._on_event(ItemEvent(What.skipped, count=work.skipped))
         if work.items:
             self._pause, self._waiting = _FIRST_PAUSE, None
             self._ours += [_One(item, self._of(item)) for item in work.items]
@@ -163,10 +163,10 @@ class Worker:
         note = "the plan is paused" if work.state == "paused" else opens_at(work.opens) if work.opens else ""
         if not self._ours and note != self._waiting:
             self._waiting = note
-            self._told(ItemEvent(What.waits, note=note))
+            self._on_event(ItemEvent(What.waits, note=note))
 
     def _step(self, one: _One) -> None:
-        """As far as it comes without waiting. What raises is done again."""
+        """Advance as far as possible without waiting. A step that raises is repeated."""
         if one.going is None and one.refused is None:
             if self._asked_to_stop:
                 self._plan.give_back(one.item)
@@ -180,11 +180,11 @@ class Worker:
         if not one.lost and time.monotonic() >= one.renew_at:
             one.lost = not self._plan.renew(one.item, one.run, self._lease)
             one.renew_at = time.monotonic() + self._lease / 3
-            if one.lost:  # we were away for longer than the lease: what we run is another's to run
+            if one.lost:  # longer away than the lease: another worker may run the item
                 _stop(one)
 
     def _begin(self, one: _One) -> bool:
-        """False where the item is no longer ours."""
+        """Begin an item. False if another worker has it."""
         item = one.item
         earlier = one.executor.earlier(item) if item.before else None
         one.run = item.before if earlier is not None else one.run or one.executor.named(item)
@@ -194,7 +194,7 @@ class Worker:
         one.renew_at = time.monotonic() + self._lease / 3
         if earlier is not None:
             one.going, one.watched = earlier, True
-            self._told(ItemEvent(What.watches, item, one.run))
+            self._on_event(ItemEvent(What.watches, item, one.run))
             return True
         try:
             one.going = one.executor.start(item, one.run)
@@ -203,11 +203,11 @@ class Worker:
                 raise
             one.refused = Outcome(True, str(error), one.run)
         else:
-            self._told(ItemEvent(What.runs, item, one.run))
+            self._on_event(ItemEvent(What.runs, item, one.run))
         return True
 
     def _end(self, one: _One, outcome: Outcome) -> bool:
-        """False where what it made may still be reported."""
+        """End an item. False if its report may still come."""
         item = one.item
         if one.lost:
             self._over(one, ItemEvent(What.lost, item, one.run))
@@ -232,19 +232,19 @@ class Worker:
             self._over(one, ItemEvent(what, item, outcome.run, ended.note))
         return True
 
-    def _over(self, one: _One, told: ItemEvent) -> None:
+    def _over(self, one: _One, event: ItemEvent) -> None:
         self._ours.remove(one)
         self._take_at, self._pause = 0.0, _FIRST_PAUSE
-        self._told(told)
+        self._on_event(event)
 
     def _let_end(self) -> None:
-        """The server is not to be asked any more; what was begun ends."""
+        """Let begun items end, without asking the server any more."""
         while any(one.going is not None and one.outcome() is None for one in self._ours):
             self._pass_on()
             time.sleep(_TICK)
 
     def _pass_on(self) -> None:
-        """Being asked a second time, or a third, to what is running."""
+        """Pass a second or third stop request on to running items."""
         if self._asked_to_stop > self._passed_on:
             self._passed_on += 1
             for one in self._ours:
@@ -252,7 +252,7 @@ class Worker:
 
 
 def opens_at(opens: str) -> str:
-    """Why nothing is handed out before that time."""
+    """Say why no item starts before that time."""
     return f"the plan's window opens at {opens}"
 
 

@@ -1,7 +1,7 @@
-"""Which code runs: commit, branch and place of a package in its git repository.
+"""The version of a package's code: commit, branch and place in its git repository.
 
 Asks the `git` program, because nothing else agrees with it about worktrees and configuration. No git, no repository, no commit: None.
-Refuses to let credentials of a remote's address out, and to take longer than a few seconds.
+Never reveals credentials of a remote's address, and takes at most a few seconds.
 """
 
 import os
@@ -17,7 +17,7 @@ _HOSTED = re.compile(r"(^|[.@/])(github|gitlab|bitbucket)\.")
 
 
 class CodeVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """`dirty` is None when git did not say in time; `repository` has no credentials; `path` is the package's within the repository."""
+    """`dirty`: None if git did not answer in time; `repository`: without credentials; `path`: the package's, within the repository."""
 
     commit: str
     branch: str | None
@@ -28,7 +28,7 @@ class CodeVersion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
-        """Where to look at the package's code: its page on a forge we know, else the repository, else the folder."""
+        """Return the URL of the package's code: its page on a known forge, else the repository, else the folder."""
         if self.repository is None:
             return f"file://{self.root}"
         if _HOSTED.search(self.repository) and self.repository.startswith("http"):
@@ -38,7 +38,7 @@ class CodeVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(folder: str | os.PathLike[str]) -> CodeVersion | None:
-    """The version of the code in `folder`; None when git does not know it."""
+    """Return the version of the code in `folder`; None without a git repository."""
     where = Path(folder)
     commit = _git(where, "rev-parse", "--verify", "HEAD")
     root = _git(where, "rev-parse", "--show-toplevel")
@@ -57,7 +57,7 @@ def read(folder: str | os.PathLike[str]) -> CodeVersion | None:
 
 
 def without_credentials(remote: str) -> str:
-    """A remote's address that may be shown: `https://token@h/o/r.git` and `git@h:o/r.git` are both `https://h/o/r.git`."""
+    """Return a remote's address without credentials: `https://token@h/o/r.git` and `git@h:o/r.git` both become `https://h/o/r.git`."""
     scp = re.match(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$", remote)
     if scp and len(scp[1]) > 1:
         return f"https://{scp[1]}/{scp[2].lstrip('/')}"
@@ -71,7 +71,7 @@ def without_credentials(remote: str) -> str:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """The output of a git command; None when it fails, is not there, or takes too long."""
+    """Return the output of a git command; None if it fails, is missing, or takes too long."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(

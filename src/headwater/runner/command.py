@@ -1,6 +1,6 @@
-"""The child's command line and environment: how the program named in a dk.yaml learns of its run, its parameters and its Spark.
+"""The child's command line and environment, which pass on its run, its parameters and its Spark settings.
 
-Everything goes through the environment, so the pipeline's code needs no change. Refuses to start anything.
+Everything goes through the environment, so the pipeline's code needs no change. Starts nothing.
 """
 
 import importlib
@@ -21,11 +21,11 @@ from headwater.runner.manifest import Manifest
 
 log = logging.getLogger("headwater")
 
-NAMES = "HEADWATER_NAMES"  # for kind sql: what ${…} in the file may name, as JSON
+NAMES = "HEADWATER_NAMES"  # for kind sql: the names for ${…} in the file, as JSON
 
 
 class SparkChoice(msgspec.Struct, frozen=True):
-    """What the command line says about Spark. `remote` is Spark Connect (`sc://host`) and excludes `master`."""
+    """The Spark options of the command line. `remote` is Spark Connect (`sc://host`) and excludes `master`."""
 
     master: str | None = None
     remote: str | None = None
@@ -33,7 +33,7 @@ class SparkChoice(msgspec.Struct, frozen=True):
 
 
 def argv(manifest: Manifest, extra: tuple[str, ...] = ()) -> list[str]:
-    """The child's command line."""
+    """Return the child's command line."""
     program = manifest.program
     if program.kind == "sql":
         return [sys.executable, "-m", "headwater.runner.sql_session", program.target, *program.args, *extra]
@@ -50,18 +50,18 @@ def environment(
     capture: bool,
     current: Mapping[str, str],
 ) -> dict[str, str]:
-    """The child's environment: `current` with the run handed down, the parameters, where events go, and Spark's settings."""
+    """Return the child's environment: `current` with the run as parent, the parameters, the address for events, and Spark's settings."""
     env = dict(current)
     if any(each.remote for each in destination.each):
         for name in (
             "HEADWATER_API_KEY",
             "OPENLINEAGE_API_KEY",
-        ):  # perhaps another server's, which must not come to know it
+        ):  # it may belong to another server, which must not get it
             env.pop(name, None)
     env |= context.environment(parent) | _way_out(destination)
     for name, value in manifest.parameters.items():
         env["HEADWATER_PARAM_" + re.sub(r"\W", "_", name).upper()] = value
-    # The child's folder is another one: what was relative to ours would not be found there. We ourselves come last, if we are not installed.
+    # The child has another folder, where relative paths would not resolve. Headwater itself comes last, unless it is installed.
     given = [str(Path(path).absolute()) for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = str(Path(__file__).parents[2])
     first = [manifest.folder] if manifest.program.is_module else []
@@ -81,9 +81,9 @@ def environment(
 
 
 def submit_args(manifest: Manifest, spark: SparkChoice, existing: str = "") -> str:
-    """`PYSPARK_SUBMIT_ARGS`: what was there, then the package's conf, then the command line's, which wins.
+    """Return `PYSPARK_SUBMIT_ARGS`: the present ones, then the package's conf, then the command line's, which wins.
 
-    The application's name is the package's, unless the script names it: what a session's builder sets is applied later.
+    The application's name is the package's, unless the script's session builder sets one, which is applied later.
     """
     words = [word for word in shlex.split(existing) if word != "pyspark-shell"]
     conf = {"spark.app.name": manifest.name} | manifest.program.conf | spark.conf
@@ -96,7 +96,7 @@ def submit_args(manifest: Manifest, spark: SparkChoice, existing: str = "") -> s
 
 
 def _way_out(destination: Destination) -> dict[str, str]:
-    """Our own client and the official OpenLineage client of the child both find the runner's server."""
+    """Point both Headwater's client and the official OpenLineage client in the child to the runner's server."""
     env = {"HEADWATER_SPOOL": str(destination.spool.absolute())}
     if destination.transport in {"none", "spool"}:
         return env | {"HEADWATER_TRANSPORT": destination.transport}
@@ -107,11 +107,11 @@ def _way_out(destination: Destination) -> dict[str, str]:
         env["HEADWATER_URL"] = destination.url
         if destination.api_key:
             env["HEADWATER_API_KEY"] = destination.api_key
-    else:  # every address with the key that is its own
+    else:  # every address with its own key
         env["HEADWATER_URL"] = ",".join(each.address.replace(",", "%2C") for each in destination.each)
     server = next((each for each in destination.each if each.transport == "http"), None)
     if server:
-        # The official client joins address and endpoint itself; ours takes the whole address.
+        # The official client joins address and endpoint; Headwater's takes the whole address.
         env |= {"OPENLINEAGE_URL": server.base, "OPENLINEAGE_ENDPOINT": server.endpoint}
         if server.api_key:
             env["OPENLINEAGE_API_KEY"] = server.api_key
@@ -119,7 +119,7 @@ def _way_out(destination: Destination) -> dict[str, str]:
 
 
 def _capture(env: Mapping[str, str]) -> dict[str, str]:
-    # By name and not by an import statement: capture is asked for here alone, and a package must run without it.
+    # By name, without an import statement: only this place needs capture, and a package must run without it.
     try:
         collector = importlib.import_module("headwater.capture.spark")
         found: dict[str, str] = collector.environment(env)

@@ -1,7 +1,7 @@
-"""Whether what a run left of an instance is what was there before: the fingerprint of its files, whatever they are called.
+"""Tell whether a run changed an instance: fingerprint its files, ignoring their names.
 
-Spark gives files names of chance, so that names do not count, and neither does their order. Refuses what is not cheap: remote places, more than 1,000
-files or 256 MiB of one instance; those have no fingerprint.
+Spark names files at random, so names and order do not count. Skips what is not cheap: remote places, and more than 1,000 files or 256 MiB of
+one instance; those have no fingerprint.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ _MOST_BYTES = 256 << 20
 
 
 class Content(msgspec.Struct, frozen=True):
-    """Of one instance in one output."""
+    """The content of one instance in one output."""
 
     fingerprint: str
     size: int
 
 
 def of_instance(output: Declared, instance: str) -> Content | None:
-    """What lies where the output has this instance. None where that is nothing, not local, too much, or the extra `fingerprint` is not there."""
+    """Fingerprint this instance in the output. None if it is missing, remote or too large, or without the extra `fingerprint`."""
     if output.instance is None or output.dataset.namespace != "file":
         return None
     root = Path(output.place.removeprefix("file://").removeprefix("file:"))
@@ -39,7 +39,7 @@ def of_instance(output: Declared, instance: str) -> Content | None:
         found = sorted(fingerprint(each, raw=True).text for each in files)
     except (OSError, HeadwaterError) as error:
         if isinstance(error, NotInstalled | OSError) or not error.permanent:
-            return None  # another process is at work there, or it cannot be read: then it does not count as the same
+            return None  # another process is writing there, or it cannot be read: then it counts as changed
         raise
     if len(found) == 1:
         return Content(found[0], size)
@@ -47,5 +47,5 @@ def of_instance(output: Declared, instance: str) -> Content | None:
 
 
 def _is_data(path: Path, root: Path) -> bool:
-    """Spark's own marks (_SUCCESS, .crc, _temporary) are not data."""
+    """Whether a file is data and not one of Spark's own (_SUCCESS, .crc, _temporary)."""
     return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)

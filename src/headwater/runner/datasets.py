@@ -1,6 +1,6 @@
-"""The inputs and outputs of a dk.yaml: where each one is, and the OpenLineage name that follows from it.
+"""The inputs and outputs of a dk.yaml: the place of each, and the OpenLineage name that follows from it.
 
-Names are made by `headwater.model.names` and nowhere else. Refuses to look whether the data exists.
+Only `headwater.model.names` makes names. Does not check whether the data exists.
 """
 
 import os.path
@@ -32,7 +32,7 @@ def read_datasets(
     section: str,
     made: PackageEntities | None = None,
 ) -> tuple[Declared, ...]:
-    """The datasets of one section; each becomes known to `names` as `section.name`. `made`: of outputs, which entities they may hold."""
+    """Read the datasets of one section and add each to `names` as `section.name`. `made`: the entities that outputs may hold."""
     if entry is None or is_null(entry.value):
         return ()
     found: list[Declared] = []
@@ -51,7 +51,7 @@ def read_datasets(
         if name and name in nodes:
             first = nodes[name].start_mark.line + 1
             document.note(
-                entries["name"].value, f"{field}.name", f"{name!r} stands twice; the first is in line {first}"
+                entries["name"].value, f"{field}.name", f"{name!r} is defined twice; the first is in line {first}"
             )
             continue
         if name:
@@ -120,7 +120,7 @@ def _classification(document: Document, entry: Entry | None, field: str) -> dict
         text = document.scalar(each.value, f"{place}.{name}")
         if text is None:
             continue
-        # `pii: yes` and `pii: True` are the same tag: one spelling, so that a search finds both.
+        # `pii: yes` and `pii: True` are the same tag: with one spelling, a search finds both.
         is_bool = each.value.tag == "tag:yaml.org,2002:bool"
         found[name] = ("true" if text.lower() in {"yes", "true", "on"} else "false") if is_bool else text
     return found

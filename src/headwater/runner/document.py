@@ -1,7 +1,7 @@
-"""A YAML file as nodes that know where they stand, and every problem found in it.
+"""A YAML file as nodes with their places, and every problem in it.
 
-It exists so that a mistake in a dk.yaml is answered with a line and a column, and all mistakes at once. Refuses to build Python objects from
-YAML (only the safe tags are composed, nothing is constructed), files over a megabyte, and aliases that multiply.
+It reports all mistakes in a dk.yaml at once, each with line and column. Builds no Python objects from YAML (it only composes
+the safe tags), and refuses files over a megabyte and aliases that multiply.
 """
 
 import difflib
@@ -17,7 +17,7 @@ _NULL = "tag:yaml.org,2002:null"
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One mistake: where it stands (line and column from 1; 0 when it is about no line), which field, and what to do about it."""
+    """One mistake: its place (line and column from 1; 0 without a line), its field, and what to do."""
 
     file: str
     line: int
@@ -31,7 +31,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A value in a mapping, with the node of its key for messages about the key itself."""
+    """A value in a mapping, with its key's node for messages about the key."""
 
     key: yaml.Node
     value: yaml.Node
@@ -44,14 +44,14 @@ class _Unreadable(Exception):
 
 
 class Document:
-    """Reads values out of nodes, and notes a problem instead of raising. `problems` is in the order of discovery."""
+    """A reader of values from nodes that notes problems instead of raising. `problems` is in the order of discovery."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.problems: list[Problem] = []
 
     def read(self) -> yaml.Node | None:
-        """The root node; None when the file cannot be read as YAML at all (then there is a problem that says why)."""
+        """Return the root node; None with a noted problem if the file is not YAML."""
         try:
             root = self._compose(self._text())
             if root is None:
@@ -65,7 +65,7 @@ class Document:
         try:
             data = self.file.read_bytes()
         except FileNotFoundError:
-            raise _Unreadable("there is no such file") from None
+            raise _Unreadable("no such file") from None
         except OSError as error:
             raise _Unreadable(f"cannot be read: {error.strerror}") from error
         if len(data) > _MAX_BYTES:
@@ -78,7 +78,7 @@ class Document:
 
     def _compose(self, text: str) -> yaml.Node | None:
         try:
-            return yaml.compose(text, Loader=yaml.SafeLoader)  # nodes only: nothing is constructed
+            return yaml.compose(text, Loader=yaml.SafeLoader)  # nodes only: no objects are constructed
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             said = " ".join(part for part in (error.problem, error.context) if part)
@@ -95,7 +95,7 @@ class Document:
         self.problems.append(Problem(str(self.file), line, column, field, message))
 
     def mapping(self, node: yaml.Node, field: str, known: tuple[str, ...] | None = None) -> dict[str, Entry]:
-        """The entries of a mapping. Duplicate keys, keys that are not text and, when `known` is given, unknown keys are problems."""
+        """Return the entries of a mapping. Duplicate keys, keys that are not text and, with `known`, unknown keys are problems."""
         if not isinstance(node, yaml.MappingNode):
             self.note(node, field, f"expected a mapping, got {kind(node)}")
             return {}
@@ -108,22 +108,22 @@ class Document:
             place = f"{field}.{name}" if field else name
             if name in entries:
                 first = entries[name].key.start_mark.line + 1
-                self.note(key, place, f"stands twice; the first is in line {first}")
+                self.note(key, place, f"is defined twice; the first is in line {first}")
             elif known is not None and name not in known:
-                self.note(key, place, f"is not known here{suggestion(name, known)}")
+                self.note(key, place, f"is not a field here{suggestion(name, known)}")
             else:
                 entries[name] = Entry(key, value)
         return entries
 
     def items(self, node: yaml.Node, field: str) -> list[yaml.Node]:
-        """The items of a list."""
+        """Return the items of a list."""
         if not isinstance(node, yaml.SequenceNode):
             self.note(node, field, f"expected a list, got {kind(node)}")
             return []
         return list(node.value)
 
     def text(self, entries: dict[str, Entry], name: str, field: str, *, owner: yaml.Node | None = None) -> str | None:
-        """The text of `name` as it was written (2013 and 2013-01-01 stay as they are). With `owner`, its absence is a problem there."""
+        """Return the text of `name` as written (2013 and 2013-01-01 are not converted). With `owner`, its absence is a problem there."""
         entry = entries.get(name)
         place = f"{field}.{name}" if field else name
         if entry is None:
@@ -139,14 +139,14 @@ class Document:
         return value
 
     def scalar(self, node: yaml.Node, field: str) -> str | None:
-        """A single value as it was written; None for null. A list or a mapping is a problem."""
+        """Return a single value as written; None for null. A list or a mapping is a problem."""
         if not isinstance(node, yaml.ScalarNode):
             self.note(node, field, f"expected text, got {kind(node)}")
             return None
         return None if is_null(node) else str(node.value)
 
     def _expands_little(self, root: yaml.Node) -> bool:
-        """Whether the document, with every alias written out, stays small. A billion laughs stop at the limit, not at the end of memory."""
+        """Whether the document stays small with every alias expanded. A billion-laughs document stops at the limit."""
         stack: list[tuple[yaml.Node, int]] = [(root, 0)]
         seen = 0
         while stack:
@@ -167,7 +167,7 @@ def is_null(node: yaml.Node) -> bool:
 
 
 def kind(node: yaml.Node) -> str:
-    """What a node is, in words for a message."""
+    """Describe a node for a message."""
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
     if isinstance(node, yaml.SequenceNode):
@@ -176,12 +176,12 @@ def kind(node: yaml.Node) -> str:
 
 
 def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
-    """`; did you mean …?` or the list of what is known."""
+    """Return `; did you mean …?` or the list of known names."""
     if near := difflib.get_close_matches(name, known, 1, 0.6):
         return f"; did you mean {near[0]!r}?"
     return f"; known: {', '.join(known)}" if known else ""
 
 
 def _place(before: str) -> tuple[int, int]:
-    """Line and column, from 1, of what comes after `before`."""
+    """Return the line and column, from 1, of what follows `before`."""
     return before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -1,6 +1,6 @@
-"""Which entities a package makes, of how many periods in one run, and where an instance lies: `entity`, `entities`, `max_periods` of a dk.yaml.
+"""The entities of a package, its periods per run, and the place of an instance: `entity`, `entities`, `max_periods` of a dk.yaml.
 
-It is read before everything else, since what a run is to make may be named in the rest (`${HEADWATER_PERIOD}`). Refuses to know when periods begin.
+Read before the rest, which may refer to what a run makes (`${HEADWATER_PERIOD}`). Does not know when periods begin.
 """
 
 import os
@@ -17,14 +17,14 @@ INSTANCE = "{instance}"
 
 
 class PackageEntities(msgspec.Struct, frozen=True):
-    """`entities`: in the order in which they are written. `max_periods`: of each; one where nothing is said."""
+    """`entities`: in the order of the file. `max_periods`: of each; default 1."""
 
     entities: tuple[str, ...] = ()
     max_periods: int = 1
 
 
 def package_entities(file: str | os.PathLike[str]) -> PackageEntities:
-    """What the package with this dk.yaml makes. InvalidManifest where it cannot be read, or names no entity."""
+    """Return what the package with this dk.yaml makes. InvalidManifest if it cannot be read or names no entity."""
     document = Document(Path(file))
     root = document.read()
     found = PackageEntities()
@@ -33,7 +33,9 @@ def package_entities(file: str | os.PathLike[str]) -> PackageEntities:
         found = read_entities(document, top)
         if not found.entities and not document.problems:
             document.note(
-                root, "entity", "is required with --period: which entity the package makes, as in `entity: reads`"
+                root,
+                "entity",
+                "is required with --period: name the entity that the package makes, as in `entity: reads`",
             )
     elif root is not None:
         document.note(root, "", "expected a mapping")
@@ -46,10 +48,10 @@ def package_entities(file: str | os.PathLike[str]) -> PackageEntities:
 
 
 def read_entities(document: Document, top: dict[str, Entry]) -> PackageEntities:
-    """The three words of a dk.yaml; what is wrong with them is noted."""
+    """Read the three fields of a dk.yaml, and note their problems."""
     names: list[str] = []
     if "entity" in top and "entities" in top:
-        document.note(top["entities"].key, "entities", "stands beside `entity`; write one of them")
+        document.note(top["entities"].key, "entities", "excludes `entity`; write only one of them")
     for word in ("entity", "entities"):
         entry = top.get(word)
         if entry is None:
@@ -62,7 +64,7 @@ def read_entities(document: Document, top: dict[str, Entry]) -> PackageEntities:
                 if isinstance(node, yaml.ScalarNode):
                     document.note(node, field, "is empty")
             elif name in names:
-                document.note(node, field, f"{name!r} stands twice")
+                document.note(node, field, f"{name!r} is listed twice")
             else:
                 names.append(name)
     return PackageEntities(tuple(names), _max_periods(document, top, bool(names)))
@@ -71,12 +73,12 @@ def read_entities(document: Document, top: dict[str, Entry]) -> PackageEntities:
 def read_instance(
     document: Document, entries: dict[str, Entry], field: str, made: PackageEntities
 ) -> tuple[str | None, str | None]:
-    """Of one output: which entity it holds, and in which folder of it one instance lies (`day={instance}`)."""
+    """Read an output's entity, and the folder of one instance in it (`day={instance}`)."""
     entity = document.text(entries, "entity", field)
     if entity is not None and entity not in made.entities:
         known = f"; it makes {', '.join(made.entities)}" if made.entities else ""
         document.note(
-            entries["entity"].value, f"{field}.entity", f"{entity!r} is no entity that this package makes{known}"
+            entries["entity"].value, f"{field}.entity", f"{entity!r} is not an entity that this package makes{known}"
         )
     place = document.text(entries, "instance", field)
     if place is None:
@@ -90,7 +92,7 @@ def read_instance(
         document.note(node, f"{field}.instance", "goes with a location")
     if entity is None:
         if len(made.entities) != 1:
-            document.note(node, f"{field}.instance", "needs `entity` beside it: of which one")
+            document.note(node, f"{field}.instance", "needs `entity` beside it, to name the entity")
         else:
             entity = made.entities[0]
     return entity, place

@@ -1,7 +1,7 @@
-"""Run a package with its events around it: the one place that knows the order of things.
+"""Run a package and report the run, in the right order.
 
-START before the child begins, RUNNING while it lives, one terminal event whatever happens to it. Refuses to fail a run because lineage
-is down: the client keeps the events, and the exit code is the child's alone.
+Sends START before the child begins, RUNNING while it lives, and one terminal event in any case. A run never fails because lineage
+is down: the client keeps the events, and the exit code is the child's.
 """
 
 import os
@@ -25,8 +25,8 @@ _CANNOT_START = 126
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `state`: COMPLETE, FAIL or ABORT; `error`: one line. `reported`: whether the server was told what it made of entities;
-    None where it was not asked to make any.
+    """How a run ended. `state`: COMPLETE, FAIL or ABORT; `error`: one line. `reported`: whether the server has the reports of its instances;
+    None if it had none to make.
     """
 
     run_id: str
@@ -57,8 +57,8 @@ def execute(
     """Run the package and wait for it. Main thread only (it listens to SIGINT and SIGTERM).
 
     `heartbeat` overrides the manifest's; 0 is none. `started` is called with the run id once START is out;
-    `emitter` is closed at the end. `making`: what it is to make of entities, `server`: where that is reported (and where it does not answer,
-    or there is none, events tell it). Never raises for what the child does.
+    `emitter` is closed at the end. `making`: the instances that it makes, `server`: where they are reported (without a server that answers,
+    events carry them). Never raises for what the child does.
     """
     env = dict(os.environ if environ is None else environ)
     out = emitter or emitter_from_environment()
@@ -68,9 +68,9 @@ def execute(
     say = Announcement(manifest=manifest, run_id=run_id, parent=parent, code=code, making=making)
     reporting = Reporting(server, making, run_id) if server and making and making.instances else None
     began = time.time()
-    # Told before START, so that START says whether it has to be learned from events.
-    told = reporting.started() if reporting else False
-    out.emit(say.start(reported=told))
+    # Reported before START: START says whether the server must take the instances from events.
+    reported = reporting.started() if reporting else False
+    out.emit(say.start(reported=reported))
     if started:
         started(run_id)
     spark = spark or command.SparkChoice()
@@ -87,20 +87,20 @@ def execute(
                 on_beat=lambda: out.emit(say.running()),
                 beat=(manifest.heartbeat if heartbeat is None else heartbeat) or None,
             )
-    except OSError as error:  # too long a command line, no memory for a process
+    except OSError as error:  # a too long command line, no memory for a process
         ended = Ended(_CANNOT_START, None, f"{type(error).__name__}: {error}", time.time() - began)
     state, reason, trace = outcome(ended)
     written = {}
     if state == "COMPLETE":
         written = {each.name: found for each in manifest.outputs if (found := measure(each, began))}
     if reporting:
-        told = (
+        reported = (
             reporting.produced(manifest, code_text(code, manifest))
             if state == "COMPLETE"
             else reporting.failed(reason or state)
         )
     facet = event.error_message(reason, trace) if reason else None
-    out.emit(say.end(state, error=facet, written=written, reported=told))
+    out.emit(say.end(state, error=facet, written=written, reported=reported))
     out.close()
     return Summary(
         run_id=run_id,
@@ -111,12 +111,12 @@ def execute(
         seconds=round(ended.seconds, 3),
         error=reason,
         events_pending=out.stats().pending,
-        reported=told if making else None,
+        reported=reported if making else None,
     )
 
 
 def outcome(ended: Ended) -> tuple[str, str | None, str | None]:
-    """The terminal event of a run, with the error's line and trace. Asked to stop, or killed, is ABORT; a crash is FAIL."""
+    """Return the terminal event of a run, with the error's line and trace. A stopped or killed run is ABORT; a crash is FAIL."""
     if ended.asked_by is not None:
         return "ABORT", f"stopped by {failure.signal_name(ended.asked_by)}", None
     if ended.returncode == 0:

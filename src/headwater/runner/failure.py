@@ -1,6 +1,6 @@
-"""What a failed program said: the one line that names the error, and the trace that explains it, out of the end of its stderr.
+"""The error of a failed program, from the end of its stderr: the line that names it, and the trace that explains it.
 
-Refuses to invent: without a Python error the last line stands, without any line the exit code does.
+Without a Python error it is the last line; without any line, the exit code.
 """
 
 import re
@@ -10,7 +10,7 @@ _ERROR_LINE = re.compile(r"^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warni
 _GROUP_LINE = re.compile(r"^\s*\|\s*((?:Base)?ExceptionGroup: .*)")
 _TRACE = "Traceback (most recent call last):"
 _TRACE_CHARACTERS = 16_000
-# A program that gets one of these did something wrong itself; with any other signal it was stopped from outside.
+# These signals mean that the program itself failed; any other stopped it from outside.
 _CRASHES = frozenset(
     getattr(signal, name)
     for name in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS", "SIGTRAP")
@@ -19,7 +19,7 @@ _CRASHES = frozenset(
 
 
 def message_and_trace(stderr: str, exit_code: int) -> tuple[str, str | None]:
-    """The error in one line, and the bounded trace."""
+    """Return the error in one line, and the bounded trace."""
     lines = stderr.rstrip().splitlines()
     message, start = _find_error(lines)
     if message is None:
@@ -37,21 +37,21 @@ def signal_name(number: int) -> str:
 
 
 def signal_message(number: int) -> str:
-    """A sentence about a program that ended by a signal."""
+    """Describe the end of a program by a signal."""
     hint = " (out of memory, or a kill -9)" if number == signal.SIGKILL else ""
     return f"ended by {signal_name(number)}{hint}"
 
 
 def is_crash(number: int) -> bool:
-    """Whether a signal says the program itself went wrong, rather than that it was stopped."""
+    """Whether a signal means that the program itself failed and was not stopped."""
     return number in _CRASHES
 
 
 def _find_error(lines: list[str]) -> tuple[str | None, int]:
-    """The error's line and where its trace begins. The last trace counts; log lines that follow it do not."""
+    """Find the error's line and the beginning of its trace. The last trace counts; later log lines do not."""
     traces = [index for index, line in enumerate(lines) if line.startswith(_TRACE)]
     if traces:
-        # "During handling of the above exception": the whole chain is one story, its last error the message.
+        # "During handling of the above exception": the whole chain belongs together, its last error is the message.
         start = traces[-1]
         while len(traces) > 1 and any("above exception" in line for line in lines[traces[-2] : start]):
             traces.pop()
@@ -61,7 +61,7 @@ def _find_error(lines: list[str]) -> tuple[str | None, int]:
             if line and not line.startswith((" ", "\t")):
                 return line.strip(), start
     for index, line in enumerate(lines):
-        if group := _GROUP_LINE.match(line):  # its own line comes first, what it holds below
+        if group := _GROUP_LINE.match(line):  # its own line comes first, its members follow
             return group[1], max(0, index - 5)
     for index in range(len(lines) - 1, -1, -1):
         if _ERROR_LINE.match(lines[index]):  # a SyntaxError has no Traceback line

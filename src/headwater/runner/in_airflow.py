@@ -1,7 +1,7 @@
-"""The tasks of a DAG that a plan was exported as (`headwater backfill export`): one for each item, and one that says how the plan ended.
+"""The tasks of an exported plan's DAG (`headwater backfill export`): one for each item, and one for the end of the plan.
 
-A task is a worker of the plan like any other, with one item to do: it asks the server for it, and has Airflow clear or start what makes it. Nothing
-is kept in Airflow, so that a task may be killed, cleared and run again. Refuses to run in an Airflow of another name.
+A task is a worker of the plan with one item: it takes it from the server, and lets Airflow clear or start what makes it. Airflow stores
+no state, so a task may be killed, cleared and run again. Refuses to run in an Airflow of another name.
 """
 
 import datetime as dt
@@ -25,7 +25,7 @@ _LABEL = 200  # characters; Airflow keeps 250
 
 
 class _OfPlan(BaseSensorOperator):
-    """A task of an Airflow that is called `airflow` in `produced_by`. While the server does not answer it asks every half minute, without a slot."""
+    """A task of the Airflow named `airflow` in `produced_by`. While the server does not answer, it asks every half minute, without a slot."""
 
     ui_color = "#d3e7f5"
 
@@ -35,22 +35,22 @@ class _OfPlan(BaseSensorOperator):
         self.airflow = airflow
 
     def poke(self, context: Mapping[str, Any]) -> bool:
-        """Whether it is over."""
+        """Whether the task is over."""
         config = from_environment()
         if config.name != self.airflow:
             raise AirflowFailException(
-                f"this plan is of the Airflow {self.airflow!r}, and this one is called {config.name!r} (HEADWATER_AIRFLOW_NAME)"
+                f"this plan is of the Airflow {self.airflow!r}, and this one is named {config.name!r} (HEADWATER_AIRFLOW_NAME)"
             )
         try:
             return self.ask(PlanOnServer(config.url, self.plan, config.api_key), context)
         except HeadwaterError as error:
             if error.permanent:
                 raise AirflowFailException(error.message) from error
-            self.log.warning("asked again later: %s", error.message)
+            self.log.warning("asking again later: %s", error.message)
             return False
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """What `poke` asks."""
+        """Make one attempt for `poke`."""
         raise NotImplementedError
 
     @property
@@ -59,21 +59,21 @@ class _OfPlan(BaseSensorOperator):
 
 
 class PlanItem(_OfPlan):
-    """Item `number` of a plan. While the item runs, the task runs; while it is not its turn, the task takes no slot."""
+    """Item `number` of a plan. The task runs while the item runs; before its turn, it takes no slot."""
 
     def __init__(self, *, number: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.number = number
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """Whether the item is right. AirflowFailException where it will not be until a person acts."""
+        """Whether the item is right. Raises AirflowFailException if a person has to act first."""
         turn = carry_out(
             plan,
             self.number,
             AirflowTasks(self.airflow, rest(_url())),
             name=self.worker,
             again=context["ti"].try_number > 1,
-            told=lambda told: self.log.info("%s %s %s", told.what, told.run, told.note),
+            on_event=lambda event: self.log.info("%s %s %s", event.what, event.run, event.note),
         )
         context["headwater_item"] = f"#{self.number} {turn.about}"[:_LABEL]  # type: ignore[index]
         if turn.came is Came.failed:
@@ -83,10 +83,10 @@ class PlanItem(_OfPlan):
 
 
 class PlanEnd(_OfPlan):
-    """After all items: fails where the plan is not done, and says how far it came."""
+    """The task after all items: it fails if the plan is not done, and reports the progress."""
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """Asks for work, and takes none: a plan in which nothing more can be done is recognized when it is asked."""
+        """Ask for items without taking any: the server then notices if the plan can do nothing more."""
         plan.take(self.worker, limit=1, lease=1.0, producers=[], actions=[RERUN])
         one = plan.progress()
         counts = {name: getattr(one, name) for name in ("done", "skipped", "failed", "running", "waiting")}
@@ -98,8 +98,10 @@ class PlanEnd(_OfPlan):
 
 
 def _url() -> str:
-    """Where Airflow's own API is."""
+    """Return the address of Airflow's own API."""
     url = os.environ.get("HEADWATER_AIRFLOW_URL") or conf.get("api", "base_url", fallback="")
     if not url:
-        raise AirflowFailException("where is this Airflow's API? Set HEADWATER_AIRFLOW_URL, or [api] base_url")
+        raise AirflowFailException(
+            "the address of this Airflow's API is not set; set HEADWATER_AIRFLOW_URL, or [api] base_url"
+        )
     return str(url)

@@ -1,6 +1,6 @@
 """`${name}` in a manifest: one small language, and a precise error for an unknown name.
 
-`$${` is a literal `${`. Refuses expressions, defaults and nesting: a value is a name's value.
+`$${` is a literal `${`. There are no expressions, defaults or nesting.
 """
 
 import re
@@ -16,7 +16,7 @@ class UnknownName(ValueError):
 
 
 def interpolate(text: str, lookup: Callable[[str], str]) -> str:
-    """`text` with every `${name}` replaced by `lookup(name)`, which raises UnknownName for what it does not know."""
+    """Replace every `${name}` in `text` by `lookup(name)`, which raises UnknownName."""
 
     def value(match: re.Match[str]) -> str:
         if match[0] == "$${":
@@ -29,7 +29,7 @@ def interpolate(text: str, lookup: Callable[[str], str]) -> str:
 
 
 class Names:
-    """What `${…}` may refer to: parameters (which may refer to each other), then the environment; later inputs.x and outputs.x."""
+    """The names for `${…}`: parameters (which may refer to each other), then the environment; later inputs.x and outputs.x."""
 
     def __init__(self, parameters: Mapping[str, str], environ: Mapping[str, str]) -> None:
         self._raw = dict(parameters)
@@ -38,11 +38,11 @@ class Names:
         self._resolving: list[str] = []
 
     def place(self, name: str, value: str) -> None:
-        """Make `inputs.x` or `outputs.x` known."""
+        """Add `inputs.x` or `outputs.x`."""
         self._places[name] = value
 
     def resolve(self, text: str) -> str:
-        """Raises UnknownName, also for parameters that refer to each other in a circle."""
+        """Return a name's value. Raises UnknownName, also for parameters that refer to each other in a circle."""
         return interpolate(text, self._value)
 
     @property

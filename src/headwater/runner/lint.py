@@ -1,6 +1,6 @@
-"""What is allowed in a dk.yaml and will be regretted: names that say nothing, and things without a description.
+"""Warnings about a valid dk.yaml: names without meaning, and missing descriptions.
 
-Requirement K7. Only warnings: refuses to stop a run.
+Requirement K7. Warnings never stop a run.
 """
 
 import re
@@ -20,7 +20,7 @@ _EMPTY_NAMESPACES = frozenset({"default", "test", "namespace", "my-namespace", "
 def with_warnings(
     manifest: Manifest, document: Document, top: dict[str, Entry], metadata: dict[str, Entry]
 ) -> Manifest:
-    """The manifest with its warnings, each at its place in the file."""
+    """Return the manifest with its warnings, each with its place in the file."""
     found: list[Problem] = []
 
     def warn(node: yaml.Node | None, field: str, message: str) -> None:
@@ -29,21 +29,21 @@ def with_warnings(
 
     block = top["metadata"].key if "metadata" in top else None
     if _EMPTY_WORDS.fullmatch(manifest.name):
-        message = f"{manifest.name!r} says nothing; name what it makes, as in user-events-to-parquet"
+        message = f"{manifest.name!r} has no meaning; name what it makes, as in user-events-to-parquet"
         warn(metadata["name"].value, "metadata.name", message)
     if manifest.namespace.lower() in _EMPTY_NAMESPACES:
         message = f"{manifest.namespace!r} groups nothing; name the domain, as in analytics"
         warn(metadata["namespace"].value, "metadata.namespace", message)
     if not manifest.description:
-        warn(block, "metadata.description", "is missing: one sentence on what the package makes")
+        warn(block, "metadata.description", "is missing: describe in one sentence what the package makes")
     if not manifest.owners:
-        warn(block, "metadata.owner", "is missing: who to ask when it is wrong")
+        warn(block, "metadata.owner", "is missing: name the contact for problems")
     for section, datasets in (("inputs", manifest.inputs), ("outputs", manifest.outputs)):
         for each in datasets:
             if not each.description:
                 warn(top[section].key, f"{section}.{each.name}.description", "is missing")
     if manifest.made.entities and manifest.outputs and not any(each.instance for each in manifest.outputs):
-        message = "is in no output: without it a period that is made again with the same content is taken for a new one"
+        message = "is in no output: without it a period that is made again with the same content counts as new"
         warn(top["outputs"].key, "outputs.instance", message)
     if not manifest.outputs:
         warn(

@@ -1,6 +1,6 @@
-"""What one run is to make: instances of entities, in which states, out of what; and how the program learns of it.
+"""What one run makes: instances of entities, their states and inputs; and how the program gets it.
 
-Plain values that came from the server. Refuses to compute when a period begins or what it needs.
+Plain values from the server, which computes when a period begins and what it needs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _LONGEST = 100_000  # characters: Linux takes 128 KiB in one variable
 
 
 class Stretch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Instances as one text, a key or `A..B`, and from when until when they are; neither of what is static."""
+    """Instances as one text, a key or `A..B`, with their start and end; None for static ones."""
 
     instances: str
     start: str | None = None
@@ -24,7 +24,7 @@ class Stretch(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One instance to make. `inputs`: by upstream entity exactly what to read. `recorded`: whether that is all that there is to read of entities."""
+    """One instance to make. `inputs`: by upstream entity, exactly what to read. `recorded`: whether these are all its inputs from entities."""
 
     entity: str
     instance: str
@@ -35,9 +35,9 @@ class Instance(msgspec.Struct, frozen=True):
 
 
 class Making(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one run makes. Where no server could be asked there are no `instances`, no `states` but those that were asked for, and no `seq`.
+    """All that one run makes. Without a server it has no `instances`, no `seq`, and only the requested `states`.
 
-    period: as it was asked for. states: one by entity. seq: what the server knew. missing: what is not there and is made without, a line each.
+    period: as requested. states: one per entity. seq: of the server's answer. missing: inputs that it is made without, a line each.
     """
 
     period: str
@@ -49,21 +49,21 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def start(self) -> str | None:
-        """When the first instance begins."""
+        """Return when the first instance begins."""
         return min((each.start for each in self.instances if each.start), key=datetime.fromisoformat, default=None)
 
     @property
     def end(self) -> str | None:
-        """When the last instance ends."""
+        """Return when the last instance ends."""
         return max((each.end for each in self.instances if each.end), key=datetime.fromisoformat, default=None)
 
     @property
     def named(self) -> str:
-        """The key of the only instance, else the period as it was asked for."""
+        """Return the key of the only instance, else the period as requested."""
         return self.instances[0].instance if len(self.instances) == 1 else self.period
 
     def environment(self) -> dict[str, str]:
-        """What the program finds in its environment. InvalidQuestion where it would be too much for one."""
+        """Return the program's environment variables. InvalidQuestion if they exceed the limit of one."""
         env = {"HEADWATER_ENTITY": ",".join(self.entities), "HEADWATER_PERIOD": self.named}
         if self.states:
             env["HEADWATER_STATE"] = ",".join(self.states[name] for name in self.entities)
@@ -77,14 +77,14 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
         for name, text in env.items():
             if len(text) > _LONGEST:
                 raise InvalidQuestion(
-                    f"{name} would be {len(text):,} characters, more than a program can be given: run fewer than "
+                    f"{name} would be {len(text):,} characters, more than an environment variable can hold; run fewer than "
                     f"{len(self.instances):,} instances at once",
                     period=self.period,
                 )
         return env
 
     def facet(self, *, reported: bool) -> event.Facet:
-        """The run facet `headwater_period`. `reported`: the run reports what it made, and it need not be learned from its events."""
+        """Return the run facet `headwater_period`. `reported`: the run itself reports what it made, and events need not be used."""
         fields: dict[str, Any] = {"instances": [self.named], "reported": reported}
         if len(self.entities) == 1:
             fields["entity"] = self.entities[0]
@@ -94,7 +94,7 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merged(inputs: Iterable[dict[str, tuple[Stretch, ...]]]) -> dict[str, tuple[Stretch, ...]]:
-    """Together by entity; what several have is there once."""
+    """Merge by entity, without duplicates."""
     found: dict[str, dict[Stretch, None]] = {}
     for each in inputs:
         for entity, stretches in each.items():
@@ -103,7 +103,7 @@ def merged(inputs: Iterable[dict[str, tuple[Stretch, ...]]]) -> dict[str, tuple[
 
 
 def of_entity(instances: Sequence[Instance], entity: str) -> list[Instance]:
-    """Those of one entity."""
+    """Return the instances of one entity."""
     return [each for each in instances if each.entity == entity]
 
 

@@ -1,6 +1,6 @@
-"""A package as its dk.yaml describes it: plain frozen values, every `${…}` resolved, every location absolute.
+"""A package as its dk.yaml describes it: plain frozen values, with every `${…}` resolved and every location absolute.
 
-`headwater.runner.load` is the one way to get one. Refuses to run anything and to touch the data it names. The format: docs/reference/dk-yaml.md.
+`headwater.runner.load` is the only way to get one. Runs nothing and does not touch the data. The format: docs/reference/dk-yaml.md.
 """
 
 import msgspec
@@ -16,9 +16,9 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """An input or output. `place` is what `${inputs.name}` stands for: an absolute path or URI, a table, a topic.
+    """An input or output. `place`: the value of `${inputs.name}`: an absolute path or URI, a table, a topic.
 
-    Of an output `entity`: which one it holds; `instance`: in which folder of it one instance lies, with `{instance}` for its key.
+    For an output, `entity`: the one that it holds; `instance`: the folder of one instance, with `{instance}` for its key.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run. `target` is a path for a script or a file, a dotted name for a module."""
+    """The program. `target`: a path for a script or a file, a dotted name for a module."""
 
     kind: str
     target: str
@@ -42,7 +42,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """The stretch of time a run is about; bounds in ISO-8601 UTC, the end exclusive."""
+    """The time that a run is about; bounds in ISO-8601 UTC, the end exclusive."""
 
     every: str
     start: str | None = None
@@ -72,7 +72,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> dict[str, str]:
-        """Everything `${…}` may name in the package's own SQL: parameters, inputs.x, outputs.x."""
+        """Return the names for `${…}` in the package's SQL: parameters, inputs.x, outputs.x."""
         places = {f"inputs.{each.name}": each.place for each in self.inputs}
         places |= {f"outputs.{each.name}": each.place for each in self.outputs}
         return self.parameters | places

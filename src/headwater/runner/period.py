@@ -1,6 +1,6 @@
-"""The period a run is about, from the words of a dk.yaml to two instants.
+"""The period of a run: from the text of a dk.yaml to two instants.
 
-Calendar steps only (a month is a month). Refuses schedules: it does not know when a package should run.
+Uses calendar steps (a month is a month). Does not know when a package should run.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ EVERY = ("hour", "day", "week", "month", "year")
 
 
 def read_bounds(every: str, start: str | None, end: str | None) -> tuple[str | None, str | None]:
-    """Both bounds in ISO-8601 UTC with `Z`. A missing end is one step after the start. Raises ValueError with the reason."""
+    """Read both bounds as ISO-8601 UTC with `Z`. A missing end is one step after the start. Raises ValueError with the reason."""
     if start is None:
         if end is not None:
             raise ValueError("has an end and no start")

@@ -1,7 +1,7 @@
-"""A plan as the text of a DAG, for people who want to see it and run it in Airflow: each item is an instance of a mapped task.
+"""Write a plan as an Airflow DAG: each item is an instance of a mapped task.
 
-The text says which items there are and which come before which; what an item runs, and whether it still has to, the server says when it is its turn
-(`in_airflow.py`). So the file is small, the same plan gives the same text, and it may run beside other workers. Refuses what Airflow cannot run.
+The text has the items and their order. At an item's turn, the server says what it runs and whether it still has to (`in_airflow.py`). So the
+file is small, the same plan gives the same text, and it may run beside other workers. Refuses what Airflow cannot run.
 """
 
 import re
@@ -13,17 +13,17 @@ from headwater.errors import InvalidPlan
 from headwater.runner.plans import RERUN, PlannedItem
 
 MOST_ITEMS = 10_000
-"""Instances of tasks of one DAG run: each costs Airflow's scheduler rows, and a process."""
+"""Most task instances of a DAG run: each costs Airflow's scheduler rows, and a process."""
 MOST_TASKS = 500
-"""Tasks of one DAG: Airflow parses the file every half minute, and draws all of them."""
+"""Most tasks of a DAG: Airflow parses the file every half minute, and draws all of them."""
 _SCHEME = "airflow://"
 _LISTED = 10
 
 
 class Task(NamedTuple):
-    """Items of one stage and one producer, or of a stage in which they need each other.
+    """Items of one stage and one producer, or of a whole stage whose items need each other.
 
-    after: ids of the tasks that make what these need. in_turn: one item needs another of the same task, so that they go one after the other.
+    after: ids of the tasks that make what these need. in_turn: one item needs another of the same task, so they run one after the other.
     """
 
     task_id: str
@@ -39,7 +39,7 @@ class Task(NamedTuple):
 
 
 def airflow_of(plan: str, items: Sequence[PlannedItem]) -> str:
-    """The name of the Airflow that makes all items of a plan. InvalidPlan where there is not exactly one; `problems` lists what others make."""
+    """Return the name of the Airflow that makes all items of a plan. InvalidPlan if there is not exactly one; `problems` lists the other items."""
     by_name: dict[str, int] = {}
     for item in items:
         if name := _name(item):
@@ -60,7 +60,7 @@ def airflow_of(plan: str, items: Sequence[PlannedItem]) -> str:
 
 
 def tasks(plan: str, items: Sequence[PlannedItem]) -> list[Task]:
-    """The tasks of a plan's items, in order. InvalidPlan where there are more than Airflow is made for."""
+    """Return the tasks of a plan's items, in order. InvalidPlan if there are more than Airflow supports."""
     groups = _groups(items)
     if len(groups) > MOST_TASKS:
         raise InvalidPlan(
@@ -93,11 +93,11 @@ def tasks(plan: str, items: Sequence[PlannedItem]) -> list[Task]:
 
 
 def written(plan: str, airflow: str, found: Sequence[Task], *, parallel: int) -> str:
-    """The text of a Python file. `parallel`: so many items at once, each of which holds a slot of a worker while it runs."""
+    """Return the text of a Python file. `parallel`: items at once, each of which holds a worker slot while it runs."""
     names = {task.task_id: f"items_{task.numbers[0]}" for task in found}
     lines = [
         f"# Written by `headwater backfill export`: plan {plan}.",
-        "# A DAG that is triggered by hand, and makes what is not right yet. Written again it is the same.",
+        "# Trigger this DAG by hand. It makes what is not right yet. Exporting the plan again writes the same text.",
         "",
         "from airflow.sdk import DAG",
         "",
@@ -106,8 +106,8 @@ def written(plan: str, airflow: str, found: Sequence[Task], *, parallel: int) ->
         "PLAN = {",
         f"    'plan': {plan!a},",
         f"    'airflow': {airflow!a},",
-        "    'trigger_rule': 'all_done',  # what does not need an item that failed is made all the same",
-        "    'retries': 3,  # where a task is killed; an item that failed is not tried again",
+        "    'trigger_rule': 'all_done',  # an item runs unless it needs a failed one",
+        "    'retries': 3,  # for a killed task; a failed item is not retried",
         "}",
         "LABEL = \"{{ headwater_item | default('#' ~ task.number) }}\"",
         "",
@@ -142,12 +142,12 @@ def written(plan: str, airflow: str, found: Sequence[Task], *, parallel: int) ->
 
 
 def named(plan: str) -> str:
-    """The DAG's id."""
+    """Return the DAG's id."""
     return f"headwater_plan_{plan}"
 
 
 def _groups(items: Iterable[PlannedItem]) -> list[list[PlannedItem]]:
-    """By stage and producer; where items of a stage need others of it, which are another producer's, the stage is one group."""
+    """Group by stage and producer; a stage whose items need another producer's items of the same stage is one group."""
     stages: dict[int, list[PlannedItem]] = {}
     for item in items:
         stages.setdefault(item.level, []).append(item)
@@ -161,7 +161,7 @@ def _groups(items: Iterable[PlannedItem]) -> list[list[PlannedItem]]:
 
 
 def _tangled(stage: list[PlannedItem]) -> bool:
-    """Whether any item of a stage needs one of another producer in it."""
+    """Whether any item of a stage needs another producer's item of the same stage."""
     producer_of = {item.number: item.producer for item in stage}
     least = stage[0].number
     return any(
@@ -173,13 +173,13 @@ def _tangled(stage: list[PlannedItem]) -> bool:
 
 
 def _within(text: str, least: int) -> range:
-    """The numbers of a range from `least` on."""
+    """Return the numbers of a range from `least` on."""
     low, _, high = text.partition("..")
     return range(max(int(low), least), int(high or low) + 1)
 
 
 def _name(item: PlannedItem) -> str:
-    """Of the Airflow that can run an item; empty where none can."""
+    """Return the name of the Airflow that can run an item; empty if none can."""
     if item.action != RERUN or not (item.producer or "").startswith(_SCHEME):
         return ""
     name, _, job = (item.producer or "").removeprefix(_SCHEME).partition("/")
@@ -197,13 +197,13 @@ def _who(item: PlannedItem) -> str:
 
 
 def _task_id(item: PlannedItem) -> str:
-    """Of the characters that Airflow takes, and of no other task: it ends with the number of the first item."""
+    """Return a unique task id in Airflow's characters: it ends with the number of the first item."""
     job = unquote((item.producer or "by_hand").removeprefix(_SCHEME).partition("/")[2] or item.producer or "by_hand")
     return f"{re.sub('[^A-Za-z0-9_-]', '_', job)[:100]}_{item.number}"
 
 
 def _numbers(numbers: list[int]) -> str:
-    """`[*range(0, 24), 30]`."""
+    """Write numbers like `[*range(0, 24), 30]`."""
     parts = []
     start = 0
     for at in range(1, len(numbers) + 1):

@@ -1,7 +1,7 @@
-"""One item of a plan, by its number, for the one worker that has it to do: a task of a DAG that a plan was exported as.
+"""Run one item of a plan by its number, as a task of an exported DAG does.
 
-Asked as often as you like: what is right is not made again, what another worker makes is waited for, and what was left in the middle is found by the
-run that the server knows. Refuses to wait for an item's turn: who asks does, where waiting costs nothing.
+You may call it repeatedly: it does not rerun what is right, it waits for what another worker makes, and it finds an interrupted run by the
+run that the server knows. It does not wait for an item's turn: its caller does, where waiting costs nothing.
 """
 
 import enum
@@ -15,7 +15,7 @@ from headwater.runner.plans import PlannedItem, PlanOnServer, Progress
 
 
 class Came(enum.StrEnum):
-    """`later`: it is not its turn, or another worker has it; `failed`: nothing more comes until a person acts."""
+    """`later`: it is not its turn, or another worker has it; `failed`: a person has to act."""
 
     done = "done"
     failed = "failed"
@@ -23,7 +23,7 @@ class Came(enum.StrEnum):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What came of an item. `about`: what it makes; `note`: why it failed, or what it waits for."""
+    """The result of an attempt. `about`: what the item makes; `note`: why it failed, or what it waits for."""
 
     came: Came
     about: str
@@ -37,11 +37,11 @@ def carry_out(
     *,
     name: str,
     again: bool = False,
-    told: Callable[[ItemEvent], None] = lambda _: None,
+    on_event: Callable[[ItemEvent], None] = lambda _: None,
 ) -> Turn:
-    """Run one item to its end, if it may run now. A plan that was not begun, or that stands, begins with it; one that is paused stays paused.
+    """Run one item to its end, if it may run now. Begins a plan that is not running; a paused one stays paused.
 
-    name: who works. again: what failed may be taken again, of the whole plan. Raises what `Worker.work` does.
+    name: the worker's. again: put all failed items of the plan back into the queue. Raises what `Worker.work` does.
     """
     progress, item = _look(plan, number)
     if item.over or (item.state == "failed" and not again):
@@ -51,12 +51,12 @@ def carry_out(
     elif progress.state in {"planned", "failed"}:
         plan.apply()
 
-    def heard(one: ItemEvent) -> None:
-        told(one)
+    def report(one: ItemEvent) -> None:
+        on_event(one)
         if one.what is What.waits:
             worker.stop()
 
-    worker = Worker(plan, [executor], name=name, numbers=[number], told=heard)
+    worker = Worker(plan, [executor], name=name, numbers=[number], on_event=report)
     ended = worker.work()
     progress, item = _look(plan, number)
     return _came(progress, item, later=ended == "stopped")
@@ -66,11 +66,13 @@ def _came(plan: Progress, item: PlannedItem, *, later: bool) -> Turn:
     if item.over:
         return Turn(Came.done, item.about)
     if item.state == "failed":
-        return Turn(Came.failed, item.about, f"{item.note}; `headwater backfill retry {plan.id}` lets it be run again")
+        return Turn(
+            Came.failed, item.about, f"{item.note}; `headwater backfill retry {plan.id}` puts it back into the queue"
+        )
     if plan.state == "cancelled":
         return Turn(Came.failed, item.about, "the plan was cancelled")
     if later:
-        opens = opens_at(plan.opens) if plan.opens else "others come first, or have it"
+        opens = opens_at(plan.opens) if plan.opens else "other items come first, or another worker has it"
         return Turn(Came.later, item.about, "the plan is paused" if plan.state == "paused" else opens)
     return Turn(Came.failed, item.about, f"no run is making what it needs: items {', '.join(item.needs) or 'none'}")
 

@@ -1,6 +1,6 @@
-"""A plan on a server, as a worker sees it: items are taken, renewed and ended over HTTP.
+"""A plan on a server, for a worker: take, renew and end items over HTTP.
 
-Each call is one question, so that a worker can ask it again. Refuses to try again by itself, and to know what an item runs.
+Each call is one request, which a worker can repeat. Does not retry by itself, and does not know what an item runs.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from headwater.client.ask import ask
 from headwater.errors import InvalidQuestion
 
 RERUN, RESTORE = "rerun", "restore"
-_AT_ONCE = 0.001  # seconds: the shortest lease that may be asked for
+_AT_ONCE = 0.001  # seconds: the shortest lease
 _TIMEOUT = 30.0
 
 
@@ -24,8 +24,8 @@ class Makes(msgspec.Struct, frozen=True):
 
 
 class Restore(msgspec.Struct, frozen=True):
-    """An instance that goes back to the version of the report `version`, kept in `storage`; what is there now is kept in `current`, None where no one
-    said. The others are to be reported of the new version.
+    """An instance that goes back to the version of the report `version`, in `storage`; its present one is in `current`, None if not reported. The
+    other fields are for the report of the new version.
     """
 
     entity: str
@@ -45,8 +45,8 @@ class Restore(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing to do, taken by a worker for the `attempt`-th time. `runs`: periods of the producer; `start` and `end`: of the first to the last,
-    None where it has none. `before`: the run of an attempt that was given up, which may still be going on. `restore`: where that is the action.
+    """An item that a worker took for the `attempt`-th time. `runs`: periods of the producer; `start` and `end`: of the first and the last, None
+    without any. `before`: the run of an abandoned attempt, which may still be running. `restore`: set if that is the action.
     """
 
     plan: str
@@ -63,13 +63,13 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        """As people read it: `reads 2024-03-06..2024-03-07`."""
+        """Return it for display: `reads 2024-03-06..2024-03-07`."""
         return _about(self.makes)
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`state`: of the plan. `wait`: more will come by itself. `skipped`: items that turned out to be right. `opens`: before that
-    time of day none is handed out.
+    """Items to do. `state`: of the plan. `wait`: more will come without action. `skipped`: items that turned out to be right. `opens`: before that
+    time no item is handed out.
     """
 
     state: str
@@ -80,14 +80,14 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """`item`: done, failed or skipped, as the server sees it; running where it waits for what was made to be reported."""
+    """`item`: done, failed or skipped, as the server decides; running while it waits for the report of what was made."""
 
     item: str
     note: str
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a plan has come. `opens`: when items may begin again; None where they may now."""
+    """The progress of a plan. `opens`: when items may begin again; None if they may now."""
 
     id: str
     state: str
@@ -101,9 +101,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class PlannedItem(msgspec.Struct, frozen=True):
-    """One thing to do, and what became of it. `needs`: numbers of the items that come before, `3..7`; `state`: waiting, running, done, skipped or
-    failed.
-    """
+    """An item with its result. `needs`: numbers of the items that come before, `3..7`; `state`: waiting, running, done, skipped or failed."""
 
     number: int
     state: str
@@ -116,17 +114,17 @@ class PlannedItem(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        """As people read it: `reads 2024-03-06..2024-03-07`."""
+        """Return it for display: `reads 2024-03-06..2024-03-07`."""
         return _about(self.makes)
 
     @property
     def over(self) -> bool:
-        """What it makes is right."""
+        """Whether what it makes is right."""
         return self.state in {"done", "skipped"}
 
 
 class Page(msgspec.Struct, frozen=True):
-    """How far a plan has come, and some of its items."""
+    """The progress of a plan, and some of its items."""
 
     plan: Progress
     items: list[PlannedItem]
@@ -141,7 +139,7 @@ class _State(msgspec.Struct):
 
 
 class PlanOnServer:
-    """One plan. Every method raises what `headwater.client.ask` does; ServerUnavailable means that asking again may help."""
+    """One plan. Every method raises what `headwater.client.ask` does; after ServerUnavailable, a retry may help."""
 
     def __init__(self, url: str, plan: str, api_key: str | None = None) -> None:
         self.id = plan
@@ -151,15 +149,15 @@ class PlanOnServer:
         return self.page(0, 1).plan
 
     def page(self, offset: int, limit: int) -> Page:
-        """At most so many items from number `offset` on."""
+        """Return at most `limit` items from number `offset` on."""
         return msgspec.json.decode(self._ask("", method="GET", offset=offset, limit=limit), type=Page)
 
     def apply(self) -> str:
-        """Its items may be taken from now on; the state then."""
+        """Let items be taken from now on; return the new state."""
         return msgspec.json.decode(self._ask("/apply", {}), type=_State).state
 
     def retry(self) -> str:
-        """What failed may be taken again; the state then."""
+        """Put failed items back into the queue; return the new state."""
         return msgspec.json.decode(self._ask("/retry", {}), type=_State).state
 
     def take(
@@ -172,8 +170,8 @@ class PlanOnServer:
         actions: list[str],
         numbers: list[int] | None = None,
     ) -> Work:
-        """Up to so many items that may be done now, for `lease` seconds: to run again, of these producers, and to restore, of any. `numbers`: only
-        these items.
+        """Take items that may run now, for `lease` seconds: reruns of these producers, and restores of any. `numbers`: only these
+        items.
         """
         wanted: dict[str, object] = {
             "worker": worker,
@@ -187,22 +185,22 @@ class PlanOnServer:
         return msgspec.json.decode(self._ask("/take", wanted), type=Work)
 
     def renew(self, item: Item, run: str, lease: float) -> bool:
-        """Still at it, with this run. False if another worker has the item, or it is over."""
+        """Renew the lease, with this run. False if another worker has the item, or it is over."""
         wanted = {"attempt": item.attempt, "run": run, "lease_seconds": lease}
         return msgspec.json.decode(self._ask(f"/items/{item.number}/renew", wanted), type=_Held).held
 
     def give_back(self, item: Item) -> None:
-        """Give the item back for any worker, without an outcome: if it is right by then, it is skipped."""
+        """Release the item for any worker, without an outcome: if it is right by then, it is skipped."""
         self.renew(item, "", _AT_ONCE)
 
     def end(self, item: Item, *, failed: bool, run: str, note: str, settled: bool = True) -> Ended | None:
-        """It is over; what the server makes of it. None if another worker has the item by now. `settled` False: what it made may still be
-        reported, so that it has not failed yet.
+        """End the item; return the server's decision. None if another worker has the item. `settled` False: its report may still come, so it
+        has not failed yet.
         """
         wanted = {"attempt": item.attempt, "failed": failed, "run": run, "note": note, "settled": settled}
         try:
             return msgspec.json.decode(self._ask(f"/items/{item.number}/end", wanted), type=Ended)
-        except InvalidQuestion:  # what 422 is: another attempt has it
+        except InvalidQuestion:  # 422: another attempt has it
             return None
 
     def _ask(self, path: str, body: object = None, *, method: str = "POST", **parameters: Any) -> bytes:

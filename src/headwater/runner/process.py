@@ -1,6 +1,6 @@
 """Run one child process to its end: signals passed on, stderr shown live and its tail kept.
 
-Refuses to know what the child is for.
+Does not know the child's purpose.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _CATCH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a child ended. `returncode` is negative for a signal, as in `subprocess`; `asked_by` is the signal we were told to stop with."""
+    """How a child ended. `returncode` is negative for a signal, as in `subprocess`; `asked_by`: the signal that asked this process to stop."""
 
     returncode: int
     asked_by: int | None
@@ -30,7 +30,7 @@ class Ended(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """The shell's: 128 + n for a signal. A child that was asked to stop and left with 0 did not do its work, so it is not 0."""
+        """Return the shell's exit code: 128 + n for a signal. Not 0 for a child that was asked to stop: it did not finish its work."""
         if self.returncode < 0:
             return 128 - self.returncode
         if self.asked_by is not None and self.returncode == 0:
@@ -82,7 +82,7 @@ def run(
 
 
 class _Stop:
-    """The way a child is asked to stop, and made to."""
+    """Asks a child to stop, then kills it."""
 
     def __init__(self, *, own_group: bool, grace: float) -> None:
         self.asked_by: int | None = None
@@ -93,7 +93,7 @@ class _Stop:
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         if self.asked_by is not None:
-            self._deadline = time.monotonic()  # asked twice: no more grace
+            self._deadline = time.monotonic()  # second request: no more grace
             return
         self.asked_by = number
         self._deadline = time.monotonic() + self._grace
@@ -101,16 +101,16 @@ class _Stop:
 
     def watch(self, child: "subprocess.Popen[bytes]") -> None:
         self._child = child
-        if self.asked_by is not None:  # it came while the child was being started
+        if self.asked_by is not None:  # the signal came while the child was starting
             self._pass_on()
 
     def patience(self, next_beat: float | None) -> float:
-        """How long to wait before looking again."""
+        """Return how long to wait before the next check."""
         ends = [moment for moment in (next_beat, self._deadline) if moment is not None]
         return max(0.0, min([0.5, *(moment - time.monotonic() for moment in ends)]))
 
     def press(self) -> None:
-        """Kill when the grace is over."""
+        """Kill the child if the grace period is over."""
         if self._deadline is not None and self._child is not None and time.monotonic() >= self._deadline:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if self._own_group:
@@ -123,13 +123,13 @@ class _Stop:
         if self._child is None or self.asked_by is None:
             return
         if self.asked_by == signal.SIGINT and not self._own_group:
-            return  # the terminal interrupted the child already; a second time would cut its clean-up short
+            return  # the terminal already interrupted the child; a second signal would cut its clean-up short
         with contextlib.suppress(ProcessLookupError, PermissionError):
             self._child.send_signal(self.asked_by)
 
 
 class _Tail:
-    """Copies the child's stderr to ours as it comes, and keeps its end."""
+    """Copies the child's stderr to this process's as it arrives, and keeps its end."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         self._kept = bytearray()
@@ -138,7 +138,7 @@ class _Tail:
         self._thread.start()
 
     def finish(self) -> str:
-        """The end of what was said. A grandchild that keeps stderr open is not waited for."""
+        """Return the end of the output. Does not wait for a grandchild that keeps stderr open."""
         self._thread.join(2.0)
         return bytes(self._kept).decode("utf-8", "replace")
 
@@ -147,7 +147,9 @@ class _Tail:
             return
         with self._stream, contextlib.suppress(ValueError):
             while chunk := os.read(self._stream.fileno(), 65536):
-                with contextlib.suppress(OSError):  # our own stderr may be gone; the child's must still be drained
+                with contextlib.suppress(
+                    OSError
+                ):  # this process's stderr may be closed; the child's must still be drained
                     _show(chunk)
                 self._kept += chunk
                 if len(self._kept) > 2 * _TAIL_BYTES:

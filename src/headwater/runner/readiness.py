@@ -1,7 +1,7 @@
-"""Ask the server whether what a run is to make may be made, in which state and of what.
+"""Ask the server whether a run's instances are ready, in which state and from which inputs.
 
-The server knows calendars and what is there; this knows what one run is: several entities and periods at once, of which one may need another. Refuses
-to wait longer than it was told, and to go on where something is missing unless it was told to.
+The server knows calendars and instances; this module knows a run: several entities and periods at once, which may need each other. Waits no
+longer than `wait`, and goes on with missing inputs only with `force`.
 """
 
 import time
@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 class Server(msgspec.Struct, frozen=True):
-    """Where to ask and to report."""
+    """The server to ask and to report to."""
 
     url: str
     api_key: str | None = None
@@ -72,14 +72,14 @@ def prepared(
     force: bool = False,
     wait: float = 0.0,
 ) -> Making:
-    """What a run for this period is to make: the best state that all instances of an entity may have, or `state`.
+    """Return what a run for this period makes, in the best state that is ready for all instances of an entity, or in `state`.
 
-    `wait`: so many seconds until all may be made. `force`: made all the same (in `state`, else in the last of the states), with what is there.
-    NotReady with every reason; InvalidQuestion where it are more periods than the package makes in one run; what the server refuses;
+    `wait`: seconds until all are ready. `force`: make them anyway (in `state`, else in the last of the states), with what exists. Raises
+    NotReady with every reason, InvalidQuestion for more periods than the package makes in one run, what the server refuses, and
     ServerUnavailable.
     """
     until = time.monotonic() + wait
-    patience = 0.0  # what one run makes at once may be ready for us and not for the server, which would wait
+    patience = 0.0  # what one run makes at once may be ready here, while the server would wait
     while True:
         answer = _asked(server, made, period, state, patience)
         _fits(answer, made, period)
@@ -91,7 +91,7 @@ def prepared(
         if patience <= 0:
             lacking = [line for name in made.entities if name not in chosen for line in run.reasons(name)]
             raise NotReady(
-                f"{', '.join(made.entities)} {period} may not be made yet (--force makes it all the same):",
+                f"{', '.join(made.entities)} {period} may not be made yet (make it anyway with --force):",
                 problems=lacking[:_SHOWN] + ([f"and {len(lacking) - _SHOWN} more"] if len(lacking) > _SHOWN else []),
             )
 
@@ -114,26 +114,26 @@ def _asked(server: Server, made: PackageEntities, period: str, state: str | None
 
 
 def _fits(answer: _Answer, made: PackageEntities, period: str) -> None:
-    """Of several entities the one with the fewest instances says how many periods there are: a day is 24 of an hourly one."""
+    """Check the number of periods: it is that of the entity with the fewest instances, since a day is 24 of an hourly one."""
     count = min(sum(each.entity == name for each in answer.instances) for name in made.entities)
     if count > made.max_periods:
         many = "one period" if made.max_periods == 1 else f"{made.max_periods} periods"
         raise InvalidQuestion(
-            f"{period} are {count} periods, and the package makes {many} in one run; run it for fewer, or say `max_periods` in its dk.yaml",
+            f"{period} are {count} periods, and the package makes {many} in one run; run it for fewer, or set `max_periods` in its dk.yaml",
             period=period,
             periods=count,
         )
 
 
 class _Run:
-    """The server's answer, seen as one run that makes all of it."""
+    """The server's answer, as one run that makes all of it."""
 
     def __init__(self, answer: _Answer, made: PackageEntities) -> None:
         self._answer = answer
         self._of = {name: [each for each in answer.instances if each.entity == name] for name in made.entities}
 
     def best(self, entity: str, *, force: bool) -> str | None:
-        """The best state in which all may be made; None where there is none."""
+        """Return the best state that is ready for all; None if there is none."""
         states = [state.state for state in self._of[entity][0].states]
         for state in reversed(states):
             if all(self._ready(one, _state(one, state)) for one in self._of[entity]):
@@ -141,7 +141,7 @@ class _Run:
         return states[-1] if force else None
 
     def reasons(self, entity: str) -> list[str]:
-        """A line for each thing that is in the way, by state."""
+        """Yield a line for each missing input, by state."""
         return [
             _line(one, state, lacking)
             for one in self._of[entity]
@@ -176,7 +176,7 @@ class _Run:
         return state.ready or all(each.outcome == "accepted" or self._own(one, each) for each in state.missing)
 
     def _own(self, one: _Instance, lacking: _Lacking) -> bool:
-        """Whether what is missing is made by this very run: it lies within what the run makes of that entity, and is not the instance itself."""
+        """Whether this run itself makes the missing input: it is among the run's instances of that entity, and is not the instance itself."""
         makes = self._of.get(lacking.entity, [])
         if not makes or lacking.why in {"before_start", "after_end", "quarantined"}:
             return False

@@ -1,6 +1,6 @@
-"""From the nodes of a dk.yaml to a Manifest: every rule of the format, each broken one noted with its place.
+"""Read a dk.yaml's nodes into a Manifest: check every rule of the format, and note each mistake with its place.
 
-Refuses to stop at the first mistake. The order matters once: parameters, then inputs and outputs, then what may refer to them.
+Does not stop at the first mistake. The order matters: parameters, then inputs and outputs, then what may refer to them.
 """
 
 import os
@@ -35,7 +35,7 @@ def load(
     """Read `folder`/dk.yaml, with `params` over `HEADWATER_PARAM_*` over the file's own parameters.
 
     Raises InvalidManifest with every problem at once: `detail["problems"]` is a list of {file, line, column, field, message}.
-    What is merely unwise is in `Manifest.warnings`.
+    `Manifest.warnings` has advice.
     """
     path = Path(folder).absolute()
     document = Document(path / FILE)
@@ -51,7 +51,7 @@ def load(
 
 
 def _read(document: Document, folder: Path, params: Mapping[str, str], environ: Mapping[str, str]) -> Manifest | None:
-    """The manifest, or None; in either case `document.problems` holds what is wrong with it."""
+    """Return the manifest, or None; `document.problems` has its mistakes in both cases."""
     root = document.read()
     if root is None:
         return None
@@ -93,7 +93,7 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
 
 
 def resolve(document: Document, names: Names, text: str, node: yaml.Node, field: str) -> str:
-    """`text` with its `${…}` resolved; an unknown name is a problem at `node`."""
+    """Resolve every `${…}` in `text`; an unknown name is a problem at `node`."""
     try:
         return names.resolve(text)
     except UnknownName as error:
@@ -120,7 +120,7 @@ def _parameters(
 
 
 class _Reader:
-    """The parts of a manifest that are not datasets."""
+    """Reads the parts of a manifest that are not datasets."""
 
     def __init__(self, document: Document, folder: Path, names: Names) -> None:
         self._document = document
@@ -130,7 +130,7 @@ class _Reader:
     def program(self, top: dict[str, Entry], root: yaml.Node) -> Program:
         document = self._document
         if "run" not in top:
-            document.note(root, "run", "is required: what to run, as in `run: {kind: pyspark, script: main.py}`")
+            document.note(root, "run", "is required: name the program, as in `run: {kind: pyspark, script: main.py}`")
             return Program(kind="python", target="")
         entries = document.mapping(top["run"].value, "run", _RUN)
         kind = document.text(entries, "kind", "run", owner=top["run"].key) or ""
@@ -150,7 +150,7 @@ class _Reader:
             if given[0] != "module" and target:
                 path = self._folder / target
                 if not path.is_file():
-                    document.note(entries[given[0]].value, f"run.{given[0]}", f"there is no file {path}")
+                    document.note(entries[given[0]].value, f"run.{given[0]}", f"no such file: {path}")
                 target = str(path)
         args = []
         if "args" in entries:
@@ -182,7 +182,7 @@ class _Reader:
         return tuple(found)
 
     def texts(self, entry: Entry | None, field: str) -> dict[str, str]:
-        """A mapping of names to single values, each resolved."""
+        """Read a mapping of names to single values, each resolved."""
         if entry is None or is_null(entry.value):
             return {}
         found = {}
@@ -221,7 +221,7 @@ class _Reader:
         try:
             start, end = read_bounds(every, bounds["start"], bounds["end"])
         except ValueError as error:
-            if len(document.problems) == noted:  # else its cause is noted already
+            if len(document.problems) == noted:  # else its cause is already noted
                 document.note(entry.key, "period", str(error))
             return None
         return Period(every, start, end)

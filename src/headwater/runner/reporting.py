@@ -1,6 +1,6 @@
-"""Tell the server what a run makes of entities: started, then produced or failed, once each.
+"""Report a run's instances to the server: started, then produced or failed, once each.
 
-What is told here need not be learned from the run's events. Refuses to fail a run because the server does not answer: then it says so.
+The server need not take reported instances from the run's events. A run never fails because the server does not answer: it logs that.
 """
 
 import logging
@@ -23,21 +23,21 @@ _SECONDS = 30.0
 
 
 class Reporting:
-    """The reports of one run. Each method says whether the server has them; what it refuses is a warning, since saying it again would not help."""
+    """The reports of one run. Each method returns whether the server has them; a refusal is only a warning, since a retry would not help."""
 
     def __init__(self, server: Server, making: Making, run_id: str) -> None:
         self._server, self._making, self._run = server, making, run_id
 
     def started(self) -> bool:
-        """The run is about to make them."""
+        """Report that the run is about to make them."""
         return self._send([self._about(name, "started") for name in self._making.entities])
 
     def failed(self, reason: str) -> bool:
-        """It ended without."""
+        """Report that it failed to make them."""
         return self._send([self._about(name, "failed", reason=reason[:1000]) for name in self._making.entities])
 
     def produced(self, manifest: Manifest, code: str | None) -> bool:
-        """It made them, each out of its own inputs."""
+        """Report that it made them, each from its inputs."""
         return self._send(
             [
                 self._version(one, manifest, code)
@@ -89,7 +89,7 @@ class Reporting:
                 body=msgspec.json.encode({"reports": reports}),
             )
         except HeadwaterError as error:
-            log.warning("what this run makes is not reported; its events tell it: %s", error)
+            log.warning("instances of this run are not reported; its events carry them: %s", error)
             return False
         for report, why in zip(reports, refusals(reply), strict=True):
             if why is not None:
@@ -98,7 +98,7 @@ class Reporting:
 
 
 def code_text(code: CodeVersion | None, manifest: Manifest) -> str | None:
-    """Which code makes a version: the commit, `+dirty` where files differ from it; without git the package's own version."""
+    """Return the code of a version: the commit, with `+dirty` if files differ from it; without git the package's own version."""
     if code is None:
         return manifest.version
     return f"{code.commit}+dirty" if code.dirty else code.commit

@@ -1,7 +1,7 @@
-"""The Spark application that copies rows of a stored version of a Delta table over those that are there now: `spark-submit restore_delta.py JSON`.
+"""A Spark application that copies rows of a stored version of a Delta table over the present ones: `spark-submit restore_delta.py JSON`.
 
-It runs wherever Spark does, so it knows nothing of Headwater but what it is told. One commit, of these rows only. It has a name, which Delta takes
-once: the same told again changes nothing.
+It runs where Spark does and imports nothing of Headwater. It makes one commit, of these rows only. Delta accepts the commit's name once: a
+repetition changes nothing.
 """
 
 import json
@@ -11,17 +11,22 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
-def copy(spark: SparkSession, told: dict[str, Any]) -> None:
-    """table, version: what is read; where: which rows; name: of the commit; rows: how many there must be, None if unknown."""
-    rows = spark.read.format("delta").option("versionAsOf", told["version"]).load(told["table"]).where(told["where"])
+def copy(spark: SparkSession, request: dict[str, Any]) -> None:
+    """Copy rows. table, version: the source; where: its rows; name: of the commit; rows: the required number, None if unknown."""
+    rows = (
+        spark.read.format("delta")
+        .option("versionAsOf", request["version"])
+        .load(request["table"])
+        .where(request["where"])
+    )
     count = rows.count()
-    if told["rows"] not in (None, count):
+    if request["rows"] not in (None, count):
         sys.exit(
-            f"version {told['version']} of {told['table']} has {count} rows where {told['where']}, and not {told['rows']} as reported"
+            f"version {request['version']} of {request['table']} has {count} rows where {request['where']}, and not {request['rows']} as reported"
         )
-    writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", told["where"])
-    named = writer.option("userMetadata", told["name"]).option("txnAppId", told["name"]).option("txnVersion", 1)
-    named.save(told["table"])
+    writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", request["where"])
+    named = writer.option("userMetadata", request["name"]).option("txnAppId", request["name"]).option("txnVersion", 1)
+    named.save(request["table"])
 
 
 if __name__ == "__main__":

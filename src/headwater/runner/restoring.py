@@ -1,9 +1,9 @@
 """Restore instances from stored versions of Delta tables, and report them: `python -m headwater.runner.restoring FILE`, a job of
 `executors/delta.py`.
 
-What is in a table now is looked up in its log before Spark is started, and again afterwards. Each copy is one commit that has a name, so that it is
-made once however often this is begun: who is killed before it could report finds the commit and only reports. Refuses to write over rows that
-was changed since the version that the server thinks is there.
+It reads the table's log before Spark starts, and again afterwards. Each copy is one named commit, made once even if this is
+started repeatedly: after a kill, the next start finds the commit and only reports it. Refuses to overwrite rows that changed since the
+version that the server knows.
 """
 
 import os
@@ -22,7 +22,7 @@ from headwater.errors import HeadwaterError, InvalidQuestion, ServerUnavailable
 from headwater.runner.executors.delta import Job
 from headwater.runner.plans import Restore
 
-_PATIENCE = 300.0  # seconds without an answer of the server: what was restored is reported when this is begun again
+_PATIENCE = 300.0  # seconds without an answer of the server: the next start reports what was restored
 
 
 class _At(msgspec.Struct):
@@ -30,7 +30,7 @@ class _At(msgspec.Struct):
 
 
 class _Patient(Server):
-    """Asked until it answers."""
+    """A server that is asked until it answers."""
 
     def say(self, path: str, body: object) -> bytes:
         end = time.monotonic() + _PATIENCE
@@ -44,7 +44,7 @@ class _Patient(Server):
 
 
 class _Place(NamedTuple):
-    """Where an instance is in its table. `texts`: as names of partitions have its time; `where`: its rows, in SQL."""
+    """An instance's place in its table. `texts`: its time as in partition names; `where`: its rows, in SQL."""
 
     one: Restore
     table: str
@@ -55,14 +55,14 @@ class _Place(NamedTuple):
 
     @property
     def current(self) -> int | None:
-        """The version that the server thinks it is in."""
+        """Return the version that the server knows."""
         said = self.one.current or {}
         found = said.get("delta_version") if said.get("table") == self.table else None
         return found if isinstance(found, int) else None
 
 
 def restore(job: Job, server: Server) -> None:
-    """All instances of a job. HeadwaterError where one cannot be restored; those before it are, and are reported."""
+    """Restore all instances of a job. HeadwaterError if one cannot be restored; those before it are restored and reported."""
     for one in job.restore:
         place = _place(job, one, server)
         columns = job.columns.get(one.entity)
@@ -77,7 +77,7 @@ def restore(job: Job, server: Server) -> None:
 
 
 def _place(job: Job, one: Restore, server: Server) -> _Place:
-    """The partitions that are the instance, in what is there now and in what it goes back to."""
+    """Return the instance's partitions, in the present version and in the one that it goes back to."""
     table, version = str(one.storage.get("table")), one.storage.get("delta_version")
     if not isinstance(version, int):
         raise InvalidQuestion(f"{one.entity} is not kept in a Delta table: {one.storage}", entity=one.entity)
@@ -93,9 +93,7 @@ def _place(job: Job, one: Restore, server: Server) -> _Place:
         named = msgspec.json.decode(server.say(path_of(one.entity, "instances/at"), {"texts": some}), type=_At).named
         texts |= {text for text, name in zip(some, named, strict=True) if name == instance}
     if not texts & set(then.partitions):
-        raise InvalidQuestion(
-            f"version {version} of {table} has no partition that is {one.entity} {instance}", table=table
-        )
+        raise InvalidQuestion(f"version {version} of {table} has no partition for {one.entity} {instance}", table=table)
     clauses = {
         " AND ".join(
             f"`{column}` = {_literal(table, column, value, now.types)}" for column, value in sorted(values.items())
@@ -114,7 +112,7 @@ def _literal(table: str, column: str, value: str, types: dict[str, str]) -> str:
         return str(int(value))
     if type_ not in {"string", "date"}:
         raise InvalidQuestion(
-            f"partitions of {table} are by {column}, a {type_}; only what is partitioned by texts, dates or whole numbers is restored",
+            f"partitions of {table} are by {column}, a {type_}; only tables partitioned by texts, dates or whole numbers can be restored",
             table=table,
             column=column,
         )
@@ -123,8 +121,8 @@ def _literal(table: str, column: str, value: str, types: dict[str, str]) -> str:
 
 
 def _changed(place: _Place, columns: str | None, after: int | None = None) -> int | None:
-    """The version that restored it, where one did. InvalidQuestion where others changed its rows since the version that is there as far as is known,
-    or meanwhile.
+    """Return the version that restored it, if any. InvalidQuestion if its rows changed otherwise since the version that the server knows, or
+    meanwhile.
     """
     since = after if after is not None else place.current
     if since is None:
@@ -134,7 +132,7 @@ def _changed(place: _Place, columns: str | None, after: int | None = None) -> in
         if commit.note == place.name:
             done = commit.version
         elif commit.texts & {*place.texts, None}:
-            what = "was written over while it was restored" if after is not None else "is not what the server knows"
+            what = "was overwritten while it was restored" if after is not None else "is not what the server knows"
             raise InvalidQuestion(
                 f"{place.one.entity} {place.one.instances[0]} {what}: version {commit.version} of {place.table} changed its rows; "
                 "report that version, or reconcile, and make a new plan",
@@ -145,24 +143,28 @@ def _changed(place: _Place, columns: str | None, after: int | None = None) -> in
 
 
 def _submit(job: Job, place: _Place) -> None:
-    told = {
+    copy_request = {
         "table": place.table,
         "version": place.version,
         "where": place.where,
         "name": place.name,
         "rows": place.one.rows,
     }
-    command = [*job.spark_submit, str(Path(__file__).with_name("restore_delta.py")), msgspec.json.encode(told).decode()]
+    command = [
+        *job.spark_submit,
+        str(Path(__file__).with_name("restore_delta.py")),
+        msgspec.json.encode(copy_request).decode(),
+    ]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
     if ended.returncode != 0:
         raise InvalidQuestion(
-            f"{job.spark_submit[0]} ended with {ended.returncode}; what it said is above", table=place.table
+            f"{job.spark_submit[0]} ended with {ended.returncode}; its output is above", table=place.table
         )
 
 
 def _report(job: Job, place: _Place, version: int, server: Server) -> None:
     one = place.one
-    checked = "" if place.current is not None else "; which version was there before was not known, and not checked"
+    checked = "" if place.current is not None else "; the version before was unknown and not checked"
     report: dict[str, Any] = {
         "entity": one.entity,
         "what": "produced",
@@ -182,7 +184,7 @@ def _report(job: Job, place: _Place, version: int, server: Server) -> None:
 
 
 def main(path: str) -> int:
-    """The last line says how it went, as that of `headwater run --json`."""
+    """Run the job. The last line of output is the result, as with `headwater run --json`."""
     job = msgspec.json.decode(Path(path).read_bytes(), type=Job)
     error = None
     try:

@@ -1,7 +1,7 @@
-"""One JVM that several packages use, one after the other: each still has its own Python process, its own SparkContext and its own Spark properties.
+"""A JVM that several packages use, one after the other: each keeps its own Python process, SparkContext and Spark properties.
 
 A Spark program of seconds spends most of them on starting a JVM and compiling Spark's code. PySpark uses a running JVM when `PYSPARK_GATEWAY_PORT`
-and `PYSPARK_GATEWAY_SECRET` name one, as under spark-submit. This module does with a package's properties what spark-submit would have done.
+and `PYSPARK_GATEWAY_SECRET` name one, as under spark-submit. This module applies a package's properties as spark-submit would.
 
 A package that needs a JVM of its own (`needs_own_jvm`), or that starts while another uses this one, gets its own: it does not wait.
 """
@@ -22,8 +22,8 @@ from headwater.runner.manifest import Manifest
 log = logging.getLogger("headwater")
 
 FOLDER = "HEADWATER_JVM"
-"""The variable that names the folder of the shared JVM, in which it says where it listens."""
-# Properties that a JVM takes when it starts: its memory, its classes, its metastore.
+"""The variable with the shared JVM's folder, which has its address."""
+# Properties that take effect when a JVM starts: its memory, its classes, its metastore.
 _AT_THE_START = (
     "spark.driver.",
     "spark.jars",
@@ -32,12 +32,12 @@ _AT_THE_START = (
     "spark.sql.catalogImplementation",
     "spark.plugins",
 )
-# How a JVM compiles and collects changes no result.
+# Options of compiling and garbage collection change no result.
 _TUNING = "spark.driver.extraJavaOptions"
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """Where the JVM listens. `environment`: the variables it was started with, which its Python workers inherit."""
+    """The JVM's address. `environment`: the variables it was started with, which its Python workers inherit."""
 
     port: int
     secret: str
@@ -48,7 +48,7 @@ class Connection(msgspec.Struct, frozen=True):
 def started(folder: Path, log_file: Path | None = None) -> Iterator[None]:
     """Start a JVM and write its connection into `folder`; end it afterwards. Needs the extra `spark`.
 
-    `log_file` gets what the JVM prints, Spark's log above all; else it goes to stderr.
+    `log_file` gets the JVM's output, mainly Spark's log; else it goes to stderr.
     Raises what PySpark raises when Java is missing; OSError when the file cannot be written.
     """
     from pyspark.java_gateway import launch_gateway
@@ -74,7 +74,7 @@ def started(folder: Path, log_file: Path | None = None) -> Iterator[None]:
 
 
 def needs_own_jvm(manifest: Manifest, spark: SparkChoice, env: Mapping[str, str]) -> bool:
-    """Whether a package cannot use a shared JVM: it is no Spark program of this machine, or has properties that only the start of a JVM takes."""
+    """Whether a package cannot use a shared JVM: it is not a local Spark program, or has properties that only take effect when a JVM starts."""
     conf = manifest.program.conf | spark.conf
     master = spark.master or conf.get("spark.master", "local[*]")
     return (
@@ -90,9 +90,9 @@ def needs_own_jvm(manifest: Manifest, spark: SparkChoice, env: Mapping[str, str]
 def borrowed(
     manifest: Manifest, spark: SparkChoice, ours: Mapping[str, str], env: Mapping[str, str]
 ) -> Iterator[Mapping[str, str]]:
-    """`env`, the environment of a package's process, changed so that it uses the shared JVM; as it is where it must start its own.
+    """Return `env`, the environment of a package's process, changed to use the shared JVM; unchanged if the package must start its own.
 
-    `ours` is the runner's environment: it names the JVM's folder, and may have arguments for spark-submit.
+    `ours`: the runner's environment, which names the JVM's folder and may have arguments for spark-submit.
     """
     folder = ours.get(FOLDER)
     if not folder or needs_own_jvm(manifest, spark, ours):
@@ -129,12 +129,12 @@ def _connected(connection: Connection) -> Iterator[Any]:
 
 
 def _prepare(jvm: Any, manifest: Manifest, spark: SparkChoice, executor: Mapping[str, str]) -> None:
-    """Give the JVM the package's properties and folder, and nothing of the package before."""
+    """Set the package's properties and folder in the JVM, without leftovers of the package before."""
     _clear(jvm)
     conf = {
         "spark.app.name": manifest.name,
         "spark.master": spark.master or "local[*]",
-        # A relative path of Java's is one of the folder that the JVM was started in.
+        # Java resolves a relative path in the folder that the JVM was started in.
         "spark.sql.warehouse.dir": str(Path(manifest.folder, "spark-warehouse").absolute()),
         **{f"spark.executorEnv.{name}": value for name, value in executor.items()},
         **manifest.program.conf,
@@ -148,7 +148,7 @@ def _prepare(jvm: Any, manifest: Manifest, spark: SparkChoice, executor: Mapping
 
 
 def _clear(jvm: Any) -> None:
-    """Stop the SparkContext that a package left, and forget its properties and open file systems."""
+    """Stop the SparkContext that a package left, and drop its properties and open file systems."""
     active = _companion(jvm).getActive()
     if active.isDefined():
         active.get().stop()
@@ -156,11 +156,11 @@ def _clear(jvm: Any) -> None:
     for name in list(properties.stringPropertyNames()):
         if name.startswith("spark."):
             properties.remove(name)
-    jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # they remember the folder
+    jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # they cache the folder
 
 
 def _companion(jvm: Any) -> Any:
-    """The Scala object `SparkContext`, which knows the context that runs."""
+    """Return the Scala object `SparkContext`, which has the running context."""
     return getattr(getattr(jvm, "org.apache.spark.SparkContext$"), "MODULE$")
 
 
@@ -170,5 +170,5 @@ def _leave(jvm: Any) -> None:
 
 
 def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """The variables that Python workers must be given, since their JVM does not have them."""
+    """Return the variables that Python workers need and their JVM lacks."""
     return {name: value for name, value in now.items() if before.get(name) != value}

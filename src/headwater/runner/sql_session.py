@@ -1,6 +1,6 @@
 """`python -m headwater.runner.sql_session FILE [name=value …]`: the program of a package of kind `sql`.
 
-Runs the statements of a file one after another in one Spark session. Timing goes to stderr, rows to stdout. Refuses to go on after a failure.
+Runs the statements of a file one after another in one Spark session. Timing goes to stderr, rows to stdout. Stops at the first failure.
 """
 
 import os
@@ -19,7 +19,7 @@ _ROWS_SHOWN = 20
 
 
 def read_statements(file: Path, given: Mapping[str, str], environ: Mapping[str, str]) -> list[Statement]:
-    """The statements of a file with `${…}` resolved. Raises UnknownName, and UnicodeDecodeError for what is not UTF-8."""
+    """Read the statements of a file, with `${…}` resolved. Raises UnknownName, and UnicodeDecodeError if it is not UTF-8."""
     values = msgspec.json.decode(environ.get(NAMES, "{}"), type=dict[str, str]) | dict(given)
     names = Names({}, environ)
     for name, value in values.items():

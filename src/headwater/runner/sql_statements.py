@@ -1,14 +1,14 @@
-"""A SQL file as its statements, each with the line it begins in.
+"""Split a SQL file into statements, each with its first line.
 
-Follows Spark's lexical rules: quotes with backslash escapes, backticks, `--` comments, nested bracketed comments. Finds the semicolons and nothing
-else: refuses to parse, and does not know scripting blocks (BEGIN … END).
+Follows Spark's lexical rules: quotes with backslash escapes, backticks, `--` comments, nested bracketed comments. Finds only the
+semicolons: does not parse, and does not know scripting blocks (BEGIN … END).
 """
 
 import re
 
 import msgspec
 
-# One token at a time: what may hide a semicolon, or a semicolon. An unclosed quote runs to the end, as in Spark.
+# One token: a semicolon, or what may hide one. An unclosed quote runs to the end, as in Spark.
 _TOKEN = re.compile(
     r"""
       '(?:[^'\\]|\\.|'')*(?:'|\Z)
@@ -24,14 +24,14 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One statement without its semicolon; `line` is where its first word stands, from 1."""
+    """One statement without its semicolon; `line`: of its first word, from 1."""
 
     text: str
     line: int
 
 
 def split(sql: str) -> list[Statement]:
-    """The statements of `sql` in order. Those that are only comments or blanks are left out."""
+    """Return the statements of `sql` in order, without those of only comments or blanks."""
     found: list[Statement] = []
     at = 0
     has_words = False

@@ -1,6 +1,6 @@
-"""What stands at a declared output after a run: bytes and files of local data, with bounded work.
+"""Measure a declared output after a run: bytes and files of local data, with bounded work.
 
-Refuses to guess: a remote place, one that was not touched since the run began, or one with too many files to count gives nothing.
+A remote place, one that did not change since the run began, and one with too many files to count yield nothing.
 """
 
 import os
@@ -31,7 +31,7 @@ def measure(declared: Declared, since: float) -> Written | None:
             status = place.stat()
             return Written(status.st_size, 1) if status.st_mtime >= since - _CLOCK_SLACK else None
         for folder, folders, names in os.walk(place):
-            # Spark's own marks (_SUCCESS, .crc, _temporary) are not data.
+            # Spark's own files (_SUCCESS, .crc, _temporary) are not data.
             folders[:] = [name for name in folders if not name.startswith((".", "_"))]
             for name in names:
                 if name.startswith((".", "_")):
@@ -43,5 +43,5 @@ def measure(declared: Declared, since: float) -> Written | None:
                 if files > _MAX_FILES:
                     return None
     except OSError:
-        return None  # it vanished while we looked: another process is at work there
+        return None  # it vanished meanwhile: another process is writing there
     return Written(size, files) if files and newest >= since - _CLOCK_SLACK else None

@@ -273,13 +273,13 @@ def case_a_plan_of_another_airflow_is_refused() -> None:
     Server(DOWN)
     context = {"ti": SimpleNamespace(try_number=1)}
     told = said_by(AirflowFailException, lambda: item(airflow="prod").poke(context))
-    assert "of the Airflow 'prod', and this one is called 'airflow'" in told
+    assert "of the Airflow 'prod', and this one is named 'airflow'" in told
 
 
 def case_an_item_is_asked_for_again_while_the_server_is_away() -> None:
     Server(DOWN)
     os.environ.pop("HEADWATER_AIRFLOW_URL", None)
-    assert "Set HEADWATER_AIRFLOW_URL" in said_by(AirflowFailException, lambda: item().poke({"ti": None}))
+    assert "set HEADWATER_AIRFLOW_URL" in said_by(AirflowFailException, lambda: item().poke({"ti": None}))
     os.environ["HEADWATER_AIRFLOW_URL"] = "http://127.0.0.1:9"
     assert item().poke({"ti": SimpleNamespace(try_number=1)}) is False
     Server((404, {"message": "there is no plan", "code": "not_found"}))

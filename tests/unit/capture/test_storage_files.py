@@ -54,7 +54,13 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "why"),
-    [("{day}-{hour}", "month"), ("{yaer}", "not a part"), ("{year", "brace"), ("{year}-{day}", "month"), ("/", "no file")],
+    [
+        ("{day}-{hour}", "month"),
+        ("{yaer}", "not a part"),
+        ("{year", "brace"),
+        ("{year}-{day}", "month"),
+        ("/", "no file"),
+    ],
 )
 def test_patterns_that_make_no_sense(tmp_path: Path, pattern: str, why: str) -> None:
     with pytest.raises(InvalidQuestion, match=why):

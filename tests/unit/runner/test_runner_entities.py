@@ -87,7 +87,7 @@ def test_what_is_made_is_read_before_the_rest_makes_sense(package: Any) -> None:
     assert load(folder, {}, {"HEADWATER_PERIOD": "2013-02-10"}).parameters == {"day": "2013-02-10"}
     with pytest.raises(InvalidManifest, match="entity: is required with --period"):
         package_entities(package(HEAD) / FILE)
-    with pytest.raises(InvalidManifest, match="stands twice"):
+    with pytest.raises(InvalidManifest, match="is listed twice"):
         package_entities(package("entities: [a, a]\n") / FILE)
 
 

@@ -201,7 +201,7 @@ def test_duplicate_keys_and_circles(package: Any) -> None:
         """
     )
     found = problems(folder)
-    assert found[0]["message"] == "stands twice; the first is in line 1"
+    assert found[0]["message"] == "is defined twice; the first is in line 1"
     assert "in a circle" in found[1]["message"]
 
 
@@ -212,7 +212,7 @@ def test_a_missing_folder(tmp_path: Path) -> None:
             "line": 0,
             "column": 0,
             "field": "",
-            "message": "there is no such file",
+            "message": "no such file",
         }
     ]
 

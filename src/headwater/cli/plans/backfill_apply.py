@@ -106,9 +106,9 @@ def apply(
     progress = plan.progress()
     if progress.state not in {"running", "done", "cancelled"}:
         plan.apply()
-    with _progress_printer(plan, progress, json) as told:
+    with _progress_printer(plan, progress, json) as on_event:
         working = Worker(
-            plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, told=told
+            plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, on_event=on_event
         )  # fmt: skip
         with _stop_on_signals(working):
             ended = working.work()

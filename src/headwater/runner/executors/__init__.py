@@ -1,6 +1,6 @@
-"""What carries out items of a plan: by the producer's text, `package:NAME` or another scheme. One module for each.
+"""Executors of a plan's items, by the producer's scheme, such as `package:NAME`. One module each.
 
-An executor begins runs and says how they ended. Refuses to know of plans, leases and other workers.
+An executor begins runs and reports how they ended. It does not know plans, leases or other workers.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from headwater.runner.plans import RESTORE, Item
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a run ended, in one line where it failed. `run`: as it reported; else the name under which it was begun. `reports_within`: seconds in which
-    it says what it made, where that may come after its end.
+    """How a run ended, in one line if it failed. `run`: its reported id; else the name under which it was begun. `reports_within`: seconds in which
+    its report may follow its end.
     """
 
     failed: bool
@@ -23,41 +23,41 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Going(Protocol):
-    """A run that was begun."""
+    """A running run."""
 
     def poll(self) -> Outcome | None:
-        """How it ended; None while it goes on. Never waits; may be asked again after the end."""
+        """Return how it ended; None while it runs. Never waits; may be called again after the end."""
 
     def stop(self) -> None:
-        """Ask it to stop, and make it where it does not; again: at once."""
+        """Ask it to stop, then force it; a second call forces it at once."""
 
 
 class Executor(Protocol):
-    """Items of some producers, or restored items of any producer."""
+    """Carries out items of some producers, or restores items of any producer."""
 
     @property
     def actions(self) -> Sequence[str]:
-        """What it does with items: `rerun`, `restore`."""
+        """The actions that it can take: `rerun`, `restore`."""
 
     @property
     def producers(self) -> Sequence[str]:
-        """Those whose items this can run again; `airflow://prod/*`: all that begin so."""
+        """The producers whose items it can rerun; `airflow://prod/*` matches a prefix."""
 
     def named(self, item: Item) -> str:
-        """A name for the run that would carry out an item; told to the server before it begins."""
+        """Return a name for the run of an item; the server gets it before the run begins."""
 
     def earlier(self, item: Item) -> Going | None:
-        """The run of the attempt before (`item.before`), where it still goes on."""
+        """Return the run of the previous attempt (`item.before`), if it is still running."""
 
     def start(self, item: Item, run: str) -> Going:
-        """Begin it. HeadwaterError or OSError where it cannot be; one that is not permanent: it is begun again, and must not run twice."""
+        """Begin an item. Raises HeadwaterError or OSError; after a transient one it is begun again, and must not run twice."""
 
     def command(self, item: Item) -> str:
-        """What would be run, as people write it."""
+        """Return the command, as you would type it."""
 
 
 def able(executor: Executor, item: Item) -> bool:
-    """Whether it can carry out an item."""
+    """Whether it can carry out this item."""
     if item.action not in executor.actions or item.action == RESTORE:
         return item.action in executor.actions
     return item.producer is not None and any(

@@ -1,7 +1,7 @@
-"""Run items of Airflow's tasks, of `airflow://NAME/DAG/TASK`: clear the task in the run that there is, or start a run for the period.
+"""Run items of Airflow's tasks, `airflow://NAME/DAG/TASK`: clear the task in the period's run, or start a run for the period.
 
-Which run it will be is known before anything is cleared or started, and the worker that takes the item after a crash finds it. A task that is running
-already is waited for and not cleared. Refuses to unpause a DAG, and to stop a task: being stopped here is no longer looking.
+The run is known before anything is cleared or started, so the worker that takes the item after a crash finds it. A running
+task is awaited, not cleared. Never unpauses a DAG or stops a task: to stop here means to stop watching.
 """
 
 import datetime as dt
@@ -19,8 +19,8 @@ from headwater.runner.plans import RERUN, Item
 _SCHEME = "airflow://"
 _ACTIVE = {"queued", "running"}
 _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
-_EVERY = 2.0  # seconds from one look at a run to the next
-_REPORTED = 60.0  # seconds: a task says what it made after Airflow knows that it succeeded
+_EVERY = 2.0  # seconds between two polls of a run
+_REPORTED = 60.0  # seconds: a task reports what it made after Airflow knows that it succeeded
 _EXISTS = 409
 
 Interval = tuple[dt.datetime, dt.datetime]
@@ -32,7 +32,7 @@ class _Job(NamedTuple):
 
 
 class AirflowTasks:
-    """Of one Airflow, which is called `name` in `produced_by`. `every`: seconds between looks."""
+    """Runs tasks of one Airflow, named `name` in `produced_by`. `every`: seconds between polls."""
 
     actions = (RERUN,)
 
@@ -46,7 +46,7 @@ class AirflowTasks:
         return [f"{_SCHEME}{self._name}/*"]
 
     def named(self, item: Item) -> str:
-        """The ids of the runs that there are, and of those to be started, with commas between."""
+        """Return the ids of existing runs and of those to start, separated by commas."""
         job, wanted = self._job(item), _interval(item)
         there = self._there(job.dag, item, wanted)
         found = [run.dag_run_id for run, _ in there]
@@ -70,10 +70,10 @@ class AirflowTasks:
     def command(self, item: Item) -> str:
         job, wanted = self._job(item), _interval(item)
         there = self._there(job.dag, item, wanted)
-        told = [f"clear {job.dag} {run.dag_run_id} {job.task}" for run, _ in there]
+        steps = [f"clear {job.dag} {run.dag_run_id} {job.task}" for run, _ in there]
         if wanted is None or _uncovered(wanted, [each for _, each in there]):
-            told.append(f"start {job.dag} for {', '.join(item.runs)}")
-        return "; ".join(told)
+            steps.append(f"start {job.dag} for {', '.join(item.runs)}")
+        return "; ".join(steps)
 
     def _begin(self, job: _Job, item: Item, run: str) -> None:
         note = f"headwater backfill: plan {item.plan}, item {item.number}"
@@ -81,7 +81,7 @@ class AirflowTasks:
             if not self._active(job, run):
                 self._airflow.clear(job.dag, run, [job.task], note=note)
             return
-        # The dates of scheduled runs are often their periods' ends, so that the run of the period before has this one's start.
+        # The dates of scheduled runs are often their periods' ends: the previous period's run has this one's start.
         interval = self._intervals[run]
         for date in interval or (None,):
             try:
@@ -96,7 +96,7 @@ class AirflowTasks:
             except HeadwaterError as error:
                 if error.detail.get("status") != _EXISTS:
                     raise
-                if self._is_there(job.dag, run):  # an answer that was lost
+                if self._is_there(job.dag, run):  # after a lost answer
                     return
             else:
                 return
@@ -112,9 +112,9 @@ class AirflowTasks:
         return True
 
     def _there(self, dag: str, item: Item, wanted: Interval | None) -> list[tuple[DagRun, Interval]]:
-        """The runs that are about any of the item's periods, and what each is about.
+        """Return the runs that are about any of the item's periods, and the period of each.
 
-        A run without an interval is about the period that was over last when it was due, so that its date is that period's end or later.
+        A run without an interval is about the last period that was over when it was due: its date is that period's end or later.
         """
         if wanted is None:
             return []
@@ -129,7 +129,7 @@ class AirflowTasks:
             elif run.logical_date is not None and start < run.logical_date < end + longest:
                 if len(item.runs) > 1 or ".." in item.runs[0]:
                     raise InvalidQuestion(
-                        f"runs of {dag} have no data interval, so that which of them made {', '.join(item.runs)} is not known; "
+                        f"runs of {dag} have no data interval, so which of them made {', '.join(item.runs)} is unknown; "
                         "declare max_periods: 1 for what it makes",
                         dag_id=dag,
                     )
@@ -138,7 +138,7 @@ class AirflowTasks:
         return found
 
     def _active(self, job: _Job, run: str) -> bool:
-        """Whether the task is going to run, or runs."""
+        """Whether the task will run, or is running."""
         try:
             if self._airflow.run(job.dag, run).state not in _ACTIVE:
                 return False
@@ -154,7 +154,7 @@ class AirflowTasks:
         return _Watched(self, self._job(item), run, self._every)
 
     def outcome(self, job: _Job, run: str) -> Outcome | None:
-        """Of all these runs; None while one of them goes on."""
+        """Return the outcome of all these runs; None while one of them is running."""
         failed = []
         for each in run.split(","):
             if self._active(job, each):
@@ -177,7 +177,7 @@ class AirflowTasks:
 
 
 class _Watched:
-    """Runs of one task, looked at now and then."""
+    """Runs of one task, polled at intervals."""
 
     def __init__(self, airflow: AirflowTasks, job: _Job, run: str, every: float) -> None:
         self._airflow, self._job, self._run, self._every = airflow, job, run, every
@@ -191,7 +191,7 @@ class _Watched:
         return self._outcome
 
     def stop(self) -> None:
-        self._outcome = self._outcome or Outcome(True, "no longer looked at; it may go on in Airflow", self._run)
+        self._outcome = self._outcome or Outcome(True, "no longer watched; it may go on in Airflow", self._run)
 
 
 def _interval(item: Item) -> Interval | None:
@@ -201,7 +201,7 @@ def _interval(item: Item) -> Interval | None:
 
 
 def _uncovered(wanted: Interval, covered: list[Interval]) -> list[Interval]:
-    """What of an interval none of these is about."""
+    """Return the parts of an interval that none of these covers."""
     return list(_gaps(wanted, sorted(covered)))
 
 

@@ -1,7 +1,7 @@
-"""Restore items of a plan whose instances are kept in Delta tables: copy a stored version of their partitions over what is there now, with Spark.
+"""Restore items of a plan in Delta tables: copy a stored version of their partitions over the present one, with Spark.
 
-`headwater.runner.restoring` does it, in a process of its own that is locked as those of packages are. Refuses tables of other formats, which the
-server does not hand out.
+`headwater.runner.restoring` does it, in its own process, locked like those of packages. The server hands out no tables of other
+formats.
 """
 
 import shlex
@@ -17,7 +17,7 @@ from headwater.runner.plans import RESTORE, Item, Restore
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What the process is told, in a file. `columns`: by entity which columns of its table are its time, where their names do not say so."""
+    """The input file of the process. `columns`: by entity, the time columns of its table, if their names do not show it."""
 
     plan: str
     number: int
@@ -28,8 +28,8 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class DeltaTables(ProcessExecutor):
-    """`spark_submit`: what runs a Spark application with Delta's jars. `columns`: as of `Job`. What the processes say goes below `logs`; `environ` is
-    added to their environment.
+    """`spark_submit`: the command that runs a Spark application with Delta's jars. `columns`: as in `Job`. Output of the processes goes below `logs`;
+    `environ` is added to their environment.
     """
 
     actions = (RESTORE,)

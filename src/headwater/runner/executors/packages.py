@@ -1,8 +1,8 @@
-"""Run items of packages: of `package:NAME` the folder NAME, by `headwater run FOLDER --period A..B` in a process of its own.
+"""Run items of packages: the folder NAME of `package:NAME`, by `headwater run FOLDER --period A..B` in its own process.
 
-What the process says goes into a file, which is locked for as long as the process, or a program that it runs, lives. So a worker that takes over from
-one that was killed sees, on the same machine, whether that one's run still goes on, and waits for it. Refuses to report what was produced: the run
-does that, and the server asks for it.
+The process's output goes to a file that stays locked while the process, or a program that it runs, lives. A worker on the same machine that
+takes over from a killed one thus sees whether its run is still alive, and waits for it. The run itself reports what it produced, as the
+server requires.
 """
 
 import shlex
@@ -22,7 +22,7 @@ COMMAND = (sys.executable, "-m", "headwater", "run")
 
 
 class Packages(ProcessExecutor):
-    """Packages are folders with a dk.yaml in `folder`; what they say goes below `logs`. `command`: what runs one, in place of `headwater run`.
+    """Runs the packages, folders with a dk.yaml, in `folder`; their output goes below `logs`. `command`: runs one, instead of `headwater run`.
     `environ`: added to the environment.
     """
 

@@ -1,7 +1,7 @@
-"""Processes that carry out an item, one after the other, and how a worker sees those of another that is gone.
+"""Processes that carry out an item, one after the other, and the detection of a killed worker's processes.
 
-What they say goes into a file, which is locked for as long as one of them, or a program that it runs, lives. So a worker that takes over on the same
-machine sees whether they still go on. Refuses to know what they do: the last line that they say is JSON with `run_id` and `error`.
+Their output goes to a file that stays locked while one of them, or a program that it runs, lives. A worker that takes over on the same
+machine thus sees whether they are still alive. Their last line of output is JSON with `run_id` and `error`.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ class _Summary(msgspec.Struct):
 
 
 class ProcessExecutor:
-    """Half of an executor whose runs are processes here. What they say goes below `logs`; `environ` is added to their environment."""
+    """A base of executors whose runs are local processes. Their output goes below `logs`; `environ` is added to their environment."""
 
     def __init__(self, logs: Path, environ: Mapping[str, str] | None) -> None:
         self._logs, self._environ = logs, dict(environ or {})
@@ -43,7 +43,7 @@ class ProcessExecutor:
 
     def earlier(self, item: Item) -> Going | None:
         log = self._log(item, item.before)
-        # A run that ended between the worker's end and now is looked at once, so that the server sees what it made before it runs again.
+        # A run that ended meanwhile is returned once: the server then sees what it made before it runs again.
         new = log not in self._looked_at and log.exists()
         self._looked_at.add(log)
         return _Earlier(log, item.before) if new or _locked(log) else None
@@ -91,9 +91,9 @@ class _Processes:
             self._stopped_at = self._stopped_at or time.monotonic()
 
     def _next(self) -> None:
-        """Its output and the lock are the same open file, so that both end with the last process that has it.
+        """The output and the lock are the same open file: both end with the last process that has it.
 
-        A session of its own: Ctrl-C in the worker's terminal is the worker's to understand.
+        It gets its own session, because the worker handles Ctrl-C in its terminal.
         """
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -128,7 +128,7 @@ class _Processes:
 
 
 class _Earlier:
-    """The run of a worker that is gone, seen by its lock. It cannot be stopped from here, only left alone."""
+    """The run of a killed worker, detected by its lock. It cannot be stopped from here."""
 
     def __init__(self, log: Path, run: str) -> None:
         self._log, self._run, self._left = log, run, False
@@ -143,7 +143,7 @@ class _Earlier:
 
 
 def _locked(log: Path) -> bool:
-    """Whether a process lives that has it open as its output."""
+    """Whether a living process has it open as its output."""
     try:
         with log.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -155,7 +155,7 @@ def _locked(log: Path) -> bool:
 
 
 def _last(log: Path) -> list[str]:
-    """The last lines, without empty ones."""
+    """Return the last lines, without empty ones."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL))
         text = file.read().decode("utf-8", "replace")
