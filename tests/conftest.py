@@ -23,6 +23,9 @@ pytest_plugins = [
     "tests.fixtures.demo",
 ]
 
+# Receivers of tests are on this machine.
+os.environ.setdefault("HEADWATER_LISTENERS__ALLOWED_NETWORKS", "127.0.0.0/8")
+
 # No test makes a key in the home of whoever runs it.
 os.environ.setdefault("HEADWATER_ACCESS__SECRET_KEY", "the key of secrets in all tests.")
 

@@ -14,6 +14,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from headwater.errors import InvalidSettings
 
 
+def _check_networks(text: str) -> str:
+    for part in text.split(","):
+        if part.strip():
+            ipaddress.ip_network(part.strip(), strict=False)
+    return text
+
+
 class DatabaseSettings(BaseModel):
     """Where events and their projections are stored."""
 
@@ -64,10 +71,7 @@ class ServerSettings(BaseModel):
     @field_validator("trusted_proxies")
     @classmethod
     def _networks(cls, text: str) -> str:
-        for part in text.split(","):
-            if part.strip():
-                ipaddress.ip_network(part.strip(), strict=False)
-        return text
+        return _check_networks(text)
 
     @property
     def url(self) -> str:
@@ -164,6 +168,10 @@ class AmqpSettings(BaseModel):
 class ListenerSettings(BaseModel):
     """Delivery of events to listeners."""
 
+    allowed_networks: str = Field(
+        "", description="Networks, separated by commas, to send events to, besides public addresses."
+    )
+
     enabled: bool = Field(True, description="false: deliver nothing, for a copy of a database.")
     batch_events: int = Field(100, ge=1, le=1000, description="Maximum number of events in one delivery.")
     timeout_seconds: float = Field(
@@ -172,6 +180,11 @@ class ListenerSettings(BaseModel):
     lease_seconds: float = Field(
         15.0, ge=3, le=600, description="Seconds after a server was killed until others deliver."
     )
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _networks(cls, text: str) -> str:
+        return _check_networks(text)
 
 
 class EntitySettings(BaseModel):

@@ -21,11 +21,12 @@ from tests.receiver import Receiver, receiving
 
 from headwater import telemetry
 from headwater.answer.people import listeners as answers
-from headwater.errors import DatabaseUnavailable, InvalidEvent
+from headwater.errors import DatabaseUnavailable, InvalidEvent, InvalidQuestion
 from headwater.intake.events.accept import Intake
 from headwater.intake.listeners import changes as writes
 from headwater.intake.listeners import deliveries, destinations
 from headwater.intake.listeners.filter import Filter
+from headwater.intake.listeners.networks import Networks, Outbound
 from headwater.intake.people.audit import by_command
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
@@ -33,7 +34,7 @@ from headwater.store.events import backup
 from headwater.store.people import listeners as store
 from headwater.store.people.secrets import load_key
 
-KEY = load_key(os.environ["HEADWATER_ACCESS__SECRET_KEY"], Path())
+OUTBOUND = Outbound(load_key(os.environ["HEADWATER_ACCESS__SECRET_KEY"], Path()), Networks("127.0.0.0/8"))
 PACE = deliveries.Pace(timeout_seconds=2.0, look_seconds=0.1, idle_seconds=0.1, rest_seconds=0.01)
 FORWARD = (Path(__file__).parents[2] / "docs/howto/forward.md").read_text(encoding="utf-8")
 
@@ -50,14 +51,14 @@ def receiver() -> Iterator[Receiver]:
 
 async def add(database: Database, kind: str, url: str | None, name: str = "one", **more: Any) -> writes.Added:
     return await writes.add(
-        database, writes.ListenerRequest(name, kind, url, **more), KEY, by=by_command("listeners add", "add", name)
+        database, writes.ListenerRequest(name, kind, url, **more), OUTBOUND, by=by_command("listeners add", "add", name)
     )
 
 
 @asynccontextmanager
 async def delivering(database: Database, **pace: Any) -> Any:
     settings = {name: getattr(PACE, name) for name in PACE.__struct_fields__} | pace
-    running = deliveries.begin(database, deliveries.Pace(**settings), KEY)
+    running = deliveries.begin(database, deliveries.Pace(**settings), OUTBOUND)
     try:
         yield running.deliverer
     finally:
@@ -319,7 +320,7 @@ def test_a_webhook_is_signed_and_the_documented_snippet_verifies_it(
             assert not verify(first.headers, first.body, other, time.time())
 
             rotated = await writes.rotate(
-                database, "one", None, KEY, by=by_command("listeners rotate", "rotate", "one")
+                database, "one", None, OUTBOUND, by=by_command("listeners rotate", "rotate", "one")
             )
             await asyncio.sleep(0.3)
             await intake.accept(event(2))
@@ -792,3 +793,51 @@ def test_what_is_delivered_is_measured(database: Database, receiver: Receiver, r
     finally:
         quiet()
     assert [sum(getattr(one, what) for one in heard) for what in ("delivered", "refused", "failures")] == [1, 1, 1]
+
+
+PUBLIC_ONLY = Outbound(OUTBOUND.key, Networks())
+
+
+def test_an_address_inside_of_a_network_is_refused_when_it_is_added(
+    database: Database, run: Any, receiver: Receiver
+) -> None:
+    for url in (receiver.url, "http://localhost:1/", "http://169.254.169.254/latest/meta-data/", "http://[::1]:1/"):
+        wanted = writes.ListenerRequest("one", "webhook", url)
+        with pytest.raises(InvalidQuestion, match="HEADWATER_LISTENERS__ALLOWED_NETWORKS"):
+            run(writes.add(database, wanted, PUBLIC_ONLY, by=by_command("listeners add", "add", "one")))
+    assert run(answers.listeners(database)).listeners == []
+
+
+def test_it_is_refused_at_each_delivery_and_its_events_wait(database: Database, run: Any, receiver: Receiver) -> None:
+    """The name may have meant another address when the listener was added."""
+
+    async def deliver(outbound: Outbound, *, inside: bool) -> str | None:
+        async with database.connection() as connection:
+            await connection.execute("update listeners set inside = %s, revision = revision + 1", (inside,))
+        running = deliveries.begin(database, PACE, outbound)
+        try:
+            await Intake(database).accept(event(1))
+            for _ in range(40):
+                view = (await answers.listener(database, "one")).listener
+                if view.last_error or (receiver.jobs() and not view.backlog):
+                    break
+                await asyncio.sleep(0.1)
+            return view.last_error
+        finally:
+            await deliveries.end(running)
+
+    run(add(database, "webhook", receiver.url))
+    error = run(deliver(PUBLIC_ONLY, inside=False))
+    assert error is not None
+    assert "HEADWATER_LISTENERS__ALLOWED_NETWORKS" in error
+    assert receiver.jobs() == []
+    # A listener from before addresses were checked goes on.
+    run(deliver(PUBLIC_ONLY, inside=True))
+    assert receiver.jobs() == ["job-1"]
+
+
+def test_a_test_shows_the_status_and_not_the_body(database: Database, run: Any, receiver: Receiver) -> None:
+    receiver.answer = lambda *_: (404, b"a page of an inner service")
+    run(add(database, "marquez", receiver.url))
+    result = run(writes.ping(database, "one", OUTBOUND, by=by_command("listeners test", "test", "one")))
+    assert (result.ok, result.said) == (False, "HTTP 404")

@@ -205,7 +205,7 @@ def test_the_commands(command: Any, receiver: Receiver) -> None:
 
 def test_posting_reads_only_so_much_and_says_what_it_was_told(receiver: Receiver) -> None:
     receiver.answer = lambda _path, _body: (400, b"x" * 1_000_000)
-    poster = posting.Poster(receiver.url, 5.0)
+    poster = posting.Poster(receiver.url, 5.0, None)
     reply = poster.post("/", b"{}", {})
     assert len(reply.body) == 64 * 1024
     assert len(str(reply)) < 600

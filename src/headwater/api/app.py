@@ -33,6 +33,7 @@ from headwater.intake.events.accept import Intake
 from headwater.intake.events.wide import WideEvents
 from headwater.intake.events.width import Limits as EventLimits
 from headwater.intake.listeners import deliveries
+from headwater.intake.listeners.networks import Networks, Outbound
 from headwater.intake.status import feeder
 from headwater.intake.status.reports import StatusIntake
 from headwater.intake.upkeep import rebuild, retention
@@ -81,7 +82,9 @@ def create_app(settings: Settings) -> Any:
         try:
             await _prepare(settings, database)
             app.state.access = await _access(settings, database)
-            app.state.secret_key = key = _secret_key(settings)
+            app.state.outbound = outbound = Outbound(
+                _secret_key(settings), Networks(settings.listeners.allowed_networks)
+            )
             telemetry.say(
                 telemetry.ServerReady(
                     f"{settings.server.url}{settings.server.root_path}",
@@ -96,7 +99,7 @@ def create_app(settings: Settings) -> Any:
             )
             told = settings.listeners
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
-            running = deliveries.begin(database, pace, key) if told.enabled else None
+            running = deliveries.begin(database, pace, outbound) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
             quiet.append(_guard_connections(settings.server))
             feeding = feeder.begin(database) if settings.entities.feed else None

@@ -629,7 +629,9 @@ create table listeners (
   failures         int         not null default 0,
   last_error       text,
   lease_owner      uuid,
-  lease_until      timestamptz
+  lease_until      timestamptz,
+  -- From before addresses were checked: it may be inside of a network.
+  inside           boolean     not null default false
 ) with (fillfactor = 50);
 
 -- The last events a listener would not take, and why.

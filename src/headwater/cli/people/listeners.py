@@ -133,9 +133,7 @@ def add(
             "filter": msgspec.to_builtins(filter),
             "since": since or "",
         }
-        return msgspec.json.encode(
-            await writes.add(database, wanted, _secret_key(), by=_change("add", name, **options))
-        )
+        return msgspec.json.encode(await writes.add(database, wanted, _outbound(), by=_change("add", name, **options)))
 
     _print_secret(on_database("listeners add", add_listener), json, "is added")
 
@@ -231,7 +229,7 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
         import msgspec
 
         by = _change("rotate", name)
-        return msgspec.json.encode(await _writes().rotate(database, name, secret or None, _secret_key(), by=by))
+        return msgspec.json.encode(await _writes().rotate(database, name, secret or None, _outbound(), by=by))
 
     _print_secret(on_database("listeners rotate", rotate_secret), json, "has a new secret")
 
@@ -250,7 +248,7 @@ def ping(name: Name, json: Json = False) -> None:
     async def ping_listener(database: Database) -> bytes:
         import msgspec
 
-        return msgspec.json.encode(await _writes().ping(database, name, _secret_key(), by=_change("test", name)))
+        return msgspec.json.encode(await _writes().ping(database, name, _outbound(), by=_change("test", name)))
 
     answer = on_database("listeners test", ping_listener)
     import msgspec
@@ -344,12 +342,14 @@ def _writes() -> Any:
     return writes
 
 
-def _secret_key() -> Any:
+def _outbound() -> Any:
     from headwater.home import home
+    from headwater.intake.listeners.networks import Networks, Outbound
     from headwater.settings import Settings
     from headwater.store.people.secrets import load_key
 
-    return load_key(Settings().access.secret_key, home())
+    settings = Settings()
+    return Outbound(load_key(settings.access.secret_key, home()), Networks(settings.listeners.allowed_networks))
 
 
 def _change(command: str, name: str, **detail: object) -> Change:

@@ -8,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
@@ -17,12 +18,13 @@ from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
 from headwater.intake.listeners import destinations
 from headwater.intake.listeners.deliveries import ended, in_thread, settled
 from headwater.intake.listeners.filter import Filter
+from headwater.intake.listeners.networks import Outbound
 from headwater.intake.people.audit import Change
 from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
 from headwater.store.people import audit as audit_store
 from headwater.store.people import listeners as store
-from headwater.store.people.secrets import SecretKey, check
+from headwater.store.people.secrets import check
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ROTATION = dt.timedelta(hours=24)
@@ -60,10 +62,11 @@ class PingResult(msgspec.Struct, frozen=True):
     seconds: float
 
 
-async def add(database: Database, wanted: ListenerRequest, key: SecretKey, *, by: Change) -> Added:
+async def add(database: Database, wanted: ListenerRequest, outbound: Outbound, *, by: Change) -> Added:
     """Add a listener. Every event that is accepted after this returns is delivered to it.
 
-    Raises InvalidQuestion for invalid values, a name in use, or an entry point that is not installed; SecretKeyDiffers if `key` is not the servers'.
+    Raises InvalidQuestion for invalid values, a name in use, an address that is not allowed, or an entry point that is not installed; SecretKeyDiffers if
+    the key is not the servers'.
     """
     if not _NAME.fullmatch(wanted.name):
         raise InvalidQuestion(
@@ -71,17 +74,19 @@ async def add(database: Database, wanted: ListenerRequest, key: SecretKey, *, by
             name=wanted.name[:100],
         )
     _check_kind(wanted)
+    if wanted.url is not None:
+        await in_thread(lambda: _check_network(wanted.url or "", outbound))
     shown_once, secret = _secret(wanted.kind, wanted.secret)
     filter = msgspec.json.encode(wanted.filter.checked()).decode()
     arrived = await settled(database) + 1
     async with database.transaction() as connection:
-        await check(connection, key)
+        await check(connection, outbound.key)
         added = await store.add(
             connection,
             wanted.name,
             wanted.kind,
             url=wanted.url,
-            secret=secret and key.encrypt(secret),
+            secret=secret and outbound.key.encrypt(secret),
             filter=filter,
             created_by=by.actor,
             paused=wanted.paused,
@@ -117,10 +122,10 @@ async def replay(database: Database, name: str, since: dt.datetime, *, by: Chang
     await _change(database, name, by, lambda connection: store.replay(connection, name, at))
 
 
-async def rotate(database: Database, name: str, given: str | None, key: SecretKey, *, by: Change) -> Added:
+async def rotate(database: Database, name: str, given: str | None, outbound: Outbound, *, by: Change) -> Added:
     """Replace the secret. For a day, a webhook is signed with the old one too. Raises InvalidQuestion for a listener without a secret."""
     async with database.connection() as connection:
-        await check(connection, key)
+        await check(connection, outbound.key)
         listener = await store.named(connection, name)
     if listener is None:
         raise _unknown(name)
@@ -131,12 +136,15 @@ async def rotate(database: Database, name: str, given: str | None, key: SecretKe
     shown_once, secret = _secret(listener.kind, given)
     until = dt.datetime.now(dt.UTC) + _ROTATION if listener.kind == "webhook" else None
     await _change(
-        database, name, by, lambda connection: store.set_secret(connection, name, secret and key.encrypt(secret), until)
+        database,
+        name,
+        by,
+        lambda connection: store.set_secret(connection, name, secret and outbound.key.encrypt(secret), until),
     )
     return Added(name, shown_once)
 
 
-async def ping(database: Database, name: str, key: SecretKey, *, by: Change, seconds: float = 10.0) -> PingResult:
+async def ping(database: Database, name: str, outbound: Outbound, *, by: Change, seconds: float = 10.0) -> PingResult:
     """Send a test event (job `listener.test` in namespace `headwater`), regardless of the filter. It is in no log, but a receiver may store it."""
     async with database.transaction() as connection:
         listener = await store.named(connection, name)
@@ -145,7 +153,7 @@ async def ping(database: Database, name: str, key: SecretKey, *, by: Change, sec
         await audit_store.append(connection, by)
     began = time.monotonic()
     try:
-        destination = await in_thread(lambda: destinations.open_destination(listener, seconds, key))
+        destination = await in_thread(lambda: destinations.open_destination(listener, seconds, outbound))
     except HeadwaterError as error:
         return PingResult(name, False, error.message, round(time.monotonic() - began, 3))
     sending = asyncio.ensure_future(in_thread(lambda: destination.send([destinations.ping()])))
@@ -156,6 +164,8 @@ async def ping(database: Database, name: str, key: SecretKey, *, by: Change, sec
         return PingResult(name, False, f"no answer within {seconds:g} s", took)
     outcome = sending.result()
     answer = outcome.failure or next((reason for _, reason in outcome.refused), "taken")
+    if answer.startswith("HTTP "):
+        answer = answer.partition(":")[0]  # the status, not what an address inside of a network may answer
     return PingResult(name, answer == "taken", answer, took)
 
 
@@ -194,6 +204,13 @@ def _check_kind(wanted: ListenerRequest) -> None:
         raise InvalidQuestion("a listener's address must begin with http:// or https:// and have a host")
     if parts.username is not None or parts.fragment:
         raise InvalidQuestion("a listener's address must have no user and no fragment; give a key as the secret")
+
+
+def _check_network(url: str, outbound: Outbound) -> None:
+    """Raise InvalidQuestion if events must not be sent to the address. A name that cannot be resolved now is checked at each delivery."""
+    parts = urlsplit(url)
+    with suppress(OSError):
+        outbound.networks.resolve(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
 
 def _secret(kind: str, given: str | None) -> tuple[str | None, bytes | None]:

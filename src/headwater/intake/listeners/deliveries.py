@@ -19,10 +19,10 @@ from headwater import telemetry
 from headwater.errors import DatabaseUnavailable, HeadwaterError
 from headwater.intake.listeners import destinations
 from headwater.intake.listeners.filter import Filter
+from headwater.intake.listeners.networks import Outbound
 from headwater.store.database import Database
 from headwater.store.people import listeners as store
 from headwater.store.people.listeners import Listener, Logged, Place
-from headwater.store.people.secrets import SecretKey
 
 T = TypeVar("T")
 
@@ -87,8 +87,8 @@ async def settled(database: Database, *, patience: float = 30.0) -> int:
 class Deliverer:
     """The listeners to which this process delivers, and the end of the log, for which they all wait."""
 
-    def __init__(self, database: Database, pace: Pace, key: SecretKey) -> None:
-        self.database, self.pace, self.key = database, pace, key
+    def __init__(self, database: Database, pace: Pace, outbound: Outbound) -> None:
+        self.database, self.pace, self.outbound = database, pace, outbound
         self.owner = uuid.uuid4()
         self.horizon = Horizon(database)
         self.called = asyncio.Event()
@@ -247,7 +247,7 @@ class Delivery:
             try:
                 self._destination = await in_thread(
                     lambda: destinations.open_destination(
-                        self.listener, self._pace.timeout_seconds, self._deliverer.key
+                        self.listener, self._pace.timeout_seconds, self._deliverer.outbound
                     )
                 )
             except HeadwaterError as error:
@@ -368,9 +368,9 @@ class Running:
             await self._task
 
 
-def begin(database: Database, pace: Pace, key: SecretKey) -> Running:
+def begin(database: Database, pace: Pace, outbound: Outbound) -> Running:
     """Start delivering in the running loop."""
-    return Running(Deliverer(database, pace, key))
+    return Running(Deliverer(database, pace, outbound))
 
 
 async def end(running: Running | None) -> None:

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from headwater.errors import HeadwaterError, NotInstalled, SecretKeyDiffers
+from headwater.intake.listeners.networks import Networks, Outbound
 from headwater.intake.listeners.posting import Poster, Reply, Unreached
 from headwater.model.event import repaired
 from headwater.store.people.listeners import Listener, Logged
-from headwater.store.people.secrets import SecretKey
 
 GROUP = "headwater.listeners"
 PYTHON = "python:"
@@ -91,20 +91,21 @@ class PythonListener(Protocol):
     def __call__(self, events: Sequence[LoggedEvent], /) -> object: ...
 
 
-def open_destination(listener: Listener, seconds: float, key: SecretKey) -> Destination:
-    """The destination of a listener. Raises NotInstalled for a Python listener that is not installed, SecretKeyDiffers for a secret that `key` did
-    not encrypt."""
-    secret = listener.secret and key.decrypt(listener.secret)
+def open_destination(listener: Listener, seconds: float, outbound: Outbound) -> Destination:
+    """The destination of a listener. Raises NotInstalled for a Python listener that is not installed, SecretKeyDiffers for a secret that another key
+    encrypted."""
+    secret = listener.secret and outbound.key.decrypt(listener.secret)
     try:
-        previous = listener.previous_secret and key.decrypt(listener.previous_secret)
+        previous = listener.previous_secret and outbound.key.decrypt(listener.previous_secret)
     except SecretKeyDiffers:
         previous = None  # a receiver that knows only the secret before this one has to be told the new one
     listener = msgspec.structs.replace(listener, secret=secret, previous_secret=previous)
     if listener.kind.startswith(PYTHON):
         return Python(load_python_listener(listener.kind.removeprefix(PYTHON)))
+    networks = None if listener.inside else outbound.networks
     if listener.kind == "webhook":
-        return Webhook(listener, seconds)
-    return OpenLineage(listener, seconds)
+        return Webhook(listener, seconds, networks)
+    return OpenLineage(listener, seconds, networks)
 
 
 def load_python_listener(name: str) -> PythonListener:
@@ -135,11 +136,11 @@ def address(kind: str, url: str) -> str:
 class _HttpDestination:
     """The connection that both kinds of HTTP destinations have."""
 
-    def __init__(self, listener: Listener, seconds: float) -> None:
+    def __init__(self, listener: Listener, seconds: float, networks: Networks | None) -> None:
         self._url = address(listener.kind, listener.url or "")
         parts = urlsplit(self._url)
         self._path, self._query = parts.path or "/", f"?{parts.query}" if parts.query else ""
-        self._poster = Poster(self._url, seconds)
+        self._poster = Poster(self._url, seconds, networks)
 
     def waiting(self) -> float:
         return _since(self._poster.since)
@@ -157,8 +158,8 @@ class Webhook(_HttpDestination):
     A delivery of the same events always has the same id, also when another process repeats it.
     """
 
-    def __init__(self, listener: Listener, seconds: float) -> None:
-        super().__init__(listener, seconds)
+    def __init__(self, listener: Listener, seconds: float, networks: Networks | None) -> None:
+        super().__init__(listener, seconds, networks)
         self._listener = listener
 
     def send(self, events: Sequence[Logged]) -> Outcome:
@@ -194,8 +195,8 @@ class Webhook(_HttpDestination):
 class OpenLineage(_HttpDestination):
     """Sends each event in the bytes in which it was received: in batches to receivers that support them, else one by one."""
 
-    def __init__(self, listener: Listener, seconds: float) -> None:
-        super().__init__(listener, seconds)
+    def __init__(self, listener: Listener, seconds: float, networks: Networks | None) -> None:
+        super().__init__(listener, seconds, networks)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if listener.secret:
             self._headers["Authorization"] = f"Bearer {listener.secret.decode()}"

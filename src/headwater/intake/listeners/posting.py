@@ -7,13 +7,18 @@ import datetime as dt
 import http.client
 import socket
 import time
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import msgspec
 
+from headwater.errors import InvalidQuestion
+from headwater.intake.listeners.networks import Networks
+
 _MOST_READ = 64 * 1024
 _CONNECT_SECONDS = 5.0
+_FAILURES = (OSError, http.client.HTTPException, InvalidQuestion)
 # Refusals because of credentials, address or time, not because of the events: they are sent again.
 _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 
@@ -46,11 +51,12 @@ class Unreached(Exception):
 class Poster:
     """POSTs to one address. `seconds` bounds each step of an exchange; the caller bounds the whole with `abort`.
 
-    `since`: when the current exchange began (monotonic); None between exchanges.
+    `networks`: the addresses it may connect to; None: every address. `since`: when the current exchange began (monotonic); None between exchanges.
     """
 
-    def __init__(self, url: str, seconds: float) -> None:
+    def __init__(self, url: str, seconds: float, networks: Networks | None) -> None:
         self._parts = urlsplit(url)
+        self._networks = networks
         self._seconds = seconds
         self._connection: http.client.HTTPConnection | None = None
         self._over = False
@@ -72,14 +78,14 @@ class Poster:
         reused = self._connection is not None
         try:
             return self._exchange(path, body, headers)
-        except (OSError, http.client.HTTPException) as error:
+        except _FAILURES as error:
             self.close()
             # A server may close an idle connection at any time. Only then the request is repeated at once, on a new connection.
             if not reused or self._over or isinstance(error, TimeoutError):
                 raise Unreached(_why(error)) from error
         try:
             return self._exchange(path, body, headers)
-        except (OSError, http.client.HTTPException) as error:
+        except _FAILURES as error:
             self.close()
             raise Unreached(_why(error)) from error
 
@@ -118,14 +124,23 @@ class Poster:
         if self._parts.scheme == "https":
             import ssl
 
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                host, port, timeout=_CONNECT_SECONDS, context=ssl.create_default_context()
-            )
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=_CONNECT_SECONDS)
+            link: socket.socket = ssl.create_default_context().wrap_socket(self._open(connection), server_hostname=host)
         else:
             connection = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
-        connection.connect()
-        connection.sock.settimeout(self._seconds)
+            link = self._open(connection)
+        link.settimeout(self._seconds)
+        connection.sock = link
         return connection
+
+    def _open(self, connection: http.client.HTTPConnection) -> socket.socket:
+        """Connect to one of the host's addresses, which is checked after it was resolved, so that a name cannot change its meaning between."""
+        host, port = connection.host, connection.port
+        addresses = [host] if self._networks is None else self._networks.resolve(host, port)
+        for address in addresses[:-1]:
+            with suppress(OSError):
+                return socket.create_connection((address, port), _CONNECT_SECONDS)
+        return socket.create_connection((addresses[-1], port), _CONNECT_SECONDS)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -37,7 +37,7 @@ class Logged(msgspec.Struct, frozen=True):
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """One row of `listeners`; `filter` is JSON text, the secrets are here as they are."""
+    """One row of `listeners`; `filter` is JSON text, the secrets are encrypted. `inside`: it may be sent events wherever its address is."""
 
     id: uuid.UUID
     name: str
@@ -61,6 +61,7 @@ class Listener(msgspec.Struct, frozen=True):
     last_error: str | None
     lease_owner: uuid.UUID | None
     lease_until: dt.datetime | None
+    inside: bool = False
 
 
 class Refusal(msgspec.Struct, frozen=True):

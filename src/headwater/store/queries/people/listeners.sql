@@ -39,13 +39,13 @@ returning id
 -- name: all :many
 -- Every listener, by name.
 select id, name, kind, url, secret, previous_secret, previous_until, filter::text, created_at, created_by, revision, paused, arrived, event_time, digest,
-       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until
+       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until, inside
 from listeners order by name
 
 -- name: named :maybe
 -- One listener.
 select id, name, kind, url, secret, previous_secret, previous_until, filter::text, created_at, created_by, revision, paused, arrived, event_time, digest,
-       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until
+       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until, inside
 from listeners where name = %(name)s
 
 -- name: waiting :one
@@ -88,7 +88,7 @@ returning id
 -- name: held :many
 -- What this process delivers to.
 select id, name, kind, url, secret, previous_secret, previous_until, filter::text, created_at, created_by, revision, paused, arrived, event_time, digest,
-       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until
+       replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until, inside
 from listeners where lease_owner = %(owner)s and not paused
 
 -- name: release :exec

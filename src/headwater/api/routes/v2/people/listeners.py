@@ -49,7 +49,7 @@ async def add_listener(
     url = (data.url or "").partition("?")[0]  # what follows may be a key
     detail = {"kind": data.kind, "url": url, "filter": msgspec.to_builtins(data.filter), "since": str(data.since or "")}
     by = _change(request, "add_listener", data.name[:100], 201, detail)
-    return _done(request, state, await writes.add(state.database, data, state.secret_key, by=by))
+    return _done(request, state, await writes.add(state.database, data, state.outbound, by=by))
 
 
 @post("/{name:str}/pause", status_code=200)
@@ -82,14 +82,14 @@ async def rotate_secret(
 ) -> writes.Added:
     """A new secret; a webhook is signed with the old one too for a day."""
     by = _change(request, "rotate_listener", name, 200, {})
-    return _done(request, state, await writes.rotate(state.database, name, data.secret, state.secret_key, by=by))
+    return _done(request, state, await writes.rotate(state.database, name, data.secret, state.outbound, by=by))
 
 
 @post("/{name:str}/test", status_code=200)
 async def test_listener(request: Request[Any, Any, Any], state: State, name: Name) -> writes.PingResult:
     """Send it one event that is in no log, and say what it answers."""
     by = _change(request, "test_listener", name, 200, {})
-    return _done(request, state, await writes.ping(state.database, name, state.secret_key, by=by))
+    return _done(request, state, await writes.ping(state.database, name, state.outbound, by=by))
 
 
 @delete("/{name:str}", status_code=200)
