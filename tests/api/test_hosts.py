@@ -89,3 +89,17 @@ def test_on_a_network_every_host_is_answered_unless_hosts_are_named(served: Any)
     named = served(server={"host": "0.0.0.0", "allowed_hosts": "data.example"}, access=closed)
     assert named.get("/api/v2/status", ADMIN, headers={"host": "lineage.svc"}).status_code == 421
     assert named.get("/api/v2/status", ADMIN, headers={"host": "data.example"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/" + "a" * 5000, "/" + "a/" * 2500, "/" + "a" * 60_000, "/%00", "/a%00b", "/..%2f..%2fetc%2fpasswd"]
+)
+def test_any_path_is_the_page(client: Any, path: str) -> None:
+    assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/" + "a" * 300, "/assets/" + "a" * 5000, "/assets/%00", "/assets/..%2f..%2fapp.py"]
+)
+def test_an_asset_that_is_none_is_not_found(client: Any, path: str) -> None:
+    assert client.get(path).status_code == 404

@@ -1,5 +1,9 @@
 """People sign in with a provider, and programs come with its tokens."""
 
+import base64
+import contextlib
+import itertools
+import json
 import time
 import uuid
 from typing import Any
@@ -257,3 +261,32 @@ def test_a_person_without_a_role_is_told_which_claim_would_give_one(server: Any,
     identity.claims = {"sub": str(uuid.uuid4()), "groups": ["strangers"]}
     reply = sign_in(server, identity)
     assert (reply.status_code, "'groups'" in reply.json()["message"]) == (403, True)
+
+
+HEADERS: list[Any] = [
+    *({"alg": algorithm, "kid": "one"} for algorithm in ("ES256", "ES384", "ES512", "EdDSA", "none", "HS256", "RS1", "", None, 1, ["RS256"], {"a": 1})),
+    *({"alg": "RS256", "kid": kid} for kid in (None, 1, ["one"], {"one": 1}, "x" * 10_000, "\0")),
+    {"alg": "RS256", "kid": "one", "crit": ["b64"], "b64": False}, {"alg": "RS256", "kid": "one", "typ": 5}, {}, [], "RS256",
+]  # fmt: skip
+CLAIMS: list[Any] = [{"sub": "u1"}, {"sub": ["u1"]}, {"exp": "soon"}, {"aud": {"a": 1}}, [], "text", None]
+
+
+def test_no_token_is_an_error_of_the_server(server: Any, identity: IdentityProvider) -> None:
+    """Any header with any claims, signed with bytes that are no signature: 401, and a reason."""
+
+    def part(value: Any) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+    for header, claims, signature in itertools.product(HEADERS, CLAIMS, ("", "c2ln", "x" * 342)):
+        reply = server.get("/api/v2/status", f"{part(header)}.{part(claims)}.{signature}")
+        assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (header, claims, signature)
+
+
+def test_odd_claims_of_a_good_key_are_no_error_of_the_server(server: Any, identity: IdentityProvider) -> None:
+    for over in (
+        {"sub": 5}, {"groups": {"a": 1}}, {"groups": 7}, {"groups": [[]]}, {"email": ["a"]}, {"email_verified": "no"}, {"exp": 10**30},
+        {"aud": [1]}, {"nbf": []}, {"preferred_username": {}, "email": None},
+    ):  # fmt: skip
+        with contextlib.suppress(TypeError, ValueError):  # what the library does not sign
+            token = identity.token(**over)
+            assert server.get("/api/v2/status", token).status_code in {200, 401, 403}, over

@@ -22,6 +22,8 @@ import jwt
 from headwater.errors import HeadwaterError, ProviderUnavailable, SignInFailed, Unauthenticated
 from headwater.settings import OidcSettings
 
+# The first letters of an algorithm: the type of its keys (RFC 7518, RFC 8037).
+_KEY_TYPES = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _KEPT = 600.0
 _AT_MOST_EVERY = 10.0  # an unknown key fetches the keys again, at most this often
@@ -99,19 +101,28 @@ class Provider:
 
     async def _verified(self, token: str, audiences: list[str]) -> Claims:
         header = jwt.get_unverified_header(token)
-        if header.get("alg") not in _ALGORITHMS:
-            raise jwt.InvalidAlgorithmError(f"its algorithm is {str(header.get('alg'))[:20]}")
-        key = await self._key(header.get("kid"))
+        algorithm, kid = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS:
+            raise jwt.InvalidAlgorithmError(f"its algorithm is {str(algorithm)[:20]}")
+        key = await self._key(kid if isinstance(kid, str) else None)
+        if _KEY_TYPES[algorithm[:2]] != key.key_type:
+            raise jwt.InvalidAlgorithmError(
+                f"its algorithm is {algorithm}, and the provider's key is of the type {key.key_type}"
+            )
         about = await self._about.get()
-        claims: Claims = jwt.decode(
-            token,
-            key.key,
-            algorithms=[header["alg"]],
-            audience=audiences,
-            issuer=about["issuer"],
-            leeway=_LEEWAY,
-            options={"require": ["exp", "iss", "aud", "sub"]},
-        )
+        try:
+            claims: Claims = jwt.decode(
+                token,
+                key.key,
+                algorithms=[algorithm],
+                audience=audiences,
+                issuer=about["issuer"],
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except (TypeError, ValueError, AttributeError) as error:
+            # The library checks a token's signature before its claims; what it does not expect in either is not a defect of this server.
+            raise jwt.InvalidTokenError("it does not fit the provider's key") from error
         return claims
 
     async def _key(self, kid: str | None) -> jwt.PyJWK:

@@ -23,12 +23,21 @@ def folder() -> Path:
     return Path(str(resources.files("headwater.api").joinpath("static")))
 
 
+def _file(root: Path, path: str) -> Path | None:
+    """The file of this path below the root; None if there is none, or the path can be none."""
+    try:
+        wanted = (root / path.lstrip("/")).resolve()
+        return wanted if wanted.is_relative_to(root) and wanted.is_file() else None
+    except (OSError, ValueError):  # too long, or with a null
+        return None
+
+
 @get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False, opt={"role": "anyone"})
 def page(path: FromPath[str] = "") -> Response[bytes]:
     """Return a file of the page; for any other path the page itself, which reads its state from the address."""
     root = folder().resolve()
-    wanted = (root / path.lstrip("/")).resolve()
-    if not wanted.is_relative_to(root) or not wanted.is_file():
+    wanted = _file(root, path)
+    if wanted is None:
         if path.startswith("/assets/"):
             return Response(b"not found", status_code=404, media_type=MediaType.TEXT)
         wanted = root / "index.html"

@@ -65,8 +65,8 @@ class PingResult(msgspec.Struct, frozen=True):
 async def add(database: Database, wanted: ListenerRequest, outbound: Outbound, *, by: Change) -> Added:
     """Add a listener. Every event that is accepted after this returns is delivered to it.
 
-    Raises InvalidQuestion for invalid values, a name in use, an address that is not allowed, or an entry point that is not installed; SecretKeyDiffers if
-    the key is not the servers'.
+    Raises InvalidQuestion for invalid values, a name in use, an address that is not allowed, or an entry point that is not installed;
+    SecretKeyDiffers if the key is not the servers'.
     """
     if not _NAME.fullmatch(wanted.name):
         raise InvalidQuestion(
