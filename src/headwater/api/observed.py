@@ -1,4 +1,4 @@
-"""The outermost middleware: counts, times and logs every request, whatever its outcome."""
+"""The outermost middleware: counts, times and logs every request, failed ones too."""
 
 import logging
 import time

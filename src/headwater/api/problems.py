@@ -71,7 +71,7 @@ def problem(error: errors.HeadwaterError) -> Problem:
 
 
 def headers(error: errors.HeadwaterError) -> dict[str, str]:
-    """Return the headers of an error, whatever the shape of its body."""
+    """Return the headers of an error, with any shape of body."""
     given = {} if error.permanent else {"retry-after": "1"}
     if isinstance(error, errors.Unauthenticated):
         told = error.detail.get("error")

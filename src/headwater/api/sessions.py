@@ -51,14 +51,14 @@ class Sessions:
         self._secret = secret
 
     def of_session(self, cookies: Mapping[str, str]) -> Actor | None:
-        """Who is signed in, or None: no cookie, not ours, or past its end."""
+        """Return the signed-in user, or None: no cookie, a foreign one, or an expired one."""
         session = self.opened(cookies.get(SESSION, ""), Session)
         if session is None or session.until < time.time() or session.role not in RANK:
             return None
         return Actor(session.name, session.role, "session")
 
     async def of_token(self, token: str) -> Actor:
-        """Who a token of the provider speaks for. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
+        """Return the user of a provider's token. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
         return self.person(await self.provider.claims_of_token(token), "token")
 
     def person(self, claims: Claims, via: str) -> Actor:

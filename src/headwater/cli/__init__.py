@@ -22,9 +22,9 @@ def plain_fingerprints(given: list[str]) -> bool:
 def main() -> None:
     """Run the command. Headwater's own errors become one line and exit code 1 (2 for an invalid question); 75 means "try again"."""
     if plain_fingerprints(sys.argv[1:]):
-        from headwater.cli.sql.fingerprint_lines import tell
+        from headwater.cli.sql.fingerprint_lines import print_fingerprints
 
-        sys.exit(tell(sys.argv[2:]))
+        sys.exit(print_fingerprints(sys.argv[2:]))
     from headwater import errors
     from headwater.cli.program import program
 

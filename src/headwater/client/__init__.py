@@ -3,7 +3,7 @@
     emitter = emitter_from_environment()
     emitter.emit(event.run("START", run_id=event.run_id(), job=("sales", "daily")))
 
-Refuses to know the server's code: it runs in other people's processes. Surface: docs/reference/client.md.
+Does not import the server's code: it runs in processes that it does not own. Interface: docs/reference/client.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HOMES = {"Emitter": "emitter", "Stats": "emitter"}
 
 
 def __getattr__(name: str) -> Any:
-    """Modules and names of this room when they are first asked for: a program that only fingerprints a file needs none."""
+    """Import modules and names of this package on first use: a program that only fingerprints a file needs none."""
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if name in {"config", "context", "event"}:
@@ -40,7 +40,7 @@ def emitter_from_environment(
     spool: str | os.PathLike[str] | None = None,
     flush_seconds: float | None = None,
 ) -> Emitter:
-    """An emitter to where the environment says (`headwater.client.config` has the order); arguments win. Never raises."""
+    """Return an emitter to the environment's address (`headwater.client.config` has the order); arguments win. Never raises."""
     from headwater.client import config
     from headwater.client.emitter import Emitter
 

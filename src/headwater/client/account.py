@@ -1,7 +1,7 @@
-"""What a step says of its run beside what it read and wrote, and the events that say it.
+"""A step's description of its run, besides inputs and outputs, and the events that carry it.
 
-The run facet `headwater_step` is ours: version, forced, overrides, parents, details, skipped; what there is nothing of is left out.
-Refuses to send: it builds.
+The run facet `headwater_step` is Headwater's: version, forced, overrides, parents, details, skipped; empty fields are omitted.
+Builds events but does not send them.
 """
 
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _JOB_TYPE = event.job_type("BATCH", "HEADWATER", "STEP")
 
 
 class Account(msgspec.Struct, eq=False):
-    """One step's own words. Not safe across threads by itself: the step's lock covers it."""
+    """One step's description. Not thread-safe by itself: the step's lock covers it."""
 
     version: str | None = None
     forced: bool = False
@@ -38,7 +38,7 @@ class Account(msgspec.Struct, eq=False):
         outputs: list[Entry],
         at: float,
     ) -> dict[str, Any]:
-        """An event of the run, at a POSIX time. RUNNING carries datasets and nothing else that START has said and the end will say."""
+        """Build an event of the run, at a POSIX time. RUNNING carries only datasets: START and the end carry the rest."""
         run_facets: dict[str, Any] = {}
         job_facets: dict[str, Any] = {}
         if kind != "RUNNING":

@@ -1,11 +1,11 @@
-"""One address as people write it, and what it means: the transport, the whole URL, the key, who speaks there.
+"""One address in its written form, and its meaning: the transport, the whole URL, the key, the kind of server.
 
     http(s)://host          Headwater, or any server that speaks OpenLineage at /api/v1/lineage; datahub+http(s)://, openmetadata+http(s)://,
                             marquez+http(s)://, custom+http(s)://host/exactly/this/path for the others
     amqp(s)://user:password@host:port/vhost?queue=headwater.events
     file:///path.ndjson     console:
 
-What stands before the `@` of an http address is the key of that server and of no other. Refuses to read the environment and to open anything.
+The part before the `@` of an http address is the key of that server only. Reads no environment and opens nothing.
 Endpoints: DataHub's docs/lineage/openlineage.md, OpenMetadata's API reference (lineage/openlineage), OpenLineage HTTP API 2.0.2.
 """
 
@@ -26,23 +26,23 @@ BACKENDS = {
     "datahub": "openapi/openlineage/api/v1/lineage",
     "openmetadata": "api/v1/openlineage/lineage",
 }
-_EXACT = frozenset({"openlineage", "custom"})  # a path that is given there is the whole path
+_EXACT = frozenset({"openlineage", "custom"})  # a path in the address is the whole path
 _SINGLY = frozenset({"datahub", "openmetadata"})  # they have no `…/lineage/batch` that takes an array
 REMOTE = frozenset({"http", "amqp"})
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
-    """Where events go and where they wait.
+    """The destination of events, and their spool.
 
-    `transport`: `http`, `amqp`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (kept, not sent yet); `none` (dropped).
-    `url` is the whole address without secrets: of `POST …/lineage`, or of the broker; `source` says which setting won. `others`: where the
-    same events go as well.
+    `transport`: `http`, `amqp`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (stored, not sent yet); `none` (dropped).
+    `url`: the whole address without secrets, of `POST …/lineage` or of the broker; `source`: the setting that won. `others`: further
+    destinations of the same events.
     """
 
     transport: str
     url: str = ""
     api_key: str | None = None
-    credentials: str = ""  # of a broker, `user:password`, percent-encoded as they were given
+    credentials: str = ""  # a broker's `user:password`, percent-encoded as in the address
     queue: str = QUEUE
     backend: str = "headwater"
     file: Path | None = None
@@ -55,17 +55,17 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple["Destination", ...] = ()
 
     def __repr__(self) -> str:
-        """Without key and credentials: hosts log what they are given."""
+        """Omit key and credentials, because hosts log their arguments."""
         return f"Destination({', '.join(one.redacted for one in self.each)} by {self.source}, spool {self.spool})"
 
     @property
     def each(self) -> tuple["Destination", ...]:
-        """This one and the others."""
+        """Return this destination and the others."""
         return self, *self.others
 
     @property
     def remote(self) -> bool:
-        """Events wait in a spool until it has them."""
+        """Whether events wait in a spool until it has them."""
         return self.transport in REMOTE
 
     @property
@@ -75,25 +75,25 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """Scheme, host and port of an http server: what `OPENLINEAGE_URL` wants. Empty for other transports."""
+        """Return scheme, host and port of an http server, as in `OPENLINEAGE_URL`. Empty for other transports."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}" if self.transport == "http" else ""
 
     @property
     def endpoint(self) -> str:
-        """The path without its leading slash: what `OPENLINEAGE_ENDPOINT` wants."""
+        """Return the path without its leading slash, as in `OPENLINEAGE_ENDPOINT`."""
         return urlsplit(self.url).path.lstrip("/") if self.transport == "http" else ""
 
     @property
     def redacted(self) -> str:
-        """What people are told, without secrets."""
+        """Return the address for display, without secrets."""
         if self.transport == "amqp":
             return f"{self.url}?queue={quote(self.queue)}"
         return self.url or (f"file://{self.file}" if self.file else f"{self.transport}:")
 
     @property
     def address(self) -> str:
-        """The address as `HEADWATER_URL` takes it, with its secrets: for a broker's client and for a child process of ours."""
+        """Return the address as in `HEADWATER_URL`, with its secrets, for a broker's client and for child processes."""
         parts = urlsplit(self.url)
         if self.transport == "amqp":
             netloc = f"{self.credentials}@{parts.netloc}" if self.credentials else parts.netloc
@@ -106,15 +106,15 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder_name(self) -> str:
-        """A name for this one's own folder in a spool it shares with others: the same as long as the address is."""
+        """Return the name of this destination's folder in a shared spool, which depends only on the address."""
         host = re.sub(r"[^a-z0-9.]+", "-", urlsplit(self.url).netloc.lower()).strip("-")
         return f"{self.transport}-{host}-{crc32(self.redacted.encode()):08x}"
 
 
 def parse(text: str, *, spool: Path, backend: str | None = None, endpoint: str = ENDPOINT) -> Destination | None:
-    """What one address says; None when it cannot be understood. Commas separate addresses: see `split`.
+    """Parse one address; None if it cannot be understood. Commas separate addresses: see `split`.
 
-    `backend` (one of BACKENDS) and `endpoint` say what a bare http address is completed with; a backend in the address wins.
+    `backend` (one of BACKENDS) and `endpoint` complete a bare http address; a backend in the address wins.
     """
     text = text.strip()
     prefix, plus, rest = text.partition("+")
@@ -157,20 +157,20 @@ def _console(parts: SplitResult, spool: Path) -> Destination | None:
 
 
 def split(text: str) -> list[str]:
-    """The addresses of a list separated by commas. A comma inside of one is written %2C."""
+    """Split a list of addresses at commas. A comma inside an address is written %2C."""
     return [one.strip() for one in text.split(",") if one.strip()]
 
 
 def without_secrets(text: str) -> str:
-    """An address that was not understood, as a log line may show it."""
+    """Return an address that was not understood, without secrets, for a log line."""
     return re.sub(r"(://)?[^/@]*@", r"\1…@", text)
 
 
 def lineage_url(address: str, endpoint: str = ENDPOINT, *, exact: bool = False) -> str | None:
-    """The whole address of `POST …/lineage` for a server given with or without it; None when it is not http(s).
+    """Return the whole address of `POST …/lineage` for a server, with or without that path; None if it is not http(s).
 
     `h:5000`, `http://h:5000`, `http://h:5000/` and `http://h:5000/api/v1/lineage` are the same; another path is a prefix (or, if `exact`, the
-    whole path); what the path has of the endpoint already is not said twice.
+    whole path); parts of the endpoint in the path are not repeated.
     """
     text = address.strip()
     try:

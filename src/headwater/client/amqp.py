@@ -1,9 +1,9 @@
-"""Batches of events as messages to a broker that speaks AMQP 0-9-1 (RabbitMQ), delivered when the broker has confirmed them.
+"""Send batches of events as messages to an AMQP 0-9-1 broker (RabbitMQ); they are delivered once the broker confirms them.
 
 Wire contract, shared with `headwater receive`: a durable quorum queue, declared by client or receiver with the same arguments; a message is one
 JSON array of events, persistent, `application/json`, gzip when it is large, `message_id` a UUIDv7. A message that no queue takes comes back
 (mandatory) and counts as not delivered. Needs aio-pika (`pip install 'headwater[amqp]'`). Imported by the sender's thread alone;
-the connection lives in a loop of its own thread, so that heartbeats go on while nothing is sent. Tries once; refuses to retry and to consume.
+the connection has its own thread with a loop: heartbeats continue while nothing is sent. Tries once; never retries or consumes.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ from headwater.client.event import run_id
 from headwater.client.transport import Outcome, Unreachable
 
 _CONNECT_SECONDS = 3.0
-_CONFIRM_SECONDS = 10.0  # a broker out of disk or memory takes no more and says nothing
+_CONFIRM_SECONDS = 10.0  # a broker out of disk or memory silently stops accepting
 _CLOSE_SECONDS = 1.0
 _HEARTBEAT_SECONDS = 30
 _MESSAGE_BYTES = 1 << 20
 _GZIP_FROM = 4 * 1024
-_LARGEST = 100 << 20  # brokers close the channel on what is larger than 128 MiB, which would be tried for ever
+_LARGEST = 100 << 20  # brokers close the channel on more than 128 MiB, which would be retried for ever
 
 Found = TypeVar("Found")
 
@@ -45,13 +45,13 @@ def _of_others(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD
 
 
-# The sender says one line an outage; the library would say one an attempt. What it says of a host's own connections is the host's.
+# The sender logs once per outage; the library would log every attempt. Its lines about the host's own connections stay.
 for _name in ("aio_pika", "aio_pika.channel", "aiormq", "aiormq.connection", "aiormq.channel", "asyncio"):
     logging.getLogger(_name).addFilter(_of_others)
 
 
 class _Closed(aio_pika.Connection):
-    """Ours are closed by ourselves; one that never came up would else be closed by the garbage collector, in a thread without a loop."""
+    """A connection that this module closes; otherwise the garbage collector closes a failed one, in a thread without a loop."""
 
     def __del__(self) -> None: ...
 
@@ -68,7 +68,7 @@ class Amqp:
         self._channel: AbstractChannel | None = None
 
     def send(self, records: list[bytes]) -> Outcome:
-        """Deliver in as few messages as may be. Raises Unreachable when the broker confirmed none of them."""
+        """Deliver in as few messages as possible. Raises Unreachable if the broker confirmed none of them."""
         packed, outcome = _pack(records)
         if not packed:
             return outcome
@@ -106,7 +106,7 @@ class Amqp:
             raise Unreachable(f"no answer in {seconds:g} s") from None
 
     async def _publish(self, bodies: list[bytes]) -> list[str | None]:
-        """For each body None, or why it is not with the broker. Raises Unreachable without a connection."""
+        """Publish the bodies; return for each None, or why the broker does not have it. Raises Unreachable without a connection."""
         try:
             channel = await self._open()
         except (AMQPError, OSError, TimeoutError, RuntimeError, ValueError) as error:
@@ -114,7 +114,7 @@ class Amqp:
             raise Unreachable(_why(error)) from error
         found = await asyncio.gather(*(self._publish_message(channel, body) for body in bodies))
         if any(found):
-            await self._disconnect()  # what is confirmed late is sent twice; a channel in doubt is not used again
+            await self._disconnect()  # a late confirmation means sending twice; such a channel is not reused
         return found
 
     async def _publish_message(self, channel: AbstractChannel, body: bytes) -> str | None:
@@ -162,7 +162,7 @@ class Amqp:
                     self._destination.queue, durable=True, arguments={"x-queue-type": "quorum"}
                 )
             except (ChannelPreconditionFailed, aiormq.exceptions.ChannelAccessRefused):
-                # The queue exists with other arguments, or we may not declare one: an unroutable message comes back anyway.
+                # The queue exists with other arguments, or declaring it is forbidden: an unroutable message comes back anyway.
                 self._channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
         return self._channel
 
@@ -174,14 +174,14 @@ class Amqp:
 
 
 def _pack(records: list[bytes]) -> tuple[list[tuple[list[int], bytes]], Outcome]:
-    """Bodies of at most about a megabyte with the positions that are in each; an event that no broker takes is refused."""
+    """Pack events into bodies of at most about a megabyte, with their positions; refuse an event that is too large for any broker."""
     packed: list[tuple[list[int], bytes]] = []
     outcome = Outcome()
     indexes: list[int] = []
     size = 0
     for index, record in enumerate(records):
         if len(record) > _LARGEST:
-            outcome.refused.append((index, f"{len(record):,} bytes are more than a broker takes"))
+            outcome.refused.append((index, f"{len(record):,} bytes are more than a broker accepts"))
             continue
         if indexes and size + len(record) > _MESSAGE_BYTES:
             packed.append((indexes, b"[" + b",".join(records[at] for at in indexes) + b"]"))

@@ -1,7 +1,7 @@
-"""Ask a Headwater server a question: what the command line needs, in one function.
+"""Send a request to a Headwater server, for the command line.
 
-Errors come back as the exceptions of `headwater.errors`, so a command does not know it was talking HTTP.
-Refuses to retry and to interpret an answer: it is bytes.
+Errors are raised as the exceptions of `headwater.errors`, so commands do not handle HTTP.
+Never retries, and returns the answer as bytes.
 """
 
 import base64
@@ -49,11 +49,11 @@ def ask(
     body: bytes | None = None,
     basic: tuple[str, str] | None = None,
 ) -> bytes:
-    """The body of a 2xx answer of `base_url` + `path`. `path` is already percent-encoded; params that are None are left out, lists are repeated.
+    """Return the body of a 2xx answer of `base_url` + `path`. `path` is percent-encoded; params that are None are omitted, lists are repeated.
 
-    Who asks is said by `api_key`, or by `basic`, a name and a password, to servers that know no other way.
+    `api_key` authenticates, or `basic`, a name and a password, for servers that accept nothing else.
 
-    Raises ServerUnavailable when no server answers or one answers that it cannot now; else the error that `refusal` reads from the answer.
+    Raises ServerUnavailable if no server answers or it cannot answer now; else the error that `refusal` reads from the answer.
     """
     base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
     given = [
@@ -74,7 +74,7 @@ def ask(
         kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
         connection = kind(base.hostname or "", base.port, timeout=timeout)
     except (ValueError, http.client.InvalidURL) as error:
-        raise InvalidQuestion(f"{base_url!r} is not the address of a server: {error}", url=base_url) from error
+        raise InvalidQuestion(f"{base_url!r} is not a server's address: {error}", url=base_url) from error
     try:
         connection.request(method, target, body=body, headers=headers)
         response = connection.getresponse()
@@ -99,9 +99,9 @@ def _text(value: object) -> str:
 
 
 def refusal(status: int, reply: bytes, url: str) -> HeadwaterError:
-    """The error of an answer other than 2xx: the one whose code its body names, else one that fits the status.
+    """Return the error of an answer other than 2xx: the one whose code its body has, else one for the status.
 
-    A 5xx or 429 that may be asked again is ServerUnavailable.
+    A 5xx or 429 that may be retried is ServerUnavailable.
     """
     try:
         problem = msgspec.json.decode(reply, type=_Problem)
@@ -110,7 +110,7 @@ def refusal(status: int, reply: bytes, url: str) -> HeadwaterError:
         problem = _Problem(f"{url} answered HTTP {status}" + (f": {text}" if text else ""))
     kind = error_types().get(problem.code) or _BY_STATUS.get(status)
     if (status >= 500 or status == 429) and (kind is None or not kind.permanent):
-        kind = ServerUnavailable  # the caller asks again, whatever the reason
+        kind = ServerUnavailable  # the caller retries in any case
     kind = kind or HeadwaterError
     detail = {key: value for key, value in (problem.detail or {}).items() if key not in {"self", "message"}}
     return kind(problem.message, **detail | {"status": status})

@@ -1,4 +1,4 @@
-"""What waits in the spool: counted without taking anything, while others write and send."""
+"""Count what waits in the spool, without taking it, while processes write and send."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ REJECTED = "rejected.ndjson"
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """Undelivered events of one folder. `left`: of those, what no living process holds. `oldest_seconds`: how long the oldest has waited at most,
-    to about a minute; 0.0 when nothing waits. `holders`: ids of the processes that hold the rest, where the system tells.
+    """Undelivered events of one folder. `left`: those that no living process holds. `oldest_seconds`: how long the oldest has waited at most,
+    to about a minute; 0.0 if none waits. `holders`: ids of the processes that hold the rest, if the system reports them.
     """
 
     events: int = 0
@@ -27,7 +27,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 def waiting(folder: Path) -> Waiting:
-    """Undelivered events in the segments of the folder, not of the folders in it; a torn last record does not count."""
+    """Count undelivered events in the folder's segments, without subfolders; a torn last record does not count."""
     events = size = left = 0
     oldest = 0.0
     holders: set[int] = set()
@@ -35,7 +35,7 @@ def waiting(folder: Path) -> Waiting:
     for path, _ in spool.segments(folder):
         try:
             file = path.open("rb", buffering=0)
-        except OSError:  # delivered in this moment
+        except OSError:  # just delivered
             continue
         with file:
             lines, length = _count(file.fileno())
@@ -55,7 +55,7 @@ def waiting(folder: Path) -> Waiting:
 
 
 def total(destination: Destination) -> Waiting:
-    """What waits for all of them together."""
+    """Add up the events of all folders."""
     each = [waiting(one.spool) for one in destination.each if one.remote or one.transport == "spool"]
     return Waiting(
         sum(one.events for one in each),
@@ -67,7 +67,7 @@ def total(destination: Destination) -> Waiting:
 
 
 def nobodys(destination: Destination) -> list[Path]:
-    """Folders in the spool where events wait for an address that is not among the destinations (any more)."""
+    """Return folders of the spool with events for an address that is not (or no longer) a destination."""
     known = {one.spool for one in destination.each}
     root = destination.spool
     if not root.is_dir():
@@ -76,12 +76,12 @@ def nobodys(destination: Destination) -> list[Path]:
 
 
 def rejected(folder: Path) -> list[Path]:
-    """The files of events that a server refused for good: the present one, the one before it, and those that are being put back."""
+    """Return the files of events that a server refused for good: the present one, the previous one, and those being put back."""
     return sorted(path for path in folder.glob(f"{REJECTED}*") if path.stat().st_size)
 
 
 class Refused(msgspec.Struct):
-    """One event a server did not want, with its reason and when (seconds since 1970)."""
+    """One event that a server refused, with the reason and the time (seconds since 1970)."""
 
     reason: str
     refused_at: float
@@ -89,7 +89,7 @@ class Refused(msgspec.Struct):
 
 
 def refused(path: Path) -> Iterator[Refused]:
-    """The lines of a file of refused events; one that was torn or changed by hand is left out."""
+    """Yield the lines of a file of refused events; a torn or hand-edited one is skipped."""
     with path.open("rb") as lines:
         for line in lines:
             try:
@@ -113,7 +113,9 @@ def _is_held(fd: int) -> bool:
     import fcntl
 
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go at once: who claims in this instant comes again
+        fcntl.flock(
+            fd, fcntl.LOCK_SH | fcntl.LOCK_NB
+        )  # released at once: a process that claims at this instant tries again
     except BlockingIOError:
         return True
     fcntl.flock(fd, fcntl.LOCK_UN)
@@ -121,7 +123,7 @@ def _is_held(fd: int) -> bool:
 
 
 def _flocks() -> dict[int, int]:
-    """Inode → process, of every flock of this machine. Empty where the system does not tell."""
+    """Return the process by inode of every flock of this machine. Empty if the system does not report them."""
     found = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text(encoding="ascii", errors="replace").splitlines():

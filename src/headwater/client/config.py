@@ -1,10 +1,10 @@
-"""Where events go, decided once and in one documented order.
+"""The destination of events, decided once and in one documented order.
 
 explicit arguments > HEADWATER_URL > OPENLINEAGE_URL (+ OPENLINEAGE_ENDPOINT) > ~/.dk/config.yaml > http://127.0.0.1:5000
 
-An API key is taken from the same place as the address, so a key is never sent to a server it was not meant for; of several addresses the
-variable's key is the first server's, and the others carry theirs themselves. How an address is written: `headwater.client.address`.
-Refuses to stop the program: whatever is wrong here is one log line, and the events stay in the spool.
+An API key comes from the same place as the address, so a key is never sent to another server. With several addresses the
+variable's key is the first server's, and the others contain theirs. For the syntax of addresses see `headwater.client.address`.
+Never stops the program: a mistake is one log line, and the events stay in the spool.
 """
 
 import logging
@@ -49,7 +49,7 @@ def destination(
     spool: str | os.PathLike[str] | None = None,
     flush_seconds: float | None = None,
 ) -> Destination:
-    """Settle where events go: the first address, with what else there is in `others`. Never raises; empty variables count as absent."""
+    """Decide where events go: the first address, with further ones in `others`. Never raises; empty variables count as absent."""
     env = {key: value for key, value in (os.environ if environ is None else environ).items() if value.strip()}
     folder = _folder(spool or env.get("HEADWATER_SPOOL") or _home(env) / ".headwater" / "spool", env)
     plain = Destination(
@@ -78,11 +78,11 @@ def destination(
         parsed = parse(one.address, spool=folder, backend=one.backend, endpoint=one.endpoint)
         if parsed is None:
             shown = without_secrets(one.address)
-            log.warning("%s is %r, which is no address of events: they stay in %s", source, shown, folder)
+            log.warning("%s is %r, which is not an address for events: they stay in %s", source, shown, folder)
             continue
         if any(parsed.redacted == other.redacted for other in found):
             continue
-        # The first remote one keeps the folder itself: what waits there from before is for it.
+        # The first remote destination uses the folder itself: events that already wait there are for it.
         own = folder / parsed.folder_name if parsed.remote and any(other.remote for other in found) else folder
         key = parsed.api_key or one.api_key if parsed.transport == "http" else None
         found.append(
@@ -128,7 +128,7 @@ def _configured_addresses(env: Mapping[str, str], url: str | None, api_key: str 
 
 
 def _keyed(addresses: str, key: str | None) -> list[_Address]:
-    """The key goes to the first server that takes one."""
+    """Assign the key to the first server that takes one."""
     told = [_Address(address) for address in split(addresses)]
     for one in told:
         parsed = parse(one.address, spool=Path())
@@ -140,9 +140,9 @@ def _keyed(addresses: str, key: str | None) -> list[_Address]:
 
 def _backend(name: str | None, path: Path) -> str | None:
     if name is None or name.strip().lower() in BACKENDS:
-        # A path after Headwater's or Marquez's host is where a proxy has it, as it is with HEADWATER_URL.
+        # A path after Headwater's or Marquez's host is a proxy's prefix, as with HEADWATER_URL.
         return name.strip().lower() if name else None
-    log.warning("%s: backend %r is none of %s; it is asked at %s", path, name, ", ".join(BACKENDS), ENDPOINT)
+    log.warning("%s: backend %r is not one of %s; events go to %s", path, name, ", ".join(BACKENDS), ENDPOINT)
     return None
 
 
@@ -159,13 +159,13 @@ def _choice(env: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
 
 
 def _folder(given: str | os.PathLike[str], env: Mapping[str, str]) -> Path:
-    """Absolute, as a daemon changes its directory; `~` is the home also where no shell has looked at it (Compose, Kubernetes, systemd)."""
+    """Return an absolute path, because a daemon changes its directory; expand `~` also without a shell (Compose, Kubernetes, systemd)."""
     path = Path(given)
     if path.parts[:1] == ("~",):
         path = _home(env).joinpath(*path.parts[1:])
     try:
         return path.absolute()
-    except OSError:  # the working directory is gone
+    except OSError:  # the working directory was deleted
         return path
 
 

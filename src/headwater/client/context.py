@@ -1,4 +1,4 @@
-"""Who started this process: the parent run handed down in the environment, and how to hand ourselves down to a child.
+"""The parent run of this process, from the environment, and the environment for child processes.
 
 Contract: docs/explanation/capture-events.md, "Who is whose parent". A bad value costs one log line and never stops the program.
 """
@@ -19,7 +19,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """A run that has children, with the root of its tree."""
+    """A run with children, and the root of its tree."""
 
     run_id: str
     job_namespace: str
@@ -37,12 +37,12 @@ class Parent(msgspec.Struct, frozen=True):
         return self.root_run_id, (self.root_job_namespace, self.root_job_name)
 
     def child(self, run_id: str, job: tuple[str, str]) -> "Parent":
-        """The parent that a run of ours is to its own children: same root."""
+        """Return a child run as the parent of its own children: same root."""
         return Parent(run_id, *job, self.root_run_id, *self.root[1])
 
 
 def own(run_id: str, job: tuple[str, str], parent: Parent | None = None) -> Parent:
-    """A run as the parent of its children: under `parent`, or its own root."""
+    """Return a run as the parent of its children: under `parent`, or its own root."""
     return parent.child(run_id, job) if parent else Parent(run_id, *job, run_id, *job)
 
 
@@ -71,9 +71,9 @@ class _Context(msgspec.Struct):
 
 
 def parent(environ: Mapping[str, str] | None = None) -> Parent | None:
-    """The parent of this process, from `OPENLINEAGE_CONTEXT`, else `OPENLINEAGE_PARENT_ID` (with `OPENLINEAGE_ROOT_PARENT_ID`).
+    """Return the parent of this process, from `OPENLINEAGE_CONTEXT`, else `OPENLINEAGE_PARENT_ID` (with `OPENLINEAGE_ROOT_PARENT_ID`).
 
-    None when there is none, or when the value cannot be understood (one log line says which variable and why).
+    None without one, or if the value cannot be understood (one log line names the variable and the reason).
     """
     env = os.environ if environ is None else environ
     name = CONTEXT
@@ -90,13 +90,13 @@ def parent(environ: Mapping[str, str] | None = None) -> Parent | None:
             name = ROOT_PARENT_ID
             root_text = env.get(ROOT_PARENT_ID, "").strip()
             return _checked(*own_id, *(_triple(root_text) if root_text else own_id))
-    except ValueError as error:  # msgspec's decoding errors are ValueErrors too
+    except ValueError as error:  # msgspec's decoding errors are ValueErrors, too
         log.warning("%s is not usable and is ignored: %s", name, error)
     return None
 
 
 def environment(parent: Parent) -> dict[str, str]:
-    """What to put into a child's environment so that its runs have `parent` as their parent, in the new spelling and the older one."""
+    """Return a child's environment variables that make `parent` the parent of its runs, in the new spelling and the older one."""
     context = {
         "parent": {
             "run": {"runId": parent.run_id},

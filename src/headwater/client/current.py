@@ -1,8 +1,8 @@
-"""Which step is the current one: in this task, in this thread, and for the processes that are started now.
+"""The current step: of this task, of this thread, and for processes that are started now.
 
-A task has its own (a context variable). A thread that has none falls back to the step of the process: the innermost one open in the main
-thread, as long as it is the only one it can be; of concurrent tasks of the main thread, the step around them. The same step is in the
-environment, for child processes: with two to choose from, the coarser truth is told, never a wrong one.
+A task has its own (a context variable). A thread without one uses the step of the process: the innermost open one of the main
+thread, if it is unambiguous; for concurrent tasks of the main thread, the step around them. The same step is in the
+environment, for child processes: if two are possible, it is the one around both.
 """
 
 import logging
@@ -20,7 +20,7 @@ from headwater.client.context import Parent
 log = logging.getLogger("headwater")
 
 NAMES = (context.CONTEXT, context.PARENT_ID, context.ROOT_PARENT_ID)
-# The C library keeps every value a variable ever had: 0.3 KB each, for good (glibc 2.36). A process of very many steps must not grow by them.
+# The C library keeps every value of a variable for good: 0.3 KB each (glibc 2.36). A process with very many steps must not grow by them.
 MOST_CHANGES = 10_000
 
 
@@ -41,17 +41,17 @@ _CURRENT: ContextVar[Open | None] = ContextVar("headwater_step", default=None)
 
 
 class _Process:
-    """What the threads share. Replaced in a forked child: there the steps of its parent are only what the environment says."""
+    """State shared by threads. Replaced in a forked child, where the environment alone has the parent's step."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a signal's handler may open a step while its thread is in here
+        self.lock = threading.RLock()  # a signal handler may open a step while its thread is in here
         self.main: list[Open] = []  # open in the main thread, in the order they began
         self.shown: Open | None = None
         self.left: deque[tuple[float, float, Parent]] = deque(
             maxlen=64
-        )  # from when to when a step was the process's, the last of them
+        )  # when each of the last steps was the process's
         self.wrote: dict[str, str] = {}
-        self.found: dict[str, str | None] = {}  # what stood in the environment before us
+        self.found: dict[str, str | None] = {}  # the environment before any step
         self.changes = 0
         self.parent: tuple[tuple[str | None, ...], Parent | None] | None = None
 
@@ -71,7 +71,7 @@ class _Process:
             self.changes += 1
             if self.changes == MOST_CHANGES:
                 log.warning(
-                    "%d steps were shown to child processes by the environment; further ones are not (give env=step.environment())",
+                    "%d steps were passed to child processes in the environment; further ones are not (pass env=step.environment())",
                     MOST_CHANGES,
                 )
             if self.changes >= MOST_CHANGES:
@@ -117,7 +117,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def own() -> Open | None:
-    """The innermost step still open around this code: of this task or thread, or where that has none, of the process."""
+    """Return the innermost open step around this code: of this task or thread, or else of the process."""
     step = _CURRENT.get()
     while step is not None and not step.running:
         step = step.enclosing
@@ -128,12 +128,12 @@ def own() -> Open | None:
 
 
 def exactly() -> Open | None:
-    """The step of this very task or thread, ended or not."""
+    """Return the step of this very task or thread, ended or not."""
     return _CURRENT.get()
 
 
 def at(moment: float) -> Parent | None:
-    """The run of the process's step at a moment of the last while (POSIX seconds): for those who hear of things a little after they began."""
+    """Return the run of the process's step at a recent moment (POSIX seconds), for observers that learn of things a little later."""
     with _process.lock:
         found = [(began, parent) for began, ended, parent in _process.left if began <= moment <= ended]
         step = _process.step()
@@ -143,7 +143,7 @@ def at(moment: float) -> Parent | None:
 
 
 def inherited() -> Parent | None:
-    """The run that started this process, as the environment said before steps of ours wrote there."""
+    """Return the run that started this process, from the environment before steps changed it."""
     with _process.lock:
         return _process.inherited()
 
@@ -158,7 +158,7 @@ def enter(step: Open) -> None:
 
 
 def leave(step: Open) -> None:
-    """Undo `enter`. Whatever order steps are left in, and from wherever, nothing else is undone."""
+    """Undo `enter`. Steps may be left in any order and from anywhere; only this one is undone."""
     if _CURRENT.get() is step:
         _CURRENT.set(step.enclosing)
     with _process.lock:
@@ -170,7 +170,7 @@ def leave(step: Open) -> None:
 
 
 def swap(step: Open | None) -> Open | None:
-    """Put another step (or none) in the place of this thread's; returns the one that was there."""
+    """Replace this thread's step by another (or none), and return the previous one."""
     before = _CURRENT.get()
     _CURRENT.set(step)
     return before

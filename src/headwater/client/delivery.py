@@ -1,7 +1,7 @@
-"""One kept-alive HTTP connection to an OpenLineage server, and what its replies mean.
+"""A kept-alive HTTP connection to an OpenLineage server, and the meaning of its replies.
 
-Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once; refuses to retry, to follow redirects and
-to use a proxy. Imported by the sender's thread alone: an import of the client does not pay for `http.client`.
+Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once; never retries, follows redirects or
+uses a proxy. Only the sender's thread imports it: importing the client does not load `http.client`.
 """
 
 import encodings.idna  # noqa: F401 - sockets import it when first used, which a fork in that moment would cut in half
@@ -16,9 +16,9 @@ import msgspec
 
 from headwater.client.transport import Outcome, Unreachable
 
-_CONNECT_SECONDS = 2.0  # a host that swallows packets must not hold the end of a short program for long
+_CONNECT_SECONDS = 2.0  # a host that drops packets must not delay the end of a short program for long
 _GZIP_FROM = 8 * 1024
-# Refused for who asks or where, not for what the event says: a wrong address or an expired key must not cost events.
+# Refused because of the key or the address, not the event: a wrong address or an expired key must not lose events.
 _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 
 
@@ -32,13 +32,13 @@ class Http:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._connection: http.client.HTTPConnection | None = None
-        self._batches = batches  # until the server says it does not know them
+        self._batches = batches  # until the server rejects them
 
     def send(self, records: list[bytes]) -> Outcome:
-        """Deliver in one request where the server can, else one by one. Raises Unreachable when nothing got through."""
+        """Deliver in one request if the server supports it, else one by one. Raises Unreachable if nothing was delivered."""
         if self._batches:
             body = b"[" + b",".join(records) + b"]"
-            # Only a server that speaks the batch dialect is trusted with gzip: many OpenLineage endpoints do not unpack it.
+            # Only servers with batches get gzip: many OpenLineage endpoints do not unpack it.
             status, reply, later = self._post("/batch", body, gzip=len(body) > _GZIP_FROM)
             if 200 <= status < 300:
                 return _read_reply(reply, len(records))
@@ -46,7 +46,7 @@ class Http:
                 self._batches = False
             elif status in _NOT_THE_EVENT or status >= 500 or status < 400:
                 raise Unreachable(_error_text(status, reply), later)
-        # A batch that is too large (413), or that has one event the server refuses, is asked event by event.
+        # A batch that is too large (413), or has an event that the server refuses, is sent event by event.
         return self._singly(records)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class Http:
         return outcome
 
     def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
-        """Status, body, and the seconds of `Retry-After`."""
+        """Send a body; return status, body, and the seconds of `Retry-After`."""
         fresh = self._connection is None
         if fresh:
             try:
@@ -103,7 +103,7 @@ class Http:
         self._connection.request("POST", self._parts.path + suffix, body=body, headers=headers)
         response = self._connection.getresponse()
         reply = response.read(1 << 20)
-        if not response.isclosed():  # a longer answer than any of ours: what follows it would be read as the next one
+        if not response.isclosed():  # longer than any known answer: the rest would be read as the next one
             self.close()
         return response.status, reply, _later(response.headers.get("Retry-After"))
 
@@ -135,11 +135,11 @@ class _Receipt(msgspec.Struct):
 
 class _Reply(msgspec.Struct):
     failed_events: list[_Failed] | None = None
-    receipts: msgspec.Raw = msgspec.Raw(b"[]")  # ours alone: what others put there must not cost what failed
+    receipts: msgspec.Raw = msgspec.Raw(b"[]")  # only its own entries: other software's must not hide the failure
 
 
 def _read_reply(reply: bytes, sent: int) -> Outcome:
-    """A 2xx reply to a batch. One without a readable body accepted everything, which is what 204 and older servers say."""
+    """Read a 2xx reply to a batch. One without a readable body, as with 204 and older servers, accepted everything."""
     try:
         read = msgspec.json.decode(reply, type=_Reply) if reply.strip() else _Reply()
     except ValueError:
@@ -164,7 +164,7 @@ def _duplicates(receipts: msgspec.Raw) -> int:
 
 
 def _later(text: str | None) -> float | None:
-    """`Retry-After` in seconds, from a number or a date; at most an hour, so that a wrong clock cannot hold events for a day."""
+    """Return `Retry-After` in seconds, from a number or a date; at most an hour, in case a clock is wrong."""
     if text is None:
         return None
     try:

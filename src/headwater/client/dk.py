@@ -1,6 +1,6 @@
-"""`lineage:` of DataKit's `~/.dk/config.yaml`: `backend`, `endpoint`, `api_key`, or a list of them.
+"""The `lineage:` section of DataKit's `~/.dk/config.yaml`: `backend`, `endpoint`, `api_key`, or a list of them.
 
-Refuses to stop the program: a file that cannot be used is one log line.
+Never stops the program: an unusable file is one log line.
 """
 
 import logging
@@ -10,7 +10,7 @@ log = logging.getLogger("headwater")
 
 
 def lineage(path: Path) -> list[dict[str, str]]:
-    """The entries with an endpoint; empty when there is no such file or it cannot be read (one log line)."""
+    """Return the entries with an endpoint; empty without the file, or if it cannot be read (one log line)."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -18,7 +18,7 @@ def lineage(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError) as error:
         log.warning("%s cannot be read and is ignored: %s", path, error)
         return []
-    import yaml  # 30 ms: only for those who have the file
+    import yaml  # 30 ms: only if the file exists
 
     try:
         found = yaml.safe_load(text)

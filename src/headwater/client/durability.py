@@ -1,8 +1,8 @@
-"""When what was appended is on the disk, and not only with the operating system: the spool's `fsync` setting.
+"""When appended events reach the disk, and not only the operating system: the spool's `fsync` setting.
 
-`never`: the kernel decides, within half a minute or so; a killed process costs nothing, a power cut the last seconds. `interval`: a thread asks the
-disk once a second. `always`: `emit` waits for the disk, which takes milliseconds and is the one setting a pipeline can feel.
-Refuses to make the note of what was delivered durable: losing it means sending twice, which intake forgives.
+`never`: the kernel decides, within about half a minute; a killed process loses nothing, a power cut the last seconds. `interval`: a thread syncs
+once a second. `always`: `emit` waits for the disk, which takes milliseconds and is the only setting that slows a pipeline.
+The note of what was delivered is not made durable: losing it means sending twice, which the server ignores.
 """
 
 import logging
@@ -18,7 +18,7 @@ to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class Flusher:
-    """Calls `sync` at most once a second, in a thread of its own, while `wake` is called."""
+    """Calls `sync` at most once a second, in its own thread, while `wake` is called."""
 
     def __init__(self, sync: Callable[[], None]) -> None:
         self._sync = sync
@@ -51,11 +51,11 @@ class Flusher:
             except OSError as error:
                 if not self._said:
                     self._said = True
-                    log.warning("the disk does not confirm the spool's events (further times are not said): %s", error)
+                    log.warning("the disk does not confirm the spool's events (logged once): %s", error)
 
 
 def keep_name(folder: Path) -> None:
-    """A file made in the folder is found there after a power cut."""
+    """Make the names of new files in the folder survive a power cut."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -1,7 +1,7 @@
-"""The way out of the process: `emit` keeps the event on disk in microseconds, a sender's thread for each destination delivers it.
+"""Emit events: `emit` stores an event on disk in microseconds; a sender's thread for each destination delivers it.
 
-It never raises, never blocks and never takes the host down with it (ARCHITECTURE.md, decision 8). What goes wrong is counted in `stats()`
-and said in one log line for each outage. Refuses to know what an event means and to promise an order between processes.
+It never raises, never blocks and never takes the host down with it (ARCHITECTURE.md, decision 8). Failures are counted in `stats()`
+and logged once for each outage. Does not interpret events or promise an order between processes.
 """
 
 import atexit
@@ -20,11 +20,11 @@ log = logging.getLogger("headwater")
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """What became of the events of this process, and how many it still holds.
+    """The results of this process's events, and the number that it still holds.
 
-    `delivered` includes events taken over from dead processes; `dropped` is lost for good (not encodable, or the caps of spool and memory);
-    `torn` is records found damaged on disk; `pending` waits for a server. With several destinations an event counts once for each in all but
-    `emitted`; `Emitter.tallies()` tells them apart.
+    `delivered` includes events of ended processes; `dropped` are lost (not encodable, or beyond the caps of spool and memory);
+    `torn` are damaged records on disk; `pending` wait for a server. With several destinations an event counts once for each in all but
+    `emitted`; `Emitter.tallies()` separates them.
     """
 
     emitted: int
@@ -58,13 +58,13 @@ class Emitter:
         try:
             self._count()
             record = self._encode(event)
-        except Exception as error:  # noqa: BLE001 - the host must not notice, whatever its values do when they are encoded
+        except Exception as error:  # noqa: BLE001 - encoding the host's values must not raise into the host
             self._dropped(error)
             return
         self._take(record)
 
     def emit_encoded(self, encode: Callable[[], bytes]) -> None:
-        """Take one event that `encode` gives as JSON. Newlines between its parts are taken out. Never raises, whatever `encode` does."""
+        """Take one event that `encode` returns as JSON. Newlines between its parts are removed. Never raises, even if `encode` does."""
         try:
             self._count()
             record = encode()
@@ -76,17 +76,17 @@ class Emitter:
         self._take(record)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until everything this process holds, its own and what dead processes left, is delivered; False when `timeout` passed first."""
+        """Wait until all events that this process holds, also those of ended processes, are delivered; False after `timeout`."""
         if self._pid != os.getpid():
             self._after_fork()
         deadline = time.monotonic() + timeout
-        delivered = [route.flush(deadline) for route in self._routes]  # every one is asked, whatever the others say
+        delivered = [route.flush(deadline) for route in self._routes]  # every route flushes, even if another one fails
         return all(delivered)
 
     def close(self, timeout: float | None = None) -> None:
         """Deliver what can be delivered within `timeout` (default: `flush_seconds`), leave the rest in the spool, and stop.
 
-        A server that did not answer before gets one more try, not the whole time. Called at exit for every emitter; calling twice is fine.
+        A server that did not answer before gets one more try, not the whole time. Called at exit for every emitter; may be called twice.
         """
         if self._closed or self._pid != os.getpid():
             return
@@ -99,7 +99,7 @@ class Emitter:
         _OPEN.discard(self)
 
     def stats(self) -> Stats:
-        """The counts so far, over all destinations. Reads the spool's files to count what is pending."""
+        """Return the counts so far, over all destinations. Reads the spool's files to count pending events."""
         found = [route.tally() for route in self._routes]
         errors = [tally.last_error for tally in found if tally.last_error]
         return Stats(
@@ -114,18 +114,18 @@ class Emitter:
         )
 
     def tallies(self) -> dict[str, Tally]:
-        """The counts of each destination, by its address without secrets."""
+        """Return the counts of each destination, by its address without secrets."""
         return {route.destination.redacted: route.tally() for route in self._routes}
 
     def _begin(self) -> None:
-        """What belongs to one process: made anew in a forked child, which has no sender's thread and must not share files."""
+        """Create the state of one process: again in a forked child, which has no sender's thread and must not share files."""
         self._pid = os.getpid()
         self._closed = False
         _OPEN.add(self)
         self._routes = tuple(Route(each, self._segment_bytes) for each in self.destination.each)
 
     def abandon(self) -> None:
-        """In a forked child: let go of the parent's files."""
+        """Release the parent's files in a forked child."""
         for route in self._routes:
             route.abandon()
 
@@ -159,8 +159,8 @@ class Emitter:
 
 
 def _forked() -> None:
-    """The parent's files are closed now and not when the child first speaks: a daemon closes every descriptor and opens files of its own,
-    and those would be closed then.
+    """Close the parent's files right after the fork: a daemon closes every descriptor and opens new files, which a later close
+    would hit.
     """
     for emitter in _OPEN:
         emitter.abandon()
@@ -170,7 +170,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-# Held here, not weakly: an emitter whose last name is gone still has events to deliver at exit.
+# A strong reference: an emitter without other references still has events to deliver at exit.
 _OPEN: set[Emitter] = set()
 
 

@@ -1,6 +1,6 @@
-"""How a block ended, in words: what an exception says of the run it ended.
+"""The end of a block in words: the exception that ended its run.
 
-Refuses to fail, whatever an exception does when it is asked for its text.
+Never fails, even if an exception fails to produce its text.
 """
 
 from headwater.client.given import text

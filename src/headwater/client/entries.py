@@ -1,7 +1,7 @@
-"""What one step read and wrote, until its events have said it.
+"""The inputs and outputs of one step, until its events carry them.
 
-Many things may be told of one dataset, in any order; they become one entry where they are of one item. Refuses to know events' order and
-when they are sent: the step does.
+A step may describe a dataset in several calls, in any order; calls about one item share an entry. The step decides when
+events are sent.
 """
 
 import os
@@ -20,7 +20,7 @@ _TICK = 0.05  # seconds; Linux' own is 4 ms, or 10
 
 
 class Entry(msgspec.Struct, eq=False):
-    """One item with its facets. `wanted`: its content is to be fingerprinted; `bare`: looked at and not imported, so without its version."""
+    """One item with its facets. `wanted`: its content will be fingerprinted; `bare`: read but not imported, so without its version."""
 
     item: Item
     facets: dict[str, Any] = {}
@@ -31,7 +31,7 @@ class Entry(msgspec.Struct, eq=False):
     seen: tuple[int, int, int] | None = None  # the file that was fingerprinted, as `stat` described it
 
     def to_dataset(self, side: Side) -> dict[str, Any]:
-        """The entry of an event's `inputs` or `outputs`."""
+        """Return the entry of an event's `inputs` or `outputs`."""
         item = self.item
         facets, of_side = dict(self.facets), dict(self.side_facets)
         if not self.bare:
@@ -47,18 +47,18 @@ class Entry(msgspec.Struct, eq=False):
         return event.dataset(*item.dataset, facets=facets, output_facets=of_side or None)
 
     def tell(self, facets: Mapping[str, Any], side_facets: Mapping[str, Any]) -> None:
-        """Add facets; a later one replaces the earlier one of that name."""
+        """Add facets; a later one replaces an earlier one of the same name."""
         self.facets = {**self.facets, **facets}
         self.side_facets = {**self.side_facets, **side_facets}
 
     def measure(self, *, since: float | None = None) -> None:
-        """Fingerprint the content as it is now, unless that is done and the file has not changed since. What is gone keeps what is known.
+        """Fingerprint the content now, unless that is done and the file has not changed since. A deleted file keeps its last fingerprint.
 
-        With `since` (a POSIX time) a local file is left for later when it is not there yet, or older and so perhaps about to be replaced.
+        With `since` (a POSIX time) a local file is left for later if it is missing, or older and so perhaps about to be replaced.
         Raises what the fingerprint raises, and OSError.
         """
         if self.item.location is None and self.item.namespace != "file" and "://" not in self.item.namespace:
-            raise ValueError(f"{self.item.dataset} is a name: only what is given as a path or URL can be read")
+            raise ValueError(f"{self.item.dataset} is a name; only a path or URL can be read")
         place = self.item.place
         path = local_path(place)
         seen = None
@@ -75,31 +75,31 @@ class Entry(msgspec.Struct, eq=False):
             seen = (status.st_mtime_ns, status.st_size, status.st_ino)
             if seen == self.seen:
                 return
-            # A folder's own time says nothing of the files in it. The clock of a file system is coarse, hence the second.
+            # A folder's own time says nothing about its files. The clock of a file system is coarse, hence the second.
             if since is not None and (status.st_mtime < since - 1 or not _is_file(status)):
                 return
-        from headwater.client.fingerprint import fingerprint  # not for those who do not ask for one
+        from headwater.client.fingerprint import fingerprint  # only if a fingerprint is requested
 
         found = fingerprint(place if path is None else path)
         self.item.fingerprint, self.item.bytes = found.text, found.bytes
-        # Rewritten within one tick of the file system's clock, a file looks the same: one as young as that is read again at the end.
+        # A file that is rewritten within one tick of the file system's clock looks unchanged: such a new one is read again at the end.
         young = path is not None and time.time() - status.st_mtime < _TICK
         self.seen = None if young else seen or (0, 0, 0)
 
 
 class Entries:
-    """The inputs or the outputs of one step. Not safe across threads by itself: the step's lock covers it."""
+    """The inputs or the outputs of one step. Not thread-safe by itself: the step's lock covers it."""
 
     def __init__(self, side: Side) -> None:
         self.side: Side = side
         self.all: list[Entry] = []
         self._fresh: list[
             Entry
-        ] = []  # those that may be unsaid, so that a step of a million outputs need not look at all of them
+        ] = []  # those that may be unreported: a step of a million outputs need not scan all of them
         self._of: dict[tuple[str, str], list[Entry]] = {}
 
     def find(self, item: Item) -> Entry | None:
-        """The entry that speaks of the same item: the same id, or one of the two has none and their contents do not differ."""
+        """Return the entry of the same item: the same id, or one of the two has none and their contents do not differ."""
         for entry in self._of.get(item.dataset, ()):
             have = entry.item
             if item.id is not None and item.id == have.id:
@@ -110,7 +110,7 @@ class Entries:
         return None
 
     def add(self, item: Item) -> Entry:
-        """The entry of the item, made or found; what the item knows more is added to it."""
+        """Return the item's entry, a new one if needed, with the item's further data added."""
         entry = self.find(item)
         if entry is None:
             entry = Entry(item)
@@ -132,13 +132,13 @@ class Entries:
         return entry
 
     def again(self, entry: Entry) -> None:
-        """More is known of the entry than was said."""
+        """Mark that the entry has more data than its events."""
         if entry.said:
             entry.said = False
             self._fresh.append(entry)
 
     def taken_up(self, item: Item) -> None:
-        """What was only looked at is imported after all."""
+        """Mark an entry that was only read as imported."""
         for entry in self._of.get(item.dataset, ()):
             if entry.bare and entry.item.fingerprint == item.fingerprint:
                 entry.bare = False

@@ -1,6 +1,6 @@
 """Builders of OpenLineage 2-0-2 events, as plain dicts ready to encode.
 
-They exist so that every producer of ours spells an event the same way. They refuse to validate meaning: what a facet says is the caller's.
+With them every Headwater producer writes events alike. They do not validate meaning: the caller decides what a facet says.
 Contract: docs/explanation/capture-events.md. Field names: the OpenLineage specification, core 2-0-2 and its facet schemas.
 """
 
@@ -17,7 +17,7 @@ from headwater.model.moments import aware
 PRODUCER = f"https://headwater.dev/client/{__version__}"
 _CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 
-# The newest version of each facet schema we write; a caller may name another one.
+# The newest version of each written facet schema; a caller may name another one.
 _VERSIONS = {
     "ColumnLineageDatasetFacet": "1-2-0",
     "DatasetVersionDatasetFacet": "1-0-1",
@@ -50,9 +50,9 @@ Facets = Mapping[str, Facet]
 
 
 class _Clock:
-    """The last tick handed out, so that ids of one process never go backwards."""
+    """The last tick used, so that ids of one process never go backwards."""
 
-    lock = threading.RLock()  # a signal's handler may make an id while its thread is in here
+    lock = threading.RLock()  # a signal handler may make an id while its thread is in here
     last = 0
 
 
@@ -65,7 +65,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_id() -> str:
-    """A new UUIDv7 (RFC 9562, method 3): sorts by time, strictly increasing within a process, unique across processes by 62 random bits."""
+    """Return a new UUIDv7 (RFC 9562, method 3): it sorts by time, strictly increasing within a process, unique across processes by 62 random bits."""
     tick = time.time_ns() * 4096 // 1_000_000  # milliseconds, with 12 bits of fraction
     with _Clock.lock:
         tick = _Clock.last = max(tick, _Clock.last + 1)
@@ -76,7 +76,7 @@ def run_id() -> str:
 
 
 def timestamp(moment: datetime | str | None = None) -> str:
-    """ISO-8601 in UTC with microseconds and `Z`. None is now; text is taken as it is; a naive datetime is read as UTC."""
+    """Format as ISO-8601 in UTC with microseconds and `Z`. None is now; text is unchanged; a naive datetime is UTC."""
     if isinstance(moment, str):
         return moment
     moment = moment or datetime.now(UTC)
@@ -95,7 +95,7 @@ def run(
     job_facets: Facets | None = None,
     event_time: datetime | str | None = None,
 ) -> dict[str, Any]:
-    """A RunEvent. `event_type`: START RUNNING COMPLETE FAIL ABORT OTHER; `job`: (namespace, name); `inputs`, `outputs`: from `dataset()`."""
+    """Build a RunEvent. `event_type`: START RUNNING COMPLETE FAIL ABORT OTHER; `job`: (namespace, name); `inputs`, `outputs`: from `dataset()`."""
     return {
         "eventType": event_type,
         "eventTime": timestamp(event_time),
@@ -116,7 +116,7 @@ def job(
     job_facets: Facets | None = None,
     event_time: datetime | str | None = None,
 ) -> dict[str, Any]:
-    """A JobEvent: what is known of a job without a run of it."""
+    """Build a JobEvent, about a job without a run."""
     return {
         "eventTime": timestamp(event_time),
         "job": {"namespace": job[0], "name": job[1], "facets": dict(job_facets or {})},
@@ -130,7 +130,7 @@ def job(
 def dataset_event(
     namespace: str, name: str, *, facets: Facets | None = None, event_time: datetime | str | None = None
 ) -> dict[str, Any]:
-    """A DatasetEvent: what is known of a dataset without a run that touched it."""
+    """Build a DatasetEvent, about a dataset without a run."""
     return {
         "eventTime": timestamp(event_time),
         "dataset": {"namespace": namespace, "name": name, "facets": dict(facets or {})},
@@ -147,7 +147,7 @@ def dataset(
     input_facets: Facets | None = None,
     output_facets: Facets | None = None,
 ) -> dict[str, Any]:
-    """A dataset as one entry of an event's `inputs` or `outputs`. The facet bags that were not given are absent."""
+    """Build an entry of an event's `inputs` or `outputs`. Facet bags that are not passed are absent."""
     entry: dict[str, Any] = {"namespace": namespace, "name": name, "facets": dict(facets or {})}
     if input_facets is not None:
         entry["inputFacets"] = dict(input_facets)
@@ -157,10 +157,10 @@ def dataset(
 
 
 def facet(kind: str, version: str | None = None, /, **fields: Any) -> Facet:
-    """A facet's body with `_producer` and `_schemaURL`.
+    """Build a facet's body with `_producer` and `_schemaURL`.
 
-    `kind` is the schema's name with its version (`"ParentRunFacet/1-1-0"`, or in two arguments), or the name alone for the newest we know.
-    A `kind` that starts with `headwater_` is one of ours. Raises ValueError for a standard facet whose version is unknown.
+    `kind` is the schema's name with its version (`"ParentRunFacet/1-1-0"`, or in two arguments), or the name alone for the newest known one.
+    A `kind` that starts with `headwater_` is Headwater's. Raises ValueError for a standard facet whose version is unknown.
     """
     name, _, inline = kind.partition("/")
     if name.startswith("headwater_"):
@@ -174,7 +174,7 @@ def facet(kind: str, version: str | None = None, /, **fields: Any) -> Facet:
 
 
 def parent(run_id: str, job: tuple[str, str], root: tuple[str, tuple[str, str]] | None = None) -> Facet:
-    """Run facet `parent`. `root` is (run id, job); without it the parent is its own root."""
+    """Build run facet `parent`. `root`: (run id, job); without it the parent is its own root."""
     root_run, root_job = root or (run_id, job)
     return facet(
         "ParentRunFacet",
@@ -191,7 +191,7 @@ def error_message(message: str, stack_trace: str | None = None, language: str = 
 
 
 def nominal_time(start: datetime | str, end: datetime | str | None = None) -> Facet:
-    """Run facet `nominalTime`: the period the run is about, not when it ran."""
+    """Run facet `nominalTime`: the period that the run is about, not when it ran."""
     bound = {"nominalEndTime": timestamp(end)} if end is not None else {}
     return facet("NominalTimeRunFacet", nominalStartTime=timestamp(start), **bound)
 
@@ -212,7 +212,7 @@ def job_type(processing: str, integration: str, kind: str) -> Facet:
 
 
 def source_code_location(kind: str, url: str, **fields: str | None) -> Facet:
-    """Job facet `sourceCodeLocation`. `fields`: repoUrl, path, version, tag, branch; those that are None are left out."""
+    """Job facet `sourceCodeLocation`. `fields`: repoUrl, path, version, tag, branch; those that are None are omitted."""
     known = {key: value for key, value in fields.items() if value is not None}
     return facet("SourceCodeLocationJobFacet", type=kind, url=url, **known)
 
@@ -240,6 +240,6 @@ def tags(pairs: Mapping[str, str] | Sequence[tuple[str, str]], source: str, *, o
 
 
 def output_statistics(*, rows: int | None = None, size: int | None = None, files: int | None = None) -> Facet:
-    """Output facet `outputStatistics`: rows, bytes, files; what is not known is left out."""
+    """Output facet `outputStatistics`: rows, bytes, files; unknown ones are omitted."""
     known = {"rowCount": rows, "size": size, "fileCount": files}
     return facet("OutputStatisticsOutputDatasetFacet", **{k: v for k, v in known.items() if v is not None})

@@ -1,9 +1,9 @@
-"""Whether a job has imported a content before: what `step.once` asks.
+"""Find out whether a job has imported a content before, for `step.once`.
 
-Two know: the ledger, a file of this machine beside the spool, which answers at once and before a server has heard; and the server, which knows
-of other machines. Refuses to wait for a server longer than `PATIENCE` seconds, all in all, and to ask one again that did not answer a moment ago.
+There are two sources: the ledger, a file on this machine beside the spool, which answers at once and before the server has the event; and the
+server, which covers other machines. Waits for a server at most `PATIENCE` seconds in all, and does not ask again one that just failed to answer.
 
-The ledger is appended to by many processes: one JSON object a line, one write each. A torn line (a full disk, a power cut) is no import.
+The ledger is appended to by many processes: one JSON object per line, one write each. A torn line (a full disk, a power cut) does not count.
 """
 
 import logging
@@ -32,9 +32,9 @@ _MOST = 100  # runs kept as `overrides`
 
 
 class AlreadyImported(msgspec.Struct, frozen=True, kw_only=True):
-    """A content that the job has imported before: by which run, when it ended (UTC, None if unknown), as which dataset.
+    """A content that the job has imported before: the run, its end (UTC, None if unknown), the dataset.
 
-    `source`: who knew, `step` (this very step), `ledger` or `server`. `runs`: all that are known, the newest first.
+    `source`: `step` (this very step), `ledger` or `server`. `runs`: all known ones, the newest first.
     """
 
     fingerprint: str
@@ -46,7 +46,7 @@ class AlreadyImported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Import(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the ledger: this run of the job read this content to its end."""
+    """One line of the ledger: a completed run of the job that read this content."""
 
     fingerprint: str
     namespace: str
@@ -58,7 +58,7 @@ class Import(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Unanswered(Exception):
-    """No server could be asked; says why."""
+    """No server could be asked; has the reason."""
 
 
 def ledger_path() -> Path:
@@ -66,12 +66,12 @@ def ledger_path() -> Path:
 
 
 def remember(imports: list[Import], path: Path | None = None) -> None:
-    """Append to the ledger. Raises OSError when the disk does not take it."""
+    """Append to the ledger. Raises OSError if the disk does not accept it."""
     if not imports:
         return
     path = path or ledger_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Begins with a newline: a torn line of another process ends there and costs no other line.
+    # Begins with a newline, which ends a torn line of another process.
     data = b"\n" + b"\n".join(msgspec.json.encode(each) for each in imports) + b"\n"
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
@@ -83,15 +83,15 @@ def remember(imports: list[Import], path: Path | None = None) -> None:
 
 
 def keep(imports: list[Import]) -> None:
-    """`remember`, for who must not notice: a ledger that takes nothing is one log line."""
+    """Call `remember` without raising: a failure is one log line."""
     try:
         remember(imports)
     except OSError as error:
-        log.warning("what was imported is not in the ledger, only the server will know of it: %s", error)
+        log.warning("an import is not in the ledger, only on the server: %s", error)
 
 
 def remembered(job: tuple[str, str], fingerprint: str, path: Path | None = None) -> list[Import]:
-    """The job's imports of this content in the ledger, the newest first. Raises OSError when the ledger cannot be read."""
+    """Return the job's imports of this content in the ledger, the newest first. Raises OSError if it cannot be read."""
     needle = fingerprint.encode()
     found = []
     try:
@@ -121,21 +121,21 @@ class _Answer(msgspec.Struct):
 
 
 def ask_server(job: tuple[str, str], fingerprint: str, destination: "Destination") -> list[_Run]:
-    """The job's runs that imported this content, as the server knows them, the newest first.
+    """Ask the server for the job's runs that imported this content, the newest first.
 
-    Raises Unanswered when there is no server to ask, it does not answer within `PATIENCE` seconds, or it did not a moment ago.
+    Raises Unanswered if there is no server to ask, it does not answer within `PATIENCE` seconds, or it just failed to.
     """
     server = _server(destination)
     if server is None:
-        raise Unanswered(f"events go to {destination.transport}, which answers no questions")
+        raise Unanswered(f"events go to {destination.transport}, which cannot be asked")
     base, key = server
     if (until := _silent.get(base)) is not None and time.monotonic() < until[0]:
         raise Unanswered(until[1])
-    # Here and not in the thread: a child forked meanwhile would inherit half a module.
+    # Not in the thread: a child forked meanwhile would inherit half a module.
     from headwater.client.ask import ask
 
     told: list[list[_Run] | Exception] = []
-    # A thread, because no timeout of a socket bounds the look-up of a name, or a server that answers byte by byte.
+    # A thread, because socket timeouts bound neither a name look-up nor a server that answers byte by byte.
     asking = threading.Thread(
         target=_ask, args=(ask, base, key, job, fingerprint, told), name="headwater-once", daemon=True
     )
@@ -152,8 +152,8 @@ def ask_server(job: tuple[str, str], fingerprint: str, destination: "Destination
 def earlier(
     job: tuple[str, str], fingerprint: str, destination: "Destination", *, whole: bool
 ) -> tuple[AlreadyImported | None, str | None]:
-    """The newest import of the content by the job that is known, and why a source could not be asked (None: all were, or it was not
-    needed). With `whole` the server is asked even where the ledger knows.
+    """Return the job's newest known import of the content, and why a source could not be asked (None: all were, or it was not
+    needed). With `whole`, ask the server even if the ledger has an import.
     """
     unknown = None
     found: AlreadyImported | None = None
@@ -208,11 +208,11 @@ def _ask(
         told.append(error)
 
 
-_silent: dict[str, tuple[float, str]] = {}  # until when a server is not asked, and what it did
+_silent: dict[str, tuple[float, str]] = {}  # until when a server is not asked, and its failure
 
 
 def _server(destination: "Destination") -> tuple[str, str | None] | None:
-    """The Headwater to ask: the one that is named for it, else the first that events go to over HTTP."""
+    """Return the Headwater server to ask: the configured one, else the first HTTP destination of events."""
     if named := os.environ.get("HEADWATER_IMPORTS_URL", "").strip():
         return named, os.environ.get("HEADWATER_API_KEY", "").strip() or None
     for each in destination.each:
@@ -236,5 +236,5 @@ def _dataset(given: Any) -> tuple[str, str] | None:
 
 
 def line(fingerprint: str, job: tuple[str, str], run_id: str, dataset: tuple[str, str], size: int | None) -> Import:
-    """The ledger's line of an import that ended now."""
+    """Return the ledger's line of an import that ends now."""
     return Import(fingerprint, *job, run_id, event.timestamp(), dataset, size)

@@ -1,7 +1,7 @@
-"""A handle of what a step read or wrote, and how a place people name becomes a dataset.
+"""Handles of a step's inputs and outputs, and the conversion of places to datasets.
 
-An item is what lineage follows: its id is an UUIDv7 that other steps give as their input, in this process or, serialised, in another.
-Refuses to look at the data: whether the place exists is not asked.
+Lineage follows items: an item's id is a UUIDv7 that other steps name as their input, in this process or, serialised, in another.
+Does not access the data or check that the place exists.
 """
 
 import os
@@ -27,8 +27,8 @@ _WEB = frozenset({"http", "https", "ftp", "ftps", "sftp", "ssh"})
 class Item(msgspec.Struct, eq=False, omit_defaults=True):
     """One thing a step wrote or read.
 
-    `id`: minted for an output; None for an input that was named by its place. `fingerprint` (`xxh3-128:…`) and `bytes`, both of the
-    decompressed content, are None until they are known: at the latest when the step has ended. `location`: where it can be read again.
+    `id`: new for an output; None for an input that was named by its place. `fingerprint` (`xxh3-128:…`) and `bytes`, both of the
+    decompressed content, are None until known, at the latest when the step ends. `location`: where it can be read again.
     `str(item)` is its id.
     """
 
@@ -41,12 +41,12 @@ class Item(msgspec.Struct, eq=False, omit_defaults=True):
 
     @property
     def dataset(self) -> tuple[str, str]:
-        """OpenLineage namespace and name."""
+        """Return OpenLineage namespace and name."""
         return self.namespace, self.name
 
     @property
     def place(self) -> str:
-        """Where it can be read: the path or URL it was given as, or what its name says."""
+        """Return where it can be read: its path or URL, or else by its name."""
         if self.location is not None:
             return self.location
         if self.namespace == "file":
@@ -54,17 +54,17 @@ class Item(msgspec.Struct, eq=False, omit_defaults=True):
         return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}" if "://" in self.namespace else self.name
 
     def to_json(self) -> str:
-        """For an XCom, a queue, a file: read back by `from_json`. The location stays here, since an URL may carry secrets."""
+        """Serialise for an XCom, a queue or a file, for `from_json`. Omits the location, since a URL may carry secrets."""
         return msgspec.json.encode(msgspec.structs.replace(self, location=None)).decode()
 
     @classmethod
     def from_json(cls, given: "str | Mapping[str, Any]") -> "Item":
-        """Raises ValueError for what is no item."""
+        """Read an item. Raises ValueError if it is not one."""
         item = msgspec.convert(dict(given), cls) if isinstance(given, Mapping) else msgspec.json.decode(given, type=cls)
         if item.id is not None and not is_id(item.id):
-            raise ValueError(f"an item's id is a UUID, not {item.id!r}")
+            raise ValueError(f"an item's id must be a UUID, not {item.id!r}")
         if not item.namespace or not item.name:
-            raise ValueError("an item has a namespace and a name")
+            raise ValueError("an item needs a namespace and a name")
         return item
 
     def __str__(self) -> str:
@@ -83,19 +83,19 @@ def is_id(given: str) -> bool:
 
 
 def item_at(place: object) -> Item:
-    """The item at a path, URL or (namespace, name); raises TypeError or ValueError when it is none of these.
+    """Return the item at a path, URL or (namespace, name); raises TypeError or ValueError for anything else.
 
-    A relative path is taken from the working directory of now. Of an `http`, `ftp` or `sftp` address neither user, password, query nor
-    fragment becomes part of the name; of others, a user with a password does not.
+    A relative path refers to the present working directory. The name omits user, password, query and fragment of an `http`, `ftp` or
+    `sftp` address, and a user with a password of any other.
     """
     if isinstance(place, DatasetName):
         return _named(place.namespace, place.name)
     if isinstance(place, tuple | list):
         if len(place) != 2 or not all(isinstance(part, str) for part in place):
-            raise ValueError(f"a dataset is (namespace, name), not {place!r}")
+            raise ValueError(f"a dataset must be (namespace, name), not {place!r}")
         return _named(*place)
     if not isinstance(place, str | bytes | os.PathLike):
-        raise TypeError(f"a {type(place).__name__} is no path, URL, (namespace, name), item, step or id")
+        raise TypeError(f"a {type(place).__name__} is not a path, URL, (namespace, name), item, step or id")
     location = os.fsdecode(place)
     if not location.strip():
         raise ValueError("an empty path")
@@ -106,7 +106,7 @@ def item_at(place: object) -> Item:
 
 
 def local_path(location: str) -> str | None:
-    """The path in this machine's file system, or None when it is somewhere else."""
+    """Return the path in this machine's file system, or None if it is elsewhere."""
     match = _SCHEME.match(location)
     if not match:
         return location
@@ -118,7 +118,7 @@ def local_path(location: str) -> str | None:
 
 def _named(namespace: str, name: str) -> Item:
     if not namespace.strip() or not name.strip():
-        raise ValueError("a dataset has a namespace and a name")
+        raise ValueError("a dataset needs a namespace and a name")
     return Item(text(namespace), text(name))
 
 

@@ -1,7 +1,7 @@
-"""Import once: what `Step.once` decides, from a content's fingerprint and what `headwater.client.imports` knows of it.
+"""Import once: the decision of `Step.once`, from a content's fingerprint and its imports in `headwater.client.imports`.
 
 Only a completed step counts: the ledger's line is written after the final event, and a step that fails leaves none. Two steps that import
-the same content in the same moment both do: neither waits for the other.
+the same content at the same moment both do it: neither waits for the other.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Importing(Protocol):
 
 
 def once(step: Importing, source: Any, *, force: bool, strict: bool) -> AlreadyImported | None:
-    """`Step.once`. Raises only with `strict`."""
+    """Decide for `Step.once`. Raises only with `strict`."""
     try:
         if not step.running:
             raise RuntimeError("no step is running")
@@ -65,7 +65,7 @@ def once(step: Importing, source: Any, *, force: bool, strict: bool) -> AlreadyI
         step.skipped(item, known.run_id)
         return known
     if known is None and why is not None and not force:
-        message = f"whether {item.place} was imported before is not known: {why}"
+        message = f"whether {item.place} was imported before is unknown: {why}"
         if strict:
             raise ServerUnavailable(message)
         step.say("once", ServerUnavailable(message))
@@ -75,10 +75,10 @@ def once(step: Importing, source: Any, *, force: bool, strict: bool) -> AlreadyI
 
 
 def _content(step: Importing, source: Any) -> Item:
-    """The one item that is meant, with the fingerprint of its content."""
+    """Return the only item, with the fingerprint of its content."""
     found = step.sources(source)
     if len(found) != 1:
-        many = f"is {len(found)} things to read: ask for each of them" if found else "is nothing that can be read"
+        many = f"is {len(found)} things to read; ask for each of them" if found else "cannot be read"
         raise InvalidQuestion(f"{source!r} {many}")
     item = found[0]
     if item.fingerprint is None:

@@ -1,10 +1,10 @@
-"""Our spool as a transport of the official OpenLineage Python client, so that Airflow, dbt and others gain it unchanged:
+"""Headwater's spool as a transport of the official OpenLineage Python client, for unchanged producers such as Airflow and dbt:
 
     OPENLINEAGE__TRANSPORT__TYPE=headwater.client.openlineage.HeadwaterTransport
 
-Where events go is settled as everywhere (`headwater.client.config`), unless the client's own configuration has `url`, `api_key` (or
-`apiKey`), `spool`, `flush_seconds`. `emit` writes a local file and returns; it never raises and never waits for a server. Imported by that
-client alone: it needs openlineage-python, which we do not bring.
+The destination is that of `headwater.client.config`, unless the client's own configuration has `url`, `api_key` (or
+`apiKey`), `spool`, `flush_seconds`. `emit` writes a local file and returns; it never raises and never waits for a server. Only that
+client imports this module: it needs openlineage-python, which Headwater does not install.
 """
 
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ Ours = TypeVar("Ours", bound="HeadwaterConfig")
 
 @attr.define
 class HeadwaterConfig(Config):
-    """What may stand beside `type`. Everything else that is there belongs to other transports and is left alone."""
+    """The options beside `type`. Any others belong to other transports and are ignored."""
 
     url: str | None = None
     api_key: str | None = None
@@ -30,7 +30,7 @@ class HeadwaterConfig(Config):
 
     @classmethod
     def from_dict(cls: type[Ours], params: dict[str, Any]) -> Ours:
-        """Raises ValueError when `flush_seconds` is not a number. Names may be in any case: the client's variables lose it."""
+        """Read the options. Raises ValueError if `flush_seconds` is not a number. Names may be in any case: the client's variables lose it."""
         given = {name.replace("_", "").lower(): value for name, value in params.items() if value is not None}
         seconds = given.get("flushseconds")
         return cls(
@@ -42,7 +42,7 @@ class HeadwaterConfig(Config):
 
 
 class HeadwaterTransport(Transport):
-    """One emitter; see `headwater.client.Emitter` for what it promises."""
+    """One emitter; see `headwater.client.Emitter` for its guarantees."""
 
     kind = "headwater"
     config_class = HeadwaterConfig
@@ -56,8 +56,8 @@ class HeadwaterTransport(Transport):
         self.emitter.emit_encoded(lambda: Serde.to_json(event).encode())
 
     def close(self, timeout: float = -1) -> bool:
-        """Deliver for at most `timeout` seconds (negative: as long as `flush_seconds` says, never for ever); the rest stays in the spool.
-        True when nothing is left.
+        """Deliver for at most `timeout` seconds (negative: `flush_seconds`); the rest stays in the spool.
+        True if nothing is left.
         """
         self.emitter.close(None if timeout < 0 else timeout)
         return self.emitter.stats().pending == 0

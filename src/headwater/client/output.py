@@ -1,6 +1,6 @@
-"""Where the steps of this process say what they do: one emitter, made from the environment when the first step begins.
+"""The emitter of this process's steps, created from the environment when the first step begins.
 
-Refuses to fail: without an emitter (nothing of ours could be made) events are dropped, which is one log line.
+Never fails: without an emitter events are dropped, with one log line.
 """
 
 import logging
@@ -16,7 +16,7 @@ log = logging.getLogger("headwater")
 
 
 class Output(Protocol):
-    """What steps need of an emitter."""
+    """The part of an emitter that steps need."""
 
     @property
     def destination(self) -> Destination: ...
@@ -32,7 +32,7 @@ class _Nowhere:
 
 
 class _Process:
-    lock = threading.RLock()  # a signal's handler may open a step while its thread is in here
+    lock = threading.RLock()  # a signal handler may open a step while its thread is in here
     output: Output | None = None
 
 
@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def emitter() -> Output:
-    """The process's emitter. Never raises."""
+    """Return the process's emitter. Never raises."""
     if _Process.output is None:
         with _Process.lock:
             if _Process.output is None:
@@ -54,7 +54,7 @@ def emitter() -> Output:
 
 
 def use(given: Emitter | None) -> Output | None:
-    """From now on the steps of this process tell this emitter; None: the one of the environment, made anew. Returns the one before."""
+    """Send the events of steps to this emitter from now on; None: a new one from the environment. Returns the previous one."""
     with _Process.lock:
         before, _Process.output = _Process.output, given
     return before

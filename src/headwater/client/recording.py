@@ -1,8 +1,8 @@
-"""One step that runs: what it reads, writes and says, told in a START and a final event.
+"""A running step: its inputs, outputs and details, reported in a START and a final event.
 
-Nothing here may harm the host: what lineage cannot take is one log line, and events go to the process's emitter, which never waits.
-Only `once` asks a server, within a bound, and only it may raise, where it was told to. How a step becomes the current one and is used
-as a `with` block or a decorator: `headwater.client.step`.
+Nothing here may harm the host: a failure is one log line, and events go to the process's emitter, which never waits.
+Only `once` asks a server, for a bounded time, and only it may raise, on request. For the current step, `with` blocks and
+decorators see `headwater.client.step`.
 """
 
 import atexit
@@ -35,13 +35,13 @@ Source = Union[
     "str | bytes | os.PathLike[Any] | tuple[str, str] | DatasetName", Item, "Step", Parent, Mapping[str, Any]
 ]
 
-_MOST_AT_ONCE = 500  # datasets an event carries: a step of many outputs says them in RUNNING events on the way
+_MOST_AT_ONCE = 500  # datasets per event: a step of many outputs reports them in RUNNING events meanwhile
 
 P = ParamSpec("P")
 
 
 def _harmless(method: Callable[Concatenate["Step", P], None]) -> Callable[Concatenate["Step", P], None]:
-    """The method's failures are one log line."""
+    """Turn the method's failures into one log line."""
 
     @functools.wraps(method)
     def quiet(self: "Step", *args: P.args, **kwargs: P.kwargs) -> None:
@@ -54,7 +54,7 @@ def _harmless(method: Callable[Concatenate["Step", P], None]) -> Callable[Concat
 
 
 class StepArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step is told before it begins: the arguments of `headwater.step`, which says what they mean."""
+    """The arguments of `headwater.step`, which explains them."""
 
     name: str
     version: str | None = None
@@ -68,10 +68,10 @@ class StepArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step:
-    """One run of a step. Threads may share it. After its end what is told to it is left out, with a log line.
+    """One run of a step. Threads may share it. After its end, further calls are ignored with a log line.
 
     `id`: the run's id, an UUIDv7. `name`, `namespace`, `job`: the job it is a run of. `state`: `RUNNING`, then `COMPLETE`, `FAIL` or
-    `ABORT`; `IDLE` for the step that `current_step()` gives where there is none, which is false and takes everything without recording it.
+    `ABORT`; `IDLE` for the step that `current_step()` returns without one, which is false and records nothing.
     """
 
     def __init__(self, given: StepArguments, enclosing: "Step | None" = None, *, idle: bool = False) -> None:
@@ -87,7 +87,7 @@ class Step:
         )
         self._inputs, self._outputs = Entries("inputs"), Entries("outputs")
         self._imports: dict[str, Import] = {}
-        self._told = 0  # since the last look at how much is unsaid
+        self._told = 0  # since the last check of unreported entries
         self._started = False
         self._complained: set[str] = set()
         self._lock = threading.RLock()
@@ -122,7 +122,7 @@ class Step:
 
     @property
     def unmeasured(self) -> bool:
-        """Whether something is still to be fingerprinted."""
+        """Whether a fingerprint is still missing."""
         return self.running and bool(self._outputs.unmeasured())
 
     def __bool__(self) -> bool:
@@ -140,10 +140,10 @@ class Step:
         facets: Mapping[str, Mapping[str, Any]] | None = None,
         input_facets: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Item | None:
-        """The step reads this: a path or URL, a (namespace, name), an Item (or its mapping), a UUID of an item, another Step, a `Parent`.
+        """Record an input: a path or URL, a (namespace, name), an Item (or its mapping), a UUID of an item, another Step, a `Parent`.
 
-        A Step means its outputs, and that it is a parent. `fingerprint` reads the content, now, in this thread. `item`: the id of the
-        item at that place, where only its text came over. Returns the input as it is recorded; None for what has no dataset.
+        A Step stands for its outputs and becomes a parent. `fingerprint` reads the content now, in this thread. `item`: the id of the
+        item at that place, if only its text was passed. Returns the recorded input; None for what has no dataset.
         """
         found: list[Item] = []
         try:
@@ -165,10 +165,10 @@ class Step:
         facets: Mapping[str, Mapping[str, Any]] | None = None,
         output_facets: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Item:
-        """The step writes this; before or after it does. Returns the handle to give to other steps; the same one for the same place.
+        """Record an output, before or after it is written. Returns the handle for other steps; the same one for the same place.
 
-        `fingerprint` reads the content, in this thread: now where the step has written the file already, else (and again, if the file has
-        changed since) when the step completes. `rows`: how many were written.
+        `fingerprint` reads the content, in this thread: now if the step has already written the file, else (and again, if the file has
+        changed since) when the step completes. `rows`: the number of written rows.
         """
         item = Item("", "", event.run_id())
         try:
@@ -188,52 +188,52 @@ class Step:
 
     @_harmless
     def detail(self, field: str, value: object) -> None:
-        """Say something of this run: any value that has JSON, as it is now. A later value of the field replaces the earlier."""
+        """Record a detail of this run: the present state of any JSON value. A later value of the field replaces the earlier one."""
         self._set(self._account.details, text(field), plain(value))
 
     @_harmless
     def facet(self, name: str, body: Mapping[str, Any]) -> None:
-        """A run facet; `_producer` and `_schemaURL` are added where it has none. `parent`, `errorMessage` and `headwater_step` are the step's own."""
+        """Add a run facet, with `_producer` and `_schemaURL` if it lacks them. `parent`, `errorMessage` and `headwater_step` are reserved."""
         self._set(self._account.facets, text(name), facet(body, "Run"))
 
     def environment(self) -> dict[str, str]:
-        """What a child process needs in its environment to have this step as its parent: `env={**os.environ, **step.environment()}`."""
+        """Return the variables that make this step a child process's parent: `env={**os.environ, **step.environment()}`."""
         recorded = self and emitter().destination.transport != "none"
         return context.environment(self.as_parent) if recorded else {}
 
     def once(self, source: Source, *, force: bool | None = None, unknown: str = "run") -> "AlreadyImported | None":
-        """Whether this job has imported this content before (docs/howto/steps.md, "Import once").
+        """Find out whether this job has imported this content before (docs/howto/steps.md, "Import once").
 
-        None: it has not, go on; the content is an input with its fingerprint, and imported when the step completes. Else who imported it;
-        the step then says that it was skipped. `force` (default: the step's): go on all the same, and say which runs are overridden.
-        `unknown`: an unanswered question means `run` (go on, one log line) or `raise` (ServerUnavailable, or why the content cannot be read).
+        None: it has not, go on; the content is an input with its fingerprint, imported when the step completes. Else the run that imported it;
+        the step then reports that it was skipped. `force` (default: the step's): go on anyway, and record the overridden runs.
+        `unknown`: without an answer, `run` (go on, one log line) or `raise` (ServerUnavailable, or why the content cannot be read).
         Reads the content, and may wait for a server, at most two seconds.
         """
-        from headwater.client.once import once  # not for those who import nothing
+        from headwater.client.once import once  # only for imports
 
         return once(self, source, force=self.forced if force is None else force, strict=unknown == "raise")
 
     def complete(self) -> None:
-        """It has succeeded. Fingerprints what is still to be, then says so."""
+        """Complete the step, after the missing fingerprints."""
         self._end("COMPLETE")
 
     def fail(self, error: BaseException | str | None = None) -> None:
-        """It has failed; `error`: the exception, with its trace, or a text."""
+        """Fail the step; `error`: the exception, with its trace, or a text."""
         self._end("FAIL", error)
 
     def abort(self, reason: BaseException | str | None = None) -> None:
-        """It was stopped."""
+        """Abort the step."""
         self._end("ABORT", reason)
 
     def end(self, error: BaseException | None) -> None:
-        """End it as a block that ended so: without an exception complete, stopped from outside aborted, else failed."""
+        """End it as its block ended: completed without an exception, aborted if stopped from outside, else failed."""
         if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
             self._end("COMPLETE")
         else:
             self._end("ABORT" if is_stop(error) else "FAIL", error)
 
     def measure(self) -> None:
-        """Fingerprint what is to be fingerprinted and is not yet."""
+        """Compute the missing fingerprints."""
         for entry in self._outputs.unmeasured():
             try:
                 entry.measure()
@@ -242,7 +242,7 @@ class Step:
             entry.wanted = False
 
     def imported(self, item: Item, runs: Iterable[str], line: "Import", *, forced: bool) -> None:
-        """`once` found it new, or was told to go on: an input with its content, in the ledger when the step completes."""
+        """Record an import for `once`, new or forced: an input with its content, in the ledger when the step completes."""
         with self._lock:
             self._account.forced = self.forced or forced
             self._account.overrides.extend(run for run in runs if run not in self._account.overrides)
@@ -252,10 +252,10 @@ class Step:
             self._imports[line.fingerprint] = line
 
     def skipped(self, item: Item, run_id: str) -> None:
-        """`once` found it imported: an input that was looked at, without the version that would count as an import."""
+        """Record for `once` an input that is already imported, without the version that would count as an import."""
         with self._lock:
             dataset = {"namespace": item.namespace, "name": item.name}
-            if run_id != self.id:  # else this run has imported it, under another name
+            if run_id != self.id:  # otherwise this run has imported it, under another name
                 self._account.skipped.append({"fingerprint": item.fingerprint, "run_id": run_id, "dataset": dataset})
             entry = self._inputs.find(item)
             if entry is None:
@@ -265,11 +265,11 @@ class Step:
                 self._inputs.again(entry)
 
     def imports(self, fingerprint: str) -> bool:
-        """Whether this very step imports the content already."""
+        """Whether this very step already imports the content."""
         return fingerprint in self._imports
 
     def sources(self, source: Source, item: str | None = None) -> list[Item]:
-        """The items that are meant, for `input` to record; parents that are meant are recorded."""
+        """Return the items for `input` to record; record parents."""
         if isinstance(source, Step):
             with self._lock:
                 self._read_from(source.as_parent if source else None)
@@ -287,7 +287,7 @@ class Step:
         found = item_at(source)
         if item is not None:
             if not is_id(str(item)):
-                raise ValueError(f"an item's id is a UUID, not {item!r}")
+                raise ValueError(f"an item's id must be a UUID, not {item!r}")
             found.id = str(item).lower()
         return [found]
 
@@ -325,7 +325,7 @@ class Step:
             self._say_much()
 
     def _say_much(self) -> None:
-        """RUNNING events for what is settled, while there is more than one event's worth of it."""
+        """Send RUNNING events for complete entries, while they fill more than one event."""
         with self._lock:
             self._told = 0
             inputs = self._inputs.unsaid()
@@ -370,7 +370,7 @@ class Step:
         return self.running
 
     def say(self, what: str, error: BaseException) -> None:
-        """One line for each kind of trouble of a step: a loop over a million files must not fill a log."""
+        """Log one line for each kind of problem of a step: a loop over a million files must not fill a log."""
         if what in self._complained:
             return
         self._complained.add(what)
@@ -385,7 +385,7 @@ class Step:
 
     def _end(self, state: str, error: BaseException | str | None = None) -> None:
         with self._lock:
-            if self.state != "RUNNING" or self._pid != os.getpid():  # a forked child's copy is not its to end
+            if self.state != "RUNNING" or self._pid != os.getpid():  # a forked child must not end its copy
                 return
             self.state = "ENDING"
         try:
@@ -407,7 +407,7 @@ class Step:
             entry.wanted = False
         self._say_much()
         every = len(self._inputs.all) + len(self._outputs.all) <= _MOST_AT_ONCE
-        # Consumers that look at final events only find everything there; unless it is too much, and RUNNING events have said it.
+        # Consumers may read final events only, so these have everything; if it is too much, RUNNING events have it.
         self._emit(
             state,
             self._inputs.all if every else self._inputs.unsaid(),
@@ -419,7 +419,7 @@ class Step:
             keep(list(self._imports.values()))
 
     def _emit(self, kind: str, inputs: list[Entry], outputs: list[Entry]) -> None:
-        # Not before the start, whatever the wall clock does; a step takes as long as it took.
+        # Never before the start, even if the wall clock changes; the duration is monotonic.
         at = self.began if kind == "START" else max(time.time(), self.began + time.monotonic() - self._clock)
         emitter().emit(self._account.event(kind, self.id, self.job, self.parent, inputs, outputs, at))
 
@@ -429,7 +429,7 @@ _OPEN: set[Step] = set()
 
 @atexit.register
 def _abort_open() -> None:
-    """A program that ends ends its steps. Registered after the emitter's own, so that it runs before."""
+    """Abort open steps when the program ends. Registered after the emitter's hook: it runs before it."""
     for step in list(_OPEN):
         step.abort("the program ended before the step did")
 

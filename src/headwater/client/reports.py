@@ -1,4 +1,4 @@
-"""What is said of instances: where it is sent, and what the server answers. Refuses to send: who reports knows how long to try, and what to keep."""
+"""Reports on instances: their path and the server's answer. Does not send: the caller knows how long to try and what to store."""
 
 import msgspec
 
@@ -18,6 +18,6 @@ class _Results(msgspec.Struct):
 
 
 def refusals(answer: bytes) -> list[str | None]:
-    """Of each report, in their order, why it was refused; None where it was taken. `msgspec.DecodeError` where it is no such answer."""
+    """Return for each report, in order, why it was refused; None if accepted. Raises `msgspec.DecodeError` for another answer."""
     results = msgspec.json.decode(answer, type=_Results).results
     return [each.refused.message if each.refused is not None else None for each in results]

@@ -1,6 +1,6 @@
-"""One destination's own way out of the process: its spool and its sender, or the console or file that takes events at once.
+"""The route to one destination: its spool and its sender, or a console or file that takes events at once.
 
-Ways do not know of each other: a server that is down does not hold up the others' events. Refuses to encode and to count what was emitted.
+Routes are independent: a server that is down does not delay events for the others. Does not encode, or count emitted events.
 """
 
 import logging
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headwater")
 
-_DEAD_SERVER_GRACE = 0.5  # of the exit, for one more try at a server that did not answer before
-_BACKLOG_GRACE = 1.0  # of the exit, for events that other processes left
+_DEAD_SERVER_GRACE = 0.5  # at exit, for one more try at a server that did not answer before
+_BACKLOG_GRACE = 1.0  # at exit, for events that other processes left
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What became of the events on one way: the fields of `Stats` that a way knows of."""
+    """The results of the events on one route: the fields of `Stats` that a route counts."""
 
     delivered: int
     rejected: int
@@ -35,7 +35,7 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 class Route:
-    """Made for one process: a forked child makes its own after `abandon`."""
+    """A route of one process: a forked child creates its own after `abandon`."""
 
     def __init__(self, destination: Destination, segment_bytes: int) -> None:
         self.destination = destination
@@ -54,7 +54,7 @@ class Route:
         self._last_error: str | None = None
 
     def take(self, record: bytes) -> None:
-        """Keep one encoded event, or hand it over where that needs no waiting. Raises what a file or the console raises."""
+        """Store one encoded event, or pass it on if that needs no waiting. Raises what a file or the console raises."""
         kind = self.destination.transport
         if kind == "none":
             return
@@ -72,12 +72,12 @@ class Route:
             self._sender.wake()
 
     def lose(self, error: BaseException) -> None:
-        """An event did not get on this way."""
+        """Count an event that this route lost."""
         self._lost += 1
         self._last_error = f"{type(error).__name__}: {error}"
 
     def flush(self, deadline: float) -> bool:
-        """Wait until everything, also what dead processes left, is delivered; False at the deadline."""
+        """Wait until everything, also from ended processes, is delivered; False at the deadline."""
         if not self.destination.remote:
             return self.destination.transport != "spool" or not self.spool.pending()
         self._sender.start()
@@ -92,14 +92,14 @@ class Route:
             self._sender.wait(min(deadline, time.monotonic() + _BACKLOG_GRACE), backlog=True, patient=False)
 
     def stop(self) -> None:
-        """After `close`: end the sender, say what is left, let go of the files."""
+        """After `close`: end the sender, log what is left, release the files."""
         self._sender.stop()
         self._left = self.spool.count()
         if self._left and not self._sender.said_outage:
             log.warning("%d events are not delivered yet; they stay in %s", self._left, self.spool.folder)
         if lost := len(self._sender.memory):
             self._lost += lost
-            log.warning("%d events are lost: neither the disk nor the server took them", lost)
+            log.warning("%d events are lost: neither the disk nor the server accepted them", lost)
         self.spool.close()
         self._stopped = True
 
@@ -107,7 +107,7 @@ class Route:
         self.spool.abandon()
 
     def tally(self) -> Tally:
-        """The counts so far. Reads the spool's files to count what is pending."""
+        """Return the counts so far. Reads the spool's files to count pending events."""
         sender = self._sender
         return Tally(
             delivered=self._written + sender.delivered,

@@ -1,7 +1,7 @@
 """The thread that empties the spool into a server or a broker: batches, backoff, refusals, and the log lines about them.
 
-Own events go first, so that a fresh run is seen at once even behind a long backlog; what dead processes left goes when there is nothing else.
-Refuses to keep a host alive (daemon thread) and to retry what the server refused for good: that goes to `rejected.ndjson` with the reason.
+Own events go first: a new run is visible at once even behind a long backlog. Events of ended processes go when there is nothing else.
+Never keeps a host alive (daemon thread). What the server refused for good goes to `rejected.ndjson` with the reason.
 """
 
 import logging
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("headwater")
 
 _BATCH = 500
-_SCAN_SECONDS = 5.0  # how often an idle sender looks for what dead processes left
+_SCAN_SECONDS = 5.0  # how often an idle sender looks for events of ended processes
 _FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
-_MEMORY_EVENTS, _MEMORY_BYTES = 1000, 32 << 20  # kept when the disk refuses
+_MEMORY_EVENTS, _MEMORY_BYTES = 1000, 32 << 20  # kept in memory if the disk refuses
 _REJECTED_BYTES = 10 << 20
 
-# A child forked while this thread imports would inherit half a module for good: a fork waits until the import is whole.
+# A child forked while this thread imports would inherit half a module: a fork waits until the import is complete.
 _importing = threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -38,7 +38,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Sender:
-    """Delivers one spool to one address. Made for one process; `wake`, `remember` and `wait` may be called from any thread."""
+    """Delivers one spool to one address, in one process; `wake`, `remember` and `wait` may be called from any thread."""
 
     def __init__(self, spool: Spool, destination: Destination) -> None:
         self.memory: deque[bytes] = deque()  # events the disk refused
@@ -60,7 +60,7 @@ class Sender:
         self._in_flight = False
         self._attempts = 0
         self._failures = 0  # in a row
-        self._not_before = 0.0  # what the server asked for with Retry-After
+        self._not_before = 0.0  # the server's Retry-After
 
     @property
     def started(self) -> bool:
@@ -72,11 +72,11 @@ class Sender:
 
     @property
     def held_off(self) -> bool:
-        """The server has asked for a pause that is not over."""
+        """Whether the server has asked for a pause that is not over."""
         return time.monotonic() < self._not_before
 
     def wake(self) -> None:
-        """There is something to send. Costs a microsecond when the thread is awake already."""
+        """Wake the thread to send. Costs a microsecond if it is already awake."""
         if self._thread is None:
             self.start()
         if not self._wake.is_set():
@@ -88,17 +88,17 @@ class Sender:
                 thread = threading.Thread(target=self._run, name="headwater-sender", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError as error:  # no more threads are given, or the interpreter ends
+                except RuntimeError as error:  # no thread can be started, or the interpreter ends
                     self._failed(error)
                     return
                 self._thread = thread
 
     def remember(self, record: bytes, error: Exception) -> None:
-        """Keep in memory what the disk refused; the oldest goes when there are too many."""
+        """Keep in memory what the disk refused; beyond the limit drop the oldest."""
         self.last_error = str(error)
         if not self._said_disk:
             self._said_disk = True
-            log.warning("the spool %s does not take events, they are kept in memory: %s", self._spool.folder, error)
+            log.warning("the spool %s does not accept events, they are kept in memory: %s", self._spool.folder, error)
         self.memory.append(record)
         self._memory_bytes += len(record)
         while len(self.memory) > _MEMORY_EVENTS or (self._memory_bytes > _MEMORY_BYTES and len(self.memory) > 1):
@@ -106,8 +106,8 @@ class Sender:
             self.overflowed += 1
 
     def wait(self, deadline: float, *, backlog: bool, patient: bool) -> bool:
-        """Wait until all is delivered (with `backlog`, what dead processes left too). False at the deadline,
-        or, unless `patient`, as soon as an attempt made from now on fails.
+        """Wait until everything is delivered (with `backlog`, also events of ended processes). False at the deadline
+        or, unless `patient`, as soon as a further attempt fails.
         """
         attempts = self._attempts
         self._waiting += 1
@@ -126,7 +126,7 @@ class Sender:
             self._waiting -= 1
 
     def stop(self) -> None:
-        """Ask the thread to end and give it a moment; a request in flight is left to itself."""
+        """Ask the thread to end, and wait briefly; does not interrupt a request in flight."""
         self._stopping = True
         self._nudge.set()
         self._wake.set()
@@ -164,23 +164,23 @@ class Sender:
             self._transport.close()
 
     def _back_off(self) -> None:
-        """A growing pause with jitter, so that a thousand processes do not come back in one moment; never shorter than the server asked for."""
-        random = os.urandom(1)[0] / 256  # the module of that name costs 4 ms of import
+        """Pause, longer each time, with jitter: a thousand processes must not return at once. Never shorter than the server asked for."""
+        random = os.urandom(1)[0] / 256  # importing the `random` module takes 4 ms
         longest = _AWAITED_WAIT if self._waiting else _LONGEST_WAIT
         wait = min(longest, _FIRST_WAIT * 2 ** min(self._failures - 1, 10))
         self._nudge.wait(wait * (0.5 + random / 2))
         self._nudge.clear()
         while not self._stopping and (left := self._not_before - time.monotonic()) > 0:
-            self._nudge.wait(left * (1 + random / 4))  # a waiting caller does not make the server ready sooner
+            self._nudge.wait(left * (1 + random / 4))  # a waiting caller does not shorten the server's pause
             self._nudge.clear()
 
     def _step(self) -> bool:
-        """Send one batch; False when there is nothing to send. Raises when the server took nothing, or not all of it."""
+        """Send one batch; False if there is nothing to send. Raises if the server accepted nothing, or not all of it."""
         if self.memory:
             self._send_memory()
             return True
         batch = self._spool.take(_BATCH, backlog=not self._failures)
-        # While the server is away the events of the dead are left alone: another process may reach it.
+        # While the server is unavailable, events of ended processes stay: another process may reach it.
         if batch is None and not self._failures and self._spool.claim():
             batch = self._spool.take(_BATCH, backlog=True)
         if batch is None:
@@ -214,8 +214,8 @@ class Sender:
         return self._transport.send(records)
 
     def _settle(self, records: list[bytes], outcome: "Outcome", *, spooled: bool) -> None:
-        """Keep what was not taken. Raises Unreachable when the disk does not take it: what was `spooled` stays so, and the whole batch comes
-        again. In memory it could die with the process, and the host was told that it is kept.
+        """Store what was not accepted. Raises Unreachable if the disk refuses it: what was `spooled` stays there, and the whole batch is
+        sent again. Memory would not survive the process, although the host counts on the event being stored.
         """
         for index in outcome.again:
             try:
@@ -246,7 +246,7 @@ class Sender:
         self.last_error = str(error) or type(error).__name__
         pause = getattr(error, "retry_after", None)
         self._not_before = time.monotonic() + pause if pause else 0.0
-        if not self.said_outage and not self._stopping:  # after `close` the emitter has said what is left
+        if not self.said_outage and not self._stopping:  # after `close` the emitter has logged what is left
             self.said_outage = True
             url, folder = self._destination.redacted, self._spool.folder
             log.warning(
@@ -262,12 +262,12 @@ class Sender:
 
 
 def _remote(destination: Destination) -> "Transport":
-    """The way to a server or a broker; its imports are paid in the sender's thread and not by the host."""
+    """Return the transport to a server or a broker, imported in the sender's thread and not in the host's."""
     if destination.transport == "amqp":
         try:
             from headwater.client.amqp import Amqp
         except ImportError as error:
-            raise ConnectionError(f"{error}; pip install 'headwater[amqp]' brings it") from error
+            raise ConnectionError(f"{error}; install it with: pip install 'headwater[amqp]'") from error
         return Amqp(destination)
     from headwater.client.delivery import Http
 
@@ -277,11 +277,11 @@ def _remote(destination: Destination) -> "Transport":
 def _unkept(error: BaseException) -> Exception:
     from headwater.client.transport import Unreachable
 
-    return Unreachable(f"not all of a batch was taken, and the spool does not take the rest: {error}")
+    return Unreachable(f"a batch was only partly accepted, and the spool does not accept the rest: {error}")
 
 
 def _some_again(outcome: "Outcome | None") -> None:
-    """Back off when not all of a batch was taken."""
+    """Back off if a batch was only partly accepted."""
     if outcome and outcome.again:
         from headwater.client.transport import Unreachable
 
@@ -289,7 +289,7 @@ def _some_again(outcome: "Outcome | None") -> None:
 
 
 def _write_rejected(path: Path, refused: list[tuple[bytes, str]]) -> None:
-    """Append `{"reason", "refused_at", "event"}` lines, all or none (OSError). The file starts anew (the old one kept as `.1`) when it is large."""
+    """Append `{"reason", "refused_at", "event"}` lines, all or none (OSError). A large file is renamed to `.1` and a new one begun."""
     lines = [
         msgspec.json.encode({"reason": reason, "refused_at": time.time(), "event": msgspec.Raw(record)}) + b"\n"
         for record, reason in refused

@@ -1,12 +1,12 @@
-"""Events on disk until a server has them: what lets capture survive a dead server and a killed process.
+"""Events on disk until a server has them, which lets capture survive a dead server and a killed process.
 
-A folder of segment files. Each is held (flock) by the one process that writes or sends it; when that process is gone the lock is too,
-and the next process to take it inherits the segment. A segment is a header line with the offset up to which it was delivered, then one
-record a line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
+A folder of segment files. The process that writes or sends a segment holds it (flock). When it ends, the lock is released, and the next
+process to take it owns the segment. A segment has a header line with the offset up to which it was delivered, then one
+record per line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
 
-Policy at the size cap: `drop-oldest` gives up the oldest whole segment that no other process holds, `drop-newest` takes no more events; both are
-counted and logged. What a power cut may cost is the setting `fsync` (headwater.client.durability); a killed process costs nothing.
-Refuses: to deduplicate (a crash between delivery and note sends twice; intake is idempotent), to know what an event or a server is.
+Policy at the size cap: `drop-oldest` drops the oldest whole segment that no other process holds, `drop-newest` refuses new events; both are
+counted and logged. The setting `fsync` decides what a power cut may lose (headwater.client.durability); a killed process loses nothing.
+Does not deduplicate (a crash between delivery and note sends twice; intake is idempotent) or interpret events.
 """
 
 import contextlib
@@ -27,24 +27,24 @@ HEADER_SIZE = 21
 SUFFIX = ".segment"
 _READ = 512 * 1024
 _STALE_SECONDS = (
-    60.0  # an emptied segment older than this is replaced: a segment's name says when its oldest event came
+    60.0  # an emptied segment older than this is replaced: a segment's name has the time of its oldest event
 )
-_FULL_SECONDS = 0.5  # how often a full spool, or one on a disk that is, looks whether there is room again
+_FULL_SECONDS = 0.5  # how often a spool that is full, or on a full disk, checks for room
 
 
 class Full(Exception):
-    """The spool is at its cap, and its policy is to refuse what is new."""
+    """The spool is at its cap, and its policy refuses new events."""
 
 
 class Segment:
-    """One locked segment file. Not safe across threads by itself: the spool's lock covers it."""
+    """One locked segment file. Not thread-safe by itself: the spool's lock covers it."""
 
     def __init__(self, path: Path, fd: int, sent: int, size: int) -> None:
         self.path = path
         self.fd = fd
         self.sent = sent  # delivered up to here
         self.size = size  # whole records end here
-        self.dropped = False  # closed: the descriptor is not ours any more
+        self.dropped = False  # closed: the descriptor may belong to another file
         self.reading = False  # outside of the spool's lock: must not be closed meanwhile
         self.born = time.monotonic()
 
@@ -58,8 +58,10 @@ class Segment:
 
     def close(self, *, delete: bool) -> None:
         if delete:
-            self.path.unlink(missing_ok=True)  # before the lock goes, or another process could claim it in between
-        self.dropped = True  # a batch still in flight finds nothing to note
+            self.path.unlink(
+                missing_ok=True
+            )  # before the lock is released, or another process could claim it in between
+        self.dropped = True  # a batch in flight then has nothing to note
         os.close(self.fd)
 
     @classmethod
@@ -73,13 +75,15 @@ class Segment:
                 continue
             try:
                 if not _hold(fd):
-                    os.close(fd)  # another process took it, as an empty leftover, before we held it: it will delete it
+                    os.close(
+                        fd
+                    )  # another process took it as an empty leftover before it was locked, and will delete it
                     continue
                 if os.pwrite(fd, _HEADER % HEADER_SIZE, 0) != HEADER_SIZE:
                     raise OSError(errno.ENOSPC, "not even the header of a segment fits", str(path))
             except (
                 BaseException
-            ):  # a full disk takes a name and no content: neither the file nor its descriptor may be left
+            ):  # a full disk accepts a name without content: neither the file nor its descriptor may stay
                 path.unlink(missing_ok=True)
                 os.close(fd)
                 raise
@@ -87,7 +91,7 @@ class Segment:
 
     @classmethod
     def claim(cls, path: Path) -> "Segment | None":
-        """The segment of a process that is gone; None when another process holds it, or it vanished meanwhile."""
+        """Return the segment of an ended process; None if another process holds it, or it vanished meanwhile."""
         try:
             fd = os.open(path, os.O_RDWR)
         except OSError:
@@ -102,15 +106,15 @@ class Segment:
 
 
 class Batch:
-    """Records read from one or several segments, to be handed back to `Spool.done` once they are dealt with."""
+    """Records from one or several segments; return them to `Spool.done` after handling them."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
-        self.parts: list[tuple[Segment, int]] = []  # each segment with where the reading ended
+        self.parts: list[tuple[Segment, int]] = []  # each segment with the offset where reading ended
 
 
 class Spool:
-    """This process's part of a spool folder. Threads may append; one thread takes and hands back."""
+    """This process's part of a spool folder. Threads may append; one thread takes and returns batches."""
 
     def __init__(
         self,
@@ -129,19 +133,19 @@ class Spool:
         self._drop_newest = full == "drop-newest"
         self._full_until = 0.0
         self._said_full = False
-        self._no_segment: tuple[float, str] | None = None  # until when none is tried, and why
-        self._lock = threading.RLock()  # a signal's handler may come here while its thread holds it
+        self._no_segment: tuple[float, str] | None = None  # until when no segment is tried, and why
+        self._lock = threading.RLock()  # a signal handler may come here while its thread holds it
         self._writing = False
         self._active: Segment | None = None
-        self._full: list[Segment] = []  # written by us, complete
-        self._claimed: list[Segment] = []  # left by processes that are gone
+        self._full: list[Segment] = []  # written by this process, complete
+        self._claimed: list[Segment] = []  # left by ended processes
         self._always = fsync == "always"
         self._flusher = Flusher(self._sync) if fsync == "interval" else None
         self._unsynced: set[Segment] = set()
 
     def append(self, record: bytes) -> None:
-        """Keep one event (JSON without newlines). Raises OSError when the disk does not take it (nothing is half-kept then) and Full at the cap
-        if new events are what is dropped (it is counted already).
+        """Store one event (JSON without newlines). Raises OSError if the disk refuses it (then no part is stored), and Full at the cap
+        if the policy drops new events (it is already counted).
         """
         try:
             self.put_back(record)
@@ -151,11 +155,11 @@ class Spool:
             raise
 
     def put_back(self, record: bytes) -> None:
-        """As `append`, of an event that is in a batch still: what cannot be put back is not lost, and not counted as lost."""
+        """Append an event that is still in a batch: if that fails, it is not lost, and not counted as lost."""
         line = b"%08x %b\n" % (crc32(record), record)
         with self._lock:
             if self._writing:
-                raise BlockingIOError("a signal's handler spoke in the middle of a write to the spool")
+                raise BlockingIOError("a signal handler emitted an event during a write to the spool")
             self._writing = True
             try:
                 self._append(line)
@@ -178,14 +182,14 @@ class Spool:
             self._flusher.wake()
 
     def take(self, records: int, *, backlog: bool) -> Batch | None:
-        """The next undelivered records: our own first, then (if `backlog`) those claimed from the dead. None when there are none."""
+        """Take the next undelivered records: own ones first, then (if `backlog`) those of ended processes. None if there are none."""
         with self._lock:
             candidates = [*self._full, *([self._active] if self._active else []), *(self._claimed if backlog else ())]
             waiting = [(segment, segment.sent, segment.size) for segment in candidates if segment.pending]
             for segment, _, _ in waiting:
                 segment.reading = True
         batch, room = Batch(), _READ
-        try:  # not under the lock: who appends must not wait for it
+        try:  # not under the lock: appending must not wait for it
             for segment, sent, size in waiting:
                 found, end = self._read(segment, sent, size, records - len(batch.records))
                 batch.records += found
@@ -199,14 +203,14 @@ class Spool:
         return batch if batch.parts else None
 
     def done(self, batch: Batch) -> None:
-        """Everything in the batch is delivered or kept elsewhere: it will not be taken again. A finished file is deleted or emptied."""
+        """Mark the batch as delivered or stored elsewhere: it is not taken again. A finished file is deleted or emptied."""
         with self._lock:
             for segment, end in batch.parts:
                 if not segment.dropped:
                     self._advance(segment, end)
 
     def claim(self, limit: int = 64) -> bool:
-        """Take over up to `limit` segments of processes that are gone. True when there is something of theirs to send."""
+        """Take over up to `limit` segments of ended processes. True if there is something of theirs to send."""
         with self._lock:
             ours = {segment.path for segment in (*self._full, *self._claimed)}
             if self._active:
@@ -223,34 +227,34 @@ class Spool:
             return bool(self._claimed)
 
     def pending(self, *, backlog: bool = False) -> bool:
-        """Whether something of ours (or, with `backlog`, something claimed) is not delivered yet."""
+        """Whether an own event (or, with `backlog`, a claimed one) is not delivered yet."""
         with self._lock:
             mine = [*self._full, *([self._active] if self._active else [])]
             return any(segment.pending for segment in (*mine, *(self._claimed if backlog else ())))
 
     def count(self) -> int:
-        """How many undelivered records this process holds. Reads the files: for messages and statistics, not for every event."""
+        """Count the undelivered records that this process holds. Reads the files: for messages and statistics, not for every event."""
         with self._lock:
             held = [*self._full, *self._claimed, *([self._active] if self._active else [])]
             return sum(_lines(segment) for segment in held)
 
     def close(self) -> None:
-        """Let go of everything: delivered files are deleted, the others stay for the next process."""
+        """Release everything: delivered files are deleted, the others stay for the next process."""
         if self._flusher:
             self._flusher.stop()
             self._sync()
         with self._lock:
             for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
-                if not segment.reading:  # by a sender that did not end in time; then the process is about to
+                if not segment.reading:  # by a sender that did not end in time; the process is ending
                     segment.close(delete=not segment.pending)
             self._active, self._full, self._claimed = None, [], []
 
     def abandon(self) -> None:
-        """In a forked child: close the parent's files without touching them. The locks stay the parent's, whose files are still open."""
+        """Close the parent's files in a forked child without changing them. The parent keeps the locks, since its files are still open."""
         for segment in (*self._full, *self._claimed, *([self._active] if self._active else [])):
             with contextlib.suppress(OSError):
                 os.close(segment.fd)
-        self._active, self._full, self._claimed = None, [], []  # the numbers may be other files' from now on
+        self._active, self._full, self._claimed = None, [], []  # the numbers may belong to other files from now on
 
     def _advance(self, segment: Segment, end: int) -> None:
         segment.note(end)
@@ -269,10 +273,10 @@ class Spool:
             (self._full if segment in self._full else self._claimed).remove(segment)
 
     def _next(self) -> Segment:
-        """A new segment to write to, within the cap."""
+        """Open a new segment for writing, within the cap."""
         if self._no_segment:
             until, why = self._no_segment
-            if time.monotonic() < until:  # what costs a look at the folder is not done for every event
+            if time.monotonic() < until:  # a scan of the folder is too slow for every event
                 raise OSError(why)
             self._no_segment = None
         if self._drop_newest and time.monotonic() < self._full_until:
@@ -286,7 +290,7 @@ class Spool:
         self._said_full = False
         if self._active:
             self._full.append(self._active)
-            self._active = None  # a failure below must not leave the full one active
+            self._active = None  # after a failure below, the full one must not stay active
         try:
             self._active = Segment.create(self.folder)
         except (OSError, ImportError) as error:
@@ -297,22 +301,22 @@ class Spool:
         return self._active
 
     def _sync(self) -> None:
-        """Everything appended until now survives a power cut."""
+        """Sync everything appended so far, to survive a power cut."""
         with self._lock:
             waiting, self._unsynced = self._unsynced, set()
             copies = [os.dup(segment.fd) for segment in waiting if not segment.dropped]
-        for fd in copies:  # not under the lock: a slow disk must not hold who appends
+        for fd in copies:  # not under the lock: a slow disk must not block appending
             try:
                 to_disk(fd)
             finally:
                 os.close(fd)
 
     def _read(self, segment: Segment, sent: int, size: int, records: int) -> tuple[list[bytes], int]:
-        """At most so many whole records, and where the reading ended."""
+        """Read at most `limit` whole records, and return where reading ended."""
         data = os.pread(segment.fd, min(size - sent, _READ), sent)
         if b"\n" not in data:  # one record longer than a read, or a torn tail
             data = os.pread(segment.fd, size - sent, sent)
-        if not data:  # truncated by another process: what is gone is gone
+        if not data:  # truncated by another process: the rest is lost
             return [], size
         found: list[bytes] = []
         at = 0
@@ -332,7 +336,7 @@ class Spool:
         return found, sent + at
 
     def _make_room(self) -> bool:
-        """Whether one more segment fits, after dropping the oldest if that is the policy. What other living processes hold is never dropped."""
+        """Whether one more segment fits, after dropping the oldest if the policy says so. Never drops what another living process holds."""
         sizes = dict(segments(self.folder))
         total = sum(sizes.values())
         if self._drop_newest:
@@ -360,13 +364,13 @@ class Spool:
 
 
 def segments(folder: Path) -> list[tuple[Path, int]]:
-    """The segments of a folder with their sizes, the oldest first; those that vanish meanwhile are left out."""
+    """Return the segments of a folder with their sizes, the oldest first, without those that vanish meanwhile."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 with contextlib.suppress(OSError):
-                    if not entry.is_file():  # a pipe would be waited for when it is opened
+                    if not entry.is_file():  # opening a pipe would block
                         continue
                     found.append((folder / entry.name, entry.stat().st_size))
     return sorted(found)
@@ -388,8 +392,8 @@ def _lines(segment: Segment) -> int:
 
 
 def _hold(fd: int) -> bool:
-    """Lock an open segment without waiting. False when it is held, or was deleted between our opening and our locking it."""
-    import fcntl  # absent on Windows, where the spool is not available and the emitter keeps events in memory
+    """Lock an open segment without waiting. False if it is held, or was deleted after it was opened."""
+    import fcntl  # missing on Windows, where there is no spool and the emitter keeps events in memory
 
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""`headwater.step`: one processing step told in one `with` block, or in one line above a function.
+"""`headwater.step`: report a processing step with a `with` block or a decorator.
 
-What it does for a pipeline: docs/howto/steps.md; every argument: docs/reference/client.md. Refuses to raise into the host and to wait:
-whatever is wrong with what lineage was told is one log line (`headwater.client.recording` records).
+Use: docs/howto/steps.md; every argument: docs/reference/client.md. Never raises into the host and never waits:
+a mistake in its arguments is one log line (`headwater.client.recording` records).
 """
 
 import functools
@@ -29,9 +29,9 @@ _IDLE = "none"
 
 
 class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
-    """What `headwater.step(…)` returns: a `with` or `async with` block, or a decorator. Every entry and every call is a step of its own.
+    """The result of `headwater.step(…)`: a `with` or `async with` block, or a decorator. Every entry and every call is a separate step.
 
-    A block's step is the current one inside. It completes with the block, fails with an exception (which goes on), and is aborted by
+    A block's step is the current one inside. It completes with the block, fails with an exception (which propagates), and is aborted by
     KeyboardInterrupt, a cancelled task and `sys.exit` with another status than 0.
     """
 
@@ -60,7 +60,7 @@ class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """As `__exit__`; content is read in a thread, so that other tasks go on."""
+        """Exit as `__exit__` does; content is read in a thread, while other tasks run."""
         step = self._left()
         try:
             if error is None and step.unmeasured:
@@ -80,7 +80,7 @@ class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
     def __call__(self, function: Any, /) -> Any: ...
     def __call__(self, function: Any, /) -> Any:
         """Decorate a function, a coroutine function or a generator function."""
-        import inspect  # 5 ms, for those who decorate
+        import inspect  # 5 ms, only for decorators
 
         given = self._given
         if not given.name:
@@ -111,7 +111,7 @@ class Steps(AbstractContextManager[Step], AbstractAsyncContextManager[Step]):
         return plain
 
     def _left(self) -> Step:
-        """The step whose block ends: the current one, where it is one of ours; blocks of one object nest."""
+        """Return the step whose block ends: the current one, if it is of this object; its blocks nest."""
         here = current.exactly()
         step = next((each for each in reversed(self._entered) if each is here), self._entered[-1])
         self._entered.remove(step)
@@ -135,12 +135,12 @@ def step(
     parent: Step | Parent | None = None,
 ) -> Steps: ...
 def step(name: Any = "", /, **told: Any) -> Any:
-    """One processing step: `with headwater.step("split", inputs=[download]) as step:`, or `@headwater.step("split")`, or `@headwater.step`.
+    """Create a processing step: `with headwater.step("split", inputs=[download]) as step:`, or `@headwater.step("split")`, or `@headwater.step`.
 
-    `name` (a decorated function's own by default) and `namespace` are the job. `namespace` defaults to that of the step around, else of the
+    `name` (a decorated function's own by default) and `namespace` are the job. `namespace` defaults to that of the outer step, else of the
     run that started this process, else `HEADWATER_NAMESPACE`, `OPENLINEAGE_NAMESPACE`, `default`. `version`: of the code. `inputs`: what it
-    reads (`Step.input`). `details`: field → any JSON. `facets`, `job_facets`: OpenLineage facets of the run and the job, by name. `force`: what
-    `step.once` finds imported is imported again. `parent`: the run it belongs to, if not the step around or the one that started the process.
+    reads (`Step.input`). `details`: field → any JSON. `facets`, `job_facets`: OpenLineage facets of the run and the job, by name. `force`: import
+    again what `step.once` reports as imported. `parent`: its run, if not the outer step or the run that started the process.
     """
     if callable(name):
         return Steps(_step_arguments("", told))(name)
@@ -160,7 +160,7 @@ def start_step(
     force: bool = False,
     parent: Step | Parent | None = None,
 ) -> Step:
-    """A step without a block: end it with `complete()`, `fail(error)` or `abort()`. It is not the current step: hand it on by name.
+    """Start a step without a block: end it with `complete()`, `fail(error)` or `abort()`. It is not the current step: pass it on explicitly.
 
     A step that is still open when the program ends is aborted.
     """
@@ -182,9 +182,9 @@ def start_step(
 
 
 def current_step() -> Step:
-    """The innermost step around this code: of this task or thread, else of the process (see `headwater.client.current`).
+    """Return the innermost step around this code: of this task or thread, else of the process (see `headwater.client.current`).
 
-    Where there is none, a step that is false, takes everything and records nothing, so that a function may speak of its step without knowing
+    Without one it returns a step that is false and records nothing, so a function can use its step without knowing
     whether it is in one.
     """
     found = current.own()
@@ -192,7 +192,7 @@ def current_step() -> Step:
 
 
 def carry(function: Callable[P, R], /) -> Callable[P, R]:
-    """The function with the step of now as the current one, wherever it is called: `pool.map(headwater.carry(load), files)`."""
+    """Return the function with the present step as its current one, wherever it is called: `pool.map(headwater.carry(load), files)`."""
     step = current.own()
 
     @functools.wraps(function)
@@ -221,7 +221,7 @@ def _step_arguments(name: Any, told: Mapping[str, Any]) -> StepArguments:
 
 
 def _is_dataset(inputs: object) -> bool:
-    """Whether `inputs=("postgres://db:5432", "meter.public.readings")` is one dataset and not two paths: a server alone is no place to read."""
+    """Whether `inputs=("postgres://db:5432", "meter.public.readings")` is one dataset and not two paths: a server alone is not a dataset."""
     if not (isinstance(inputs, tuple) and len(inputs) == 2 and all(isinstance(part, str) for part in inputs)):
         return False
     _, scheme, server = inputs[0].partition("://")
@@ -241,7 +241,7 @@ def _quietly(change: Callable[[Step], None], step: Step) -> None:
     try:
         change(step)
     except Exception as error:  # noqa: BLE001 - the host must not notice
-        log.warning("step %s is not the current one everywhere: %s", step.name, message(error)[0])
+        log.warning("step %s could not be made the current one everywhere: %s", step.name, message(error)[0])
 
 
 def _driven(generator: Any, given: StepArguments) -> Any:

@@ -1,7 +1,7 @@
-"""How a batch of encoded events leaves the process: HTTP, a broker, the console, a file.
+"""Transports of a batch of encoded events: HTTP, a broker, the console, a file.
 
-A transport tries once and says what became of each event. Refuses to retry, to wait longer than its timeout, and to keep anything:
-that is the emitter's and the spool's. HTTP is in `delivery`, AMQP in `amqp`: only the sender's thread pays for their imports.
+A transport tries once and returns the outcome of each event. It never retries, waits longer than its timeout, or stores anything:
+the emitter and the spool do. HTTP is in `delivery`, AMQP in `amqp`, which only the sender's thread imports.
 """
 
 import sys
@@ -14,7 +14,7 @@ from headwater.client.address import Destination
 
 
 class Unreachable(Exception):
-    """Nothing was accepted now; the same events may be accepted later, not before `retry_after` seconds if the server said so."""
+    """Nothing was accepted now; retry the same events later, after `retry_after` seconds if the server set them."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -22,9 +22,9 @@ class Unreachable(Exception):
 
 
 class Outcome(msgspec.Struct):
-    """What became of a batch: positions refused for good with the reason, positions to send again. The rest was delivered.
+    """The outcome of a batch: positions refused for good, with the reason, and positions to send again. The rest was delivered.
 
-    `duplicates`: how many of those the server says it had already; 0 where it does not say.
+    `duplicates`: the number of those that the server already had; 0 if it does not report it.
     """
 
     refused: list[tuple[int, str]] = msgspec.field(default_factory=list)
@@ -35,17 +35,17 @@ class Outcome(msgspec.Struct):
 
 
 class Transport(Protocol):
-    """Used by one thread."""
+    """A transport, used by one thread."""
 
     def send(self, records: list[bytes]) -> Outcome:
-        """Deliver a batch. Raises Unreachable when nothing got through."""
+        """Deliver a batch. Raises Unreachable if nothing was delivered."""
 
     def close(self) -> None:
-        """Let go of connections; nothing is sent any more."""
+        """Close connections; nothing is sent any more."""
 
 
 def local(destination: Destination) -> "Console | File | None":
-    """The way to what is there at once; None for what is remote, kept or dropped."""
+    """Return the transport of a local destination; None for a remote, stored or dropped one."""
     if destination.transport == "console":
         return Console()
     if destination.transport == "file" and destination.file is not None:
@@ -54,7 +54,7 @@ def local(destination: Destination) -> "Console | File | None":
 
 
 class Console:
-    """One event a line on stderr, so that a pipeline's stdout stays its own."""
+    """Writes one event per line to stderr, and leaves stdout to the pipeline."""
 
     def send(self, records: list[bytes]) -> Outcome:
         for record in records:
@@ -63,7 +63,7 @@ class Console:
 
 
 class File:
-    """One event a line, appended to a file that several processes may share."""
+    """Appends one event per line to a file that several processes may share."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -12,7 +12,7 @@ from headwater.entities.time.calendar import Calendar
 
 
 def cells(calendar: Calendar, start: dt.datetime, end: dt.datetime) -> list[Cell]:
-    """Each instance that overlaps, its key as its status: so that it can be told where it stands."""
+    """Each overlapping instance, with its key as its status, which shows its place."""
     ordinals = [each for low, high in calendar.covering(start, end) for each in range(low, high)]
     return [Cell(keys.key(calendar, each), keys.key(calendar, each)) for each in ordinals]
 

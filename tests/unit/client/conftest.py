@@ -25,6 +25,6 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def told(tmp_path: Path) -> Iterator[Told]:
-    """What the steps of the test and of its child processes tell."""
+    """Collect the events of the test's steps and of its child processes."""
     with telling(tmp_path) as told:
         yield told

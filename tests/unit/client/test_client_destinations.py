@@ -49,7 +49,7 @@ def test_every_destination_gets_every_event(collector: Collector, tmp_path: Path
 def test_one_that_is_down_holds_up_nobody(
     collector: Collector, tmp_path: Path, down_first: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Down is: nobody listens, or somebody who accepts and never answers."""
+    """Down means that no server listens, or that one accepts and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         dead = ["http://127.0.0.1:1", f"http://127.0.0.1:{silent.getsockname()[1]}"]
         addresses = [*dead, collector.url] if down_first else [collector.url, *dead]
@@ -97,7 +97,7 @@ def test_a_server_that_asks_for_a_pause_gets_it(collector: Collector, tmp_path: 
     collector.answer = answer
     out = emitter(collector.url, tmp_path)
     out.emit(make())
-    assert out.flush(10)  # whoever waits does not make the server ready sooner
+    assert out.flush(10)  # waiting does not shorten the server's pause
     assert 1.0 <= times[1] - times[0] < 3
     assert len(times) == 2
     out.close()
@@ -242,7 +242,7 @@ print(out.stats().dropped, out.stats().pending)
     dropped, pending, said = run("http://127.0.0.1:1")
     assert dropped > 10
     assert dropped + pending == 20
-    assert "does not take events" in said
+    assert "does not accept events" in said
     assert "are lost" in said
     heir = emitter(collector.url, tmp_path)
     assert heir.flush(5)

@@ -325,7 +325,7 @@ def test_what_waits_is_counted_while_it_is_held(tmp_path: Path) -> None:
     found = waiting(tmp_path)
     assert (found.events, found.left, found.bytes) == (6, 1, 5 * 11 + 21)
     assert 0 <= found.oldest_seconds < 30
-    assert found.holders in {(os.getpid(),), ()}, "where /proc/locks does not tell, nobody is named"
+    assert found.holders in {(os.getpid(),), ()}, "without /proc/locks, no holder is named"
     assert drain(living) == [b"%d" % number for number in range(5)]
     living.close()
     assert (waiting(tmp_path).events, waiting(tmp_path / "none").events) == (1, 0)

@@ -238,7 +238,7 @@ def test_damaged_zips_are_said(tmp_path):
 
 
 def test_what_cannot_be_read_is_said(tmp_path):
-    with pytest.raises(NotFound, match="no file"):
+    with pytest.raises(NotFound, match="no such file"):
         fingerprint(tmp_path / "missing.csv")
     for name in (b"missing", b"missing/below", b"", b"a\0b"):
         with pytest.raises(NotFound):

@@ -68,7 +68,9 @@ def test_status_tells_each_destination(spool: Path, monkeypatch: pytest.MonkeyPa
     living.close()
 
     monkeypatch.setenv("HEADWATER_URL", DEAD)
-    assert [row["events"] for row in told("status")["destinations"]] == [8, 7], "what nobody is sent any more is said"
+    assert [row["events"] for row in told("status")["destinations"]] == [8, 7], (
+        "a folder without a destination is listed"
+    )
 
 
 def test_metrics_are_what_prometheus_reads(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:

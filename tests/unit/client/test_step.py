@@ -1,4 +1,4 @@
-"""A step's life: what it tells when it begins, succeeds, fails, is stopped or forgotten; and that it never harms its host."""
+"""A step's life: its events when it begins, succeeds, fails, is stopped or forgotten; and that it never harms its host."""
 
 import asyncio
 import dataclasses
@@ -442,12 +442,12 @@ def test_disabled_is_nothing_told(told: Told, monkeypatch: pytest.MonkeyPatch) -
     headwater.use(None)
     with headwater.step("split") as step:
         step.output("/x")
-        assert "OPENLINEAGE_CONTEXT" not in os.environ, "a run that nobody is told of is nobody's parent"
+        assert "OPENLINEAGE_CONTEXT" not in os.environ, "an unreported run is not a parent"
     assert told.events == []
 
 
 def test_a_signal_may_come_at_any_moment(told: Told) -> None:
-    """Its handler opens a step of its own, whatever the program was doing in ours."""
+    """Its handler opens its own step, at any point of the program."""
     done = program(
         """
         import signal, time, headwater

@@ -269,4 +269,4 @@ def test_a_datasets_name_is_not_a_file_that_is_called_so(
         item = step.input(("warehouse", "readings"), fingerprint=True)
         assert item is not None
         assert item.fingerprint is None
-    assert "only what is given as a path or URL can be read" in caplog.text
+    assert "only a path or URL can be read" in caplog.text

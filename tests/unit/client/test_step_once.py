@@ -1,4 +1,4 @@
-"""Import once: what the ledger and the server know, forced imports, and that nobody waits."""
+"""Import once: imports in the ledger and on the server, forced imports, and that no step waits for another."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 
 
 class Server:
-    """A server that answers what it was told to, and the steps that tell it."""
+    """A server with prepared answers, and the steps that ask it."""
 
     def __init__(self, collector: Collector, tmp_path: Path) -> None:
         self.collector = collector
@@ -238,13 +238,13 @@ def test_a_server_that_cannot_say_is_a_line_and_the_import_goes_on(
     server.status = status
     with caplog.at_level(logging.WARNING, "headwater"):
         assert load(file) is None
-    assert len([r for r in caplog.records if "was imported before is not known" in r.getMessage()]) == 1
+    assert len([r for r in caplog.records if "was imported before is unknown" in r.getMessage()]) == 1
     assert server.told()
 
 
 def test_who_must_know_is_told_that_nobody_does(server: Server, file: Path, tmp_path: Path) -> None:
     server.status = 500
-    with pytest.raises(ServerUnavailable, match="not known"):
+    with pytest.raises(ServerUnavailable, match="is unknown"):
         load(file, unknown="raise")
     with pytest.raises(Exception, match="gone"):
         load(tmp_path / "gone", unknown="raise")
@@ -313,7 +313,7 @@ def test_a_ledger_that_cannot_be_written_is_a_line(
     assert told.types == ["START", "COMPLETE"]
     assert 1 <= len(caplog.records) <= 2
     assert all(record.levelno == logging.WARNING for record in caplog.records)
-    assert "what was imported is not in the ledger" in caplog.records[-1].getMessage()
+    assert "an import is not in the ledger" in caplog.records[-1].getMessage()
 
 
 def test_the_line_of_an_import(told: Told, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The watcher's world: the same seed tells the same, names are bounded, and what it expects follows from what it sends."""
+"""The watcher's world: the same seed gives the same scenes, names are bounded, and expectations follow from the events."""
 
 import datetime as dt
 import json

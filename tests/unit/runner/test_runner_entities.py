@@ -1,4 +1,4 @@
-"""What a dk.yaml says of entities, and what the program is told of its period."""
+"""The entities of a dk.yaml, and the program's variables for its period."""
 
 import json
 from pathlib import Path

@@ -254,7 +254,7 @@ def test_a_period_without_an_end_is_one_step(package: Any, every: str, start: st
 @given(st.text(max_size=60))
 @settings(max_examples=full(150, 50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_crashes_the_reader(package: Any, text: str) -> None:
-    """Whatever stands in the file, the answer is a manifest or InvalidManifest."""
+    """Any file yields a manifest or InvalidManifest."""
     document = f"metadata: {{name: a, namespace: b}}\nrun: {{kind: python, script: main.py}}\n{text}"
     try:
         load(package(document.encode("utf-8", "surrogatepass")), {}, {})

@@ -33,8 +33,8 @@ def fingerprint(
 
       headwater fingerprint readings.csv --check xxh3-128:018137666eb5d75229084719caa1a611
     """
-    from headwater.cli.sql.fingerprint_lines import tell
+    from headwater.cli.sql.fingerprint_lines import print_fingerprints
 
     if check is not None and len(paths) > 1:
         raise InvalidQuestion("--check takes exactly one path")
-    raise typer.Exit(tell(paths, json=json, raw=raw, check=check))
+    raise typer.Exit(print_fingerprints(paths, json=json, raw=raw, check=check))

@@ -56,7 +56,7 @@ def _drawn() -> Any:
     return bar
 
 
-def tell(paths: Sequence[str], *, json: bool = False, raw: bool = False, check: str | None = None) -> int:
+def print_fingerprints(paths: Sequence[str], *, json: bool = False, raw: bool = False, check: str | None = None) -> int:
     """Print a line for each path, or a JSON array. Return the exit code: 0; 1 if a path cannot be read or differs from `check`;
     75 if the only errors are files that changed meanwhile."""
     told: list[dict[str, Any]] = []

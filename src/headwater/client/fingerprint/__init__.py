@@ -1,8 +1,8 @@
-"""Fingerprints of files, folders and objects in stores: a text that is the same when the content is the same, however it is packed.
+"""Fingerprints of files, folders and objects in stores: equal content has an equal text, however it is packed.
 
     fingerprint("readings.csv.gz").text        # xxh3-128:…, what `gunzip -c readings.csv.gz | xxhsum -H2` prints
 
-Nothing here is held in memory whole, and nothing is written. Why it is as it is: docs/explanation/fingerprints.md.
+Never loads whole content into memory, and writes nothing. The reasons: docs/explanation/fingerprints.md.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def fingerprint(
     progress: Callable[[int, int | None], object] | None = None,
     storage: dict[str, Any] | None = None,
 ) -> Fingerprint:
-    """The fingerprint of a file, a folder or a URL that fsspec can open (`storage`: options for its file system).
+    """Return the fingerprint of a file, a folder or a URL that fsspec can open (`storage`: options for its file system).
 
-    `raw`: of the stored bytes, packed or not. `progress` is called in this thread with the stored bytes read so far and their sum, or None
-    while that is not known. Raises NotFound, UnreadableContent (damaged, cut off, not permitted; says where), ContentChanged (written to
+    `raw`: of the stored bytes, packed or not. `progress` is called in this thread with the stored bytes read so far and their total, or None
+    while unknown. Raises NotFound, UnreadableContent (damaged, cut off, not permitted; with the place), ContentChanged (written to
     while it was read) and NotInstalled.
     """
     from headwater.client.fingerprint import folder, source

@@ -1,4 +1,4 @@
-"""Do the next piece of work in a thread while this one is used: reading, decompressing and hashing all leave the interpreter's lock."""
+"""Prepare the next pieces in a thread while one is used: reading, decompressing and hashing all release the interpreter's lock."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -7,14 +7,14 @@ from threading import Event, Thread
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
-_PATIENCE = 0.05  # seconds between checks whether the reader still wants the pieces
+_PATIENCE = 0.05  # seconds between checks whether the reader still needs pieces
 
 
 @contextmanager
 def ahead(pieces: Iterator[Piece], depth: int = 3) -> Generator[Iterator[Piece], None, None]:
-    """The same pieces, made by a thread that is at most `depth` of them ahead. Errors come out where the piece would have.
+    """Yield the same pieces from a thread that is at most `depth` pieces ahead. An error is raised in place of its piece.
 
-    The thread has ended when the block is left, however it is left.
+    The thread has ended when the block is left, also after an error.
     """
     queue: Queue[tuple[bool, Piece | None, BaseException | None]] = Queue(depth)
     unwanted = Event()

@@ -1,4 +1,4 @@
-"""The content of a zip: of its one file, or a manifest of the names and contents of several."""
+"""The content of a zip: that of its only file, or a manifest of the names and contents of several."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENCRYPTED = 0x1
 
 
 def fingerprint_of(source: Source, progress: Callable[[int], object] | None) -> Fingerprint:
-    """One member (besides folders and a system's traces): its content. Several, or none: the manifest, in the form of a folder's."""
+    """Fingerprint one member's content (ignoring folders and a system's traces). For several, or none, the manifest, as for a folder."""
     try:
         packed = zipfile.ZipFile(source.reader)
     except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
@@ -52,7 +52,7 @@ def fingerprint_of(source: Source, progress: Callable[[int], object] | None) -> 
 
 
 def name_of(member: zipfile.ZipInfo) -> bytes:
-    """The name as the archive has it, whatever it is meant to be in."""
+    """Return the name's bytes in the archive, in any encoding."""
     return member.orig_filename.encode("utf-8" if member.flag_bits & _UTF8 else "cp437", "surrogateescape")
 
 
@@ -75,7 +75,7 @@ def _content(source: Source, packed: zipfile.ZipFile, member: zipfile.ZipInfo, t
 
 
 def _deflated(source: Source, member: zipfile.ZipInfo, tally: Tally) -> Iterator[bytes]:
-    """The common case with the fast library; checked as zip says: length and CRC-32."""
+    """Unpack the common case with the fast library; check length and CRC-32, as zip requires."""
     library, crc32 = part("isal.igzip_lib"), part("isal.isal_zlib").crc32
     source.reader.seek(member.header_offset)
     header = source.reader.read(_LOCAL_HEADER.size)

@@ -1,4 +1,4 @@
-"""The fingerprint of one file: what it is by its first bytes, its content in pieces, xxh3-128 over them."""
+"""The fingerprint of one file: its kind by the first bytes, its content in pieces, xxh3-128 over them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAGIC = (
 
 
 def kind_of(head: bytes) -> str:
-    """plain, or how the content is packed, by the first bytes of the file; its name says nothing."""
+    """Return plain, or how the content is packed, by the first bytes of the file; its name does not count."""
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             if kind == "bz2" and not (head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS):
@@ -44,7 +44,7 @@ _BZ2_BLOCKS = (
 def fingerprint_of(
     source: Source, *, raw: bool = False, progress: Callable[[int], object] | None = None
 ) -> Fingerprint:
-    """The fingerprint of an open file. `progress` gets the stored bytes read so far, some twenty times a second."""
+    """Fingerprint an open file. `progress` gets the stored bytes read so far, about twenty times a second."""
     try:
         return _fingerprint_of(source, raw, progress)
     except OSError as error:
@@ -67,7 +67,7 @@ def _fingerprint_of(source: Source, raw: bool, progress: Callable[[int], object]
         pieces = zstd.content(source, head, tally)
     else:
         pieces = streams.content(source, head, kind, tally)
-    # Of a local file two threads read already.
+    # Two threads already read a local file.
     overlap = source.descriptor is None or kind not in {"plain", "raw"}
     text, length = digest(pieces, tally, source.size, progress, overlap=overlap)
     source.unchanged()

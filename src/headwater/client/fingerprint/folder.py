@@ -1,4 +1,4 @@
-"""A path or URL that may be a file or a whole folder; files of a folder are read side by side."""
+"""Fingerprints of a path or URL that may be a file or a folder; files of a folder are read in parallel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAY_EVERY = 0.1
 
 
 def of_path(path: str | bytes, raw: bool, progress: Progress | None) -> Fingerprint:
-    """Of a local file or folder."""
+    """Fingerprint a local file or folder."""
     if not os.path.isdir(path):  # noqa: PTH112 - a path may be bytes
         with LocalSource(path) as source:
             return _file_fingerprint(source, raw, progress)
@@ -42,12 +42,12 @@ def of_path(path: str | bytes, raw: bool, progress: Progress | None) -> Fingerpr
 
 
 def of_url(url: str, raw: bool, progress: Progress | None, storage: dict[str, Any] | None) -> Fingerprint:
-    """Of an object, or of all objects under a prefix."""
+    """Fingerprint an object, or all objects under a prefix."""
     try:
         return _of_url(url, raw, progress, storage)
     except HeadwaterError:
         raise
-    except Exception as error:  # every store has errors of its own: no credentials, no bucket, no network
+    except Exception as error:  # every store has its own errors: no credentials, no bucket, no network
         raise UnreadableContent(f"{url} cannot be read: {type(error).__name__}: {error}", path=url) from error
 
 
@@ -76,9 +76,9 @@ def _file_fingerprint(source: Source, raw: bool, progress: Progress | None) -> F
 
 
 def _walk(root: bytes) -> list[tuple[bytes, int, int]]:
-    """Relative names, sizes and times of the last change of the files below, sorted.
+    """Return relative names, sizes and modification times of the files below, sorted.
 
-    Links are followed, but not into a folder that this one is in.
+    Links are followed, except into a parent folder.
     """
 
     def below(folder: bytes, prefix: bytes, inside: frozenset[tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
@@ -107,7 +107,7 @@ def _walk(root: bytes) -> list[tuple[bytes, int, int]]:
                 yield prefix + entry.name, about.st_size, about.st_mtime_ns
             else:
                 name = os.fsdecode(entry.path)
-                raise UnreadableContent(f"{name} is neither a file nor a folder: it has no content", path=name)
+                raise UnreadableContent(f"{name} is neither a file nor a folder and has no content", path=name)
 
     return sorted(below(root, b"", frozenset()))
 
@@ -118,7 +118,7 @@ def _many(
     raw: bool,
     progress: Progress | None,
 ) -> Fingerprint:
-    # Imported late: one file needs none of it, and its import takes as long as hashing 100 MB.
+    # Imported late: a single file does not need it, and its import takes as long as hashing 100 MB.
     from concurrent.futures import ThreadPoolExecutor, wait
 
     total, done, lock = sum(size for _, size in files), [0], Lock()
@@ -136,7 +136,7 @@ def _many(
             with opened(file) as source:
                 found = fingerprint_of(source, raw=raw, progress=say)
         except NotFound as error:
-            raise ContentChanged(f"{error.message}; it was there a moment ago", **error.detail) from None
+            raise ContentChanged(f"{error.message}; it existed a moment ago", **error.detail) from None
         return Entry(file, found.text), found
 
     entries, content, stored, ignored = [], 0, 0, 0

@@ -1,4 +1,4 @@
-"""xxh3-128 over pieces that are made while it hashes."""
+"""xxh3-128 over pieces that are produced meanwhile."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from headwater.client.fingerprint.streams import Tally
 
-_SMALL = 4 << 20  # stored bytes under which a thread of its own costs more than it saves
-_BETWEEN = 0.05  # seconds between two words about progress
+_SMALL = 4 << 20  # stored bytes below which a thread costs more than it saves
+_BETWEEN = 0.05  # seconds between two reports of progress
 
 
 def digest(
@@ -26,8 +26,8 @@ def digest(
     *,
     overlap: bool = True,
 ) -> tuple[str, int]:
-    """Hex of xxh3-128 over the pieces, and their length. Large files are read and decompressed in a thread while this one hashes;
-    `overlap`: False when the pieces see to that themselves."""
+    """Return the hex of xxh3-128 over the pieces, and their length. A thread reads and decompresses large files while this one hashes;
+    `overlap`: False if the pieces do that themselves."""
     state, length, said = part("xxhash").xxh3_128(), 0, 0.0
     alone = not overlap or (size is not None and size < _SMALL)
     with nullcontext(pieces) if alone else ahead(pieces) as ready:

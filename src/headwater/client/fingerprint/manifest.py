@@ -1,4 +1,4 @@
-"""Many files as one text: which of them count, and a digest over their names and fingerprints that no order and no odd name changes."""
+"""Many files as one text: the files that count, and a digest over their names and fingerprints, independent of order."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A file below a folder: its relative name as bytes, with `/` between folders, and the text of its fingerprint."""
+    """A file below a folder: its relative name as bytes, with `/` between folders, and its fingerprint's text."""
 
     name: bytes
     text: str
 
 
 def left_out(name: bytes) -> bool:
-    """Whether a file (by its relative name) is a trace of writing and no content: marks and checksums of Spark, Hadoop and Databricks,
-    attempts that were not committed, what desktops leave. Nothing else is left out, hidden or not."""
+    """Whether a file (by its relative name) is a trace of writing and not content: marks and checksums of Spark, Hadoop and Databricks,
+    uncommitted attempts, files of desktops. No other file is left out, hidden or not."""
     *folders, last = name.split(b"/")
     return any(map(_trace_folder, folders)) or _trace_file(last)
 
 
 def trace_folder(name: bytes) -> bool:
-    """The same of one folder by its own name: nothing below it counts."""
+    """Whether a folder, by its own name, is a trace of writing: nothing below it counts."""
     return _trace_folder(name)
 
 
@@ -43,10 +43,10 @@ def _trace_file(name: bytes) -> bool:
 
 
 def digest_of(entries: Iterable[Entry]) -> str:
-    """Hex of xxh3-128 over a line for each entry, sorted by name as bytes: fingerprint, two spaces, name.
+    """Return the hex of xxh3-128 over a line for each entry, sorted by name as bytes: fingerprint, two spaces, name.
 
     The line is that of `xxhsum -H2` (32 hex, no prefix) for a file, and has its whole text for an archive of several. In names a
-    backslash, a line feed and a carriage return are escaped with a backslash, so that no name can look like two lines.
+    backslash, a line feed and a carriage return are escaped with a backslash: a name is always one line.
     """
     state = part("xxhash").xxh3_128()
     for name, text in sorted(entries):

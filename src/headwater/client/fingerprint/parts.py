@@ -1,4 +1,4 @@
-"""Libraries that the extra `fingerprint` brings, imported when the first file needs them, and named with the cure when they are missing."""
+"""The libraries of the extra `fingerprint`, imported when the first file needs them; a missing one is reported with its install command."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from headwater.errors import NotInstalled
 
 
 def part(module: str) -> Any:
-    """The module, or NotInstalled with the command that brings it."""
+    """Import the module. Raises NotInstalled with the command that installs it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Bytes as they are stored. Nothing is mapped: a mapped file that is truncated kills the process that reads it."""
+"""Stored bytes. Files are not memory-mapped: truncating a mapped file kills the process that reads it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGE = 32 << 20  # of a local file; from here on it is read by two
 
 
 def content(source: Source, head: bytes, tally: Tally) -> Iterator[bytes | memoryview]:
-    """All bytes of the file; `head` was read already. A piece is good until the next one is asked for."""
+    """Yield all bytes of the file; `head` is already read. A piece is valid until the next one is requested."""
     if source.descriptor is not None and (source.size or 0) >= LARGE:
         yield from _by_two(source.descriptor, tally)
         return
@@ -30,7 +30,7 @@ def content(source: Source, head: bytes, tally: Tally) -> Iterator[bytes | memor
 
 
 def _by_two(descriptor: int, tally: Tally) -> Iterator[memoryview]:
-    """This thread reads every other piece and a second one those between: copying out of the page cache costs more than hashing."""
+    """Read every other piece in this thread and the rest in a second one: copying from the page cache costs more than hashing."""
     wanted: SimpleQueue[tuple[memoryview, int] | None] = SimpleQueue()
     got: SimpleQueue[memoryview | OSError] = SimpleQueue()
 
@@ -53,7 +53,7 @@ def _by_two(descriptor: int, tally: Tally) -> Iterator[memoryview]:
             piece = got.get()
             if isinstance(piece, OSError):
                 raise piece
-            # Its buffer is read from until the next piece; the next one goes into the other.
+            # A buffer is in use until the next piece; that one goes into the other.
             spare, used = used, spare
             wanted.put((spare, tally.stored + len(piece) + _READ))
             tally.stored += len(piece)
@@ -66,7 +66,7 @@ def _by_two(descriptor: int, tally: Tally) -> Iterator[memoryview]:
 
 
 def _filled(descriptor: int, buffer: memoryview, offset: int) -> memoryview:
-    """The buffer with the bytes from there on; less of it only at the end."""
+    """Return the buffer filled from this offset; shorter only at the end."""
     length = 0
     while length < len(buffer) and (count := os.preadv(descriptor, [buffer[length:]], offset + length)):
         length += count

@@ -1,4 +1,4 @@
-"""Where bytes come from: a local path, or a URL of whatever fsspec reaches. Says when they were changed while they were read."""
+"""Sources of bytes: a local path, or a URL of any file system of fsspec. Detects changes during reading."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from headwater.errors import ContentChanged, NotFound, UnreadableContent
 if TYPE_CHECKING:
     from types import TracebackType
 
-# Spark's and Hadoop's words for what fsspec calls s3.
+# Spark's and Hadoop's schemes for fsspec's s3.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _REMOTE_BLOCK = 8 << 20
 
 
 class Reader(Protocol):
-    """What is asked of an open file."""
+    """The methods of an open file that are used."""
 
     def read(self, size: int = -1, /) -> bytes: ...
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
@@ -28,7 +28,7 @@ class Reader(Protocol):
 
 class Source:
     """One open file: `reader`, its `name` for messages, its stored `size` (None: not known before it is read), its
-    `descriptor` when it is a regular file here.     Used as a context manager; `unchanged()` is asked at the end."""
+    `descriptor` if it is a regular local file. Used as a context manager; call `unchanged()` at the end."""
 
     def __init__(
         self, name: str, reader: Reader, size: int | None, state: object, descriptor: int | None = None
@@ -45,23 +45,23 @@ class Source:
         self.reader.close()
 
     def state(self) -> object:
-        """What changes when the bytes do."""
+        """Return a state that changes when the bytes do."""
         raise NotImplementedError
 
     def unchanged(self) -> None:
-        """ContentChanged when the file is not what it was when it was opened."""
+        """Raise ContentChanged if the file has changed since it was opened."""
         if self.state() != self._state:
             raise ContentChanged(
-                f"{self.name} was changed while it was read: try again when it is whole", path=self.name
+                f"{self.name} was changed while it was read; try again when it is complete", path=self.name
             )
 
     def damaged(self, problem: str, offset: int) -> UnreadableContent:
-        """The error that says what is wrong, and where in the stored bytes."""
+        """Return the error with the damage and its place in the stored bytes."""
         return UnreadableContent(f"{self.name}: {problem} at byte {offset:,}", path=self.name, offset=offset)
 
 
 class LocalSource(Source):
-    """A file here. A pipe or a terminal can be read too, once and in order."""
+    """A local file. A pipe or a terminal can be read, too, once and in order."""
 
     def __init__(self, path: str | bytes) -> None:
         name = os.fsdecode(path)
@@ -69,7 +69,7 @@ class LocalSource(Source):
         try:
             reader = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by the context; bytes are no Path
         except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a zero byte is a ValueError
-            raise NotFound(f"there is no file {name}", path=name) from None
+            raise NotFound(f"no such file: {name}", path=name) from None
         except OSError as error:
             raise UnreadableContent(f"{name} cannot be read: {error.strerror}", path=name) from None
         about = os.fstat(reader.fileno())
@@ -107,7 +107,7 @@ class RemoteSource(Source):
 
 
 def _version(about: dict[str, Any]) -> object:
-    """What stores say about an object that changes with it; each store has its own words."""
+    """Return an object's attributes that change with it; each store has its own."""
     words = (
         "size",
         "ETag",
@@ -124,7 +124,7 @@ def _version(about: dict[str, Any]) -> object:
 
 
 def local_path(url: str) -> str:
-    """The path of a `file://` URL, percent signs undone."""
+    """Return the path of a `file://` URL, percent-decoded."""
     from urllib.parse import unquote
 
     return unquote(url.removeprefix("file://").removeprefix("localhost"), errors="surrogateescape")
@@ -136,7 +136,7 @@ def is_url(path: str | bytes) -> bool:
 
 
 def file_system(url: str, options: dict[str, Any] | None = None) -> tuple[Any, str]:
-    """The fsspec file system of a URL and the path in it. NotInstalled when the store's own package is missing."""
+    """Return the fsspec file system of a URL and the path in it. NotInstalled if the store's package is missing."""
     scheme, _, rest = url.partition("://")
     core = part("fsspec.core")
     try:

@@ -1,4 +1,4 @@
-"""Content of gzip, bz2 and xz files: one member or stream after the other, as their own programs print it, in pieces of bounded size."""
+"""Content of gzip, bz2 and xz files: member by member, as their own programs print it, in pieces of bounded size."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     from headwater.client.fingerprint.source import Source
 
-PIECE = 1 << 20  # most of content at a time
+PIECE = 1 << 20  # largest piece of content
 _READ = 1 << 20
-_FIRST = 4 << 10  # a member is first fed so little: what it leaves over is copied, and files of tiny members have many
+_FIRST = 4 << 10  # a member first gets this little: the rest is copied, and files of tiny members have many
 
 
 class Tally:
-    """How far a reading has come, for progress and for the result."""
+    """The progress of a reading, also for the result."""
 
     __slots__ = ("ignored", "members", "stored")
 
@@ -26,14 +26,14 @@ class Tally:
 
 
 class Format(NamedTuple):
-    """How members of one kind are told and undone."""
+    """How members of one kind are recognised and decompressed."""
 
     kind: str
     magic: bytes
     decompressor: Callable[[], Any]
     errors: tuple[type[Exception], ...]
-    padding: int  # zeros between or after members come in multiples of this; 0: there is none
-    garbage: bool  # whether what follows the last member and is none is ignored, as the kind's own program does
+    padding: int  # zeros between or after members come in multiples of this; 0: not allowed
+    garbage: bool  # whether other bytes after the last member are ignored, as by the kind's own program
 
 
 def _gzip() -> Format:
@@ -61,14 +61,14 @@ FORMATS: dict[str, Callable[[], Format]] = {"gzip": _gzip, "bz2": _bz2, "xz": _x
 
 
 class _Stored:
-    """The stored bytes, looked at and taken in slices; knows where it is."""
+    """The stored bytes, read in slices, with look-ahead and position."""
 
     def __init__(self, source: Source, head: bytes) -> None:
         self._source, self._held, self._at = source, memoryview(head), 0
         self.offset = 0
 
     def look(self, count: int) -> bytes:
-        """The next bytes, fewer only at the end; they stay."""
+        """Return the next bytes without taking them; fewer only at the end."""
         while len(self._held) - self._at < count:
             more = self._source.reader.read(_READ)
             if not more:
@@ -77,7 +77,7 @@ class _Stored:
         return bytes(self._held[self._at : self._at + count])
 
     def take(self, count: int) -> memoryview:
-        """At most so many bytes; none at the end."""
+        """Take at most `size` bytes; none at the end."""
         if self._at == len(self._held):
             self._held, self._at = memoryview(self._source.reader.read(_READ)), 0
         taken = self._held[self._at : self._at + count]
@@ -85,13 +85,13 @@ class _Stored:
         return taken
 
     def skip(self, count: int) -> None:
-        """Forwards over bytes that were looked at, or (negative) back over bytes of the last `take`."""
+        """Skip forward over bytes of `look`, or (negative) back over bytes of the last `take`."""
         self._at += count
         self.offset += count
 
 
 def content(source: Source, head: bytes, kind: str, tally: Tally) -> Iterator[bytes]:
-    """The decompressed bytes. UnreadableContent where they are damaged or end too early."""
+    """Yield the decompressed bytes. Raises UnreadableContent if they are damaged or end too early."""
     form = FORMATS[kind]()
     stored = _Stored(source, head)
     while True:
@@ -101,12 +101,14 @@ def content(source: Source, head: bytes, kind: str, tally: Tally) -> Iterator[by
         tally.stored = stored.offset
         following = stored.look(len(form.magic))
         if form.padding and padding % form.padding and not form.garbage:
-            raise source.damaged(f"padding of {padding} bytes, which is no multiple of {form.padding}", stored.offset)
+            raise source.damaged(
+                f"padding of {padding} bytes, which is not a multiple of {form.padding}", stored.offset
+            )
         if not following:
             return
         if following != form.magic:
             if not form.garbage:
-                raise source.damaged(f"bytes that are no {form.kind} follow the last stream", stored.offset)
+                raise source.damaged(f"bytes that are not {form.kind} follow the last stream", stored.offset)
             while left := stored.take(_READ):
                 tally.ignored += len(left)
             tally.stored = stored.offset
@@ -134,7 +136,7 @@ def _member(source: Source, stored: _Stored, form: Format, tally: Tally) -> Iter
 
 
 def _padding(stored: _Stored) -> int:
-    """Zeros are skipped; how many there were."""
+    """Skip zeros and return their number."""
     count = 0
     while seen := stored.look(_FIRST):
         zeros = len(seen) - len(seen.lstrip(b"\0"))

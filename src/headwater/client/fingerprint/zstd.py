@@ -1,4 +1,4 @@
-"""Content of zstd files: frames one after the other, skippable ones left out. Whether the file is whole is told from its own block sizes."""
+"""Content of zstd files: frame by frame, without skippable ones. The block sizes show whether the file is complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESERVED = 3
 
 
 def begins(head: bytes) -> bool:
-    """Whether it is a frame, or a skippable one before a frame (as parallel compressors write)."""
+    """Whether this begins a frame, or a skippable one before a frame (as parallel compressors write)."""
     if _skippable(head) and len(head) >= 8:
         after = 8 + int.from_bytes(head[4:8], "little")
         return head[after : after + 4] == _FRAME or _skippable(head[after:])
@@ -33,9 +33,9 @@ def _skippable(head: bytes) -> bool:
 
 
 class _Frames:
-    """Walks over the headers of frames and blocks of bytes that pass by: is this the end of a frame, and how many were there.
+    """Walks over the headers of frames and blocks in passing bytes, to find the ends of frames and count them.
 
-    The library stops without a word where a file is cut off.
+    The library stops silently if a file is cut off.
     """
 
     def __init__(self) -> None:
@@ -50,11 +50,11 @@ class _Frames:
 
     @property
     def whole(self) -> bool:
-        """Whether what passed ends where a frame ends."""
+        """Whether the bytes so far end with a frame."""
         return not self._skip and not self._held and self._next == self._magic
 
     def feed(self, data: bytes) -> None:
-        """ValueError when this is no zstd."""
+        """Feed bytes. Raises ValueError if they are not zstd."""
         at = 0
         while at < len(data):
             if self._skip:
@@ -81,7 +81,7 @@ class _Frames:
         elif held == _FRAME:
             self._then(self._descriptor, 1)
         else:
-            raise ValueError("bytes that are no zstd follow the last frame")
+            raise ValueError("bytes that are not zstd follow the last frame")
 
     def _skipped(self, held: bytes) -> None:
         self._then(self._magic, 4, int.from_bytes(held, "little"))
@@ -97,7 +97,7 @@ class _Frames:
         header = int.from_bytes(held, "little")
         last, kind, size = header & 1, header >> 1 & 3, header >> 3
         if kind == _RESERVED:
-            raise ValueError("a block of a kind there is not")
+            raise ValueError("a block of an unknown kind")
         stored = 1 if kind == _RLE else size
         if last:
             self.count += 1
@@ -107,7 +107,7 @@ class _Frames:
 
 
 class _Passing:
-    """The source as the library reads it, with the walker looking on."""
+    """The source for the library, which also feeds the walker."""
 
     def __init__(self, source: Source, head: bytes, frames: _Frames) -> None:
         self._source, self._head, self._frames = source, head, frames
@@ -119,7 +119,7 @@ class _Passing:
 
 
 def content(source: Source, head: bytes, tally: Tally) -> Iterator[bytes]:
-    """The decompressed bytes. UnreadableContent where they are damaged, end too early, or are followed by something else."""
+    """Yield the decompressed bytes. Raises UnreadableContent if they are damaged, end too early, or are followed by something else."""
     library, frames = part("zstandard"), _Frames()
     passing = _Passing(source, head, frames)
     reader = library.ZstdDecompressor().stream_reader(passing, read_size=_READ, read_across_frames=True)

@@ -1,6 +1,6 @@
-"""What a story's events should mean, told a second time and as plainly as can be: dictionaries and sets, no database.
+"""The expected meaning of a story's events, computed independently and simply: dictionaries and sets, no database.
 
-It shares nothing with the server but the OpenLineage specification and docs/explanation/projection.md, or it would prove nothing.
+It shares only the OpenLineage specification and docs/explanation/projection.md with the server, or it would prove nothing.
 """
 
 import datetime as dt
@@ -27,7 +27,7 @@ _STATES = {
 
 
 class Alias(msgspec.Struct, frozen=True):
-    """A dataset written under one name that is another: `/t/day=1` is `/t`."""
+    """A dataset's name that stands for another: `/t/day=1` is `/t`."""
 
     written: Name
     meant: Name
@@ -41,7 +41,7 @@ class ColumnEdge(msgspec.Struct, frozen=True, order=True):
 
 
 class Run(msgspec.Struct):
-    """What a run's events add up to. `started` is the earliest START, or the first event where there was none; `ended` the latest end."""
+    """The result of a run's events. `started`: the earliest START, or the first event without one; `ended`: the latest end."""
 
     job: Name
     state: str = "NEW"
@@ -57,7 +57,7 @@ class Run(msgspec.Struct):
 
 
 class Draft:
-    """Collects a story's events, and keeps the books on what they mean."""
+    """Collects a story's events, and records their meaning."""
 
     def __init__(self, at: dt.datetime) -> None:
         self.at = at
@@ -79,7 +79,7 @@ class Draft:
         run_facets: event.Facets | None = None,
         late: bool = False,
     ) -> None:
-        """One run event, `after_ms` (below 900) into the round. `facets` are those of the datasets it names; `late`: sent last of all."""
+        """Add a run event, `after_ms` (below 900) into the round. `facets`: of its datasets; `late`: sent last of all."""
         moment = self.at + dt.timedelta(milliseconds=after_ms)
         sides = [list(inputs), list(outputs)]
         told = [[_dataset(item, facets or {}) for item in side] for side in sides]
@@ -100,7 +100,7 @@ class Draft:
         model.outputs |= {_meant(item) for item in sides[1]}
 
     def dataset(self, name: Name, facets: event.Facets, after_ms: int) -> None:
-        """A DatasetEvent, sent after everything else."""
+        """Add a DatasetEvent, sent after everything else."""
         moment = self.at + dt.timedelta(milliseconds=after_ms)
         self._keep(event.dataset_event(*name, facets=facets, event_time=moment), late=True)
 
@@ -113,12 +113,12 @@ class Draft:
 
     @property
     def writes(self) -> set[tuple[Name, Name]]:
-        """(job, dataset) pairs."""
+        """Return (job, dataset) pairs."""
         return {(run.job, dataset) for run in self.runs.values() for dataset in run.outputs}
 
     @property
     def reads(self) -> set[tuple[Name, Name]]:
-        """(dataset, job) pairs."""
+        """Return (dataset, job) pairs."""
         return {(dataset, run.job) for run in self.runs.values() for dataset in run.inputs}
 
     @property
@@ -130,7 +130,7 @@ class Draft:
         return {run.job for run in self.runs.values()}
 
     def walk(self, start: Name, direction: str) -> set[tuple[str, str]]:
-        """Edges (node id to node id) on every way into (`upstream`) or out of (`downstream`) a dataset."""
+        """Return the edges (node id to node id) on every path into (`upstream`) or out of (`downstream`) a dataset."""
         writes = {(job_id(job), dataset_id(dataset)) for job, dataset in self.writes}
         reads = {(dataset_id(dataset), job_id(job)) for dataset, job in self.reads}
         every = writes | reads
@@ -144,7 +144,7 @@ class Draft:
         return found
 
     def edges(self) -> set[tuple[str, str]]:
-        """Every edge, node id to node id."""
+        """Return every edge, node id to node id."""
         return {(job_id(job), dataset_id(dataset)) for job, dataset in self.writes} | {
             (dataset_id(dataset), job_id(job)) for dataset, job in self.reads
         }
@@ -168,7 +168,7 @@ def job_id(name: Name) -> str:
 
 
 def run_uuid(text: str) -> str:
-    """The id a run is known by: its own where that is a UUID, else Marquez's (MD5 of the text with the version-3 bits, no namespace)."""
+    """Return a run's id on the server: its own if that is a UUID, else Marquez's (MD5 of the text with the version-3 bits, no namespace)."""
     try:
         return str(uuid.UUID(text))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Is this answer what it should be: one function for each shape of answer. Pure; each returns a judge for a `Question`.
+"""Check answers: one function for each shape of answer. Pure; each returns a judge for a `Question`.
 
-An answer of another shape than documented is `wrong_reply`, never an exception: the watcher must outlive a broken server.
+An answer in an undocumented shape is `wrong_reply`, never an exception: the watcher must survive a broken server.
 """
 
 import datetime as dt
@@ -26,10 +26,10 @@ def _guarded(look: Callable[[Any], Iterator[Finding]]) -> Judge:
 
 def _sets(missing: Kind, extra: Kind, expected: set[Any], found: Sequence[Any]) -> Iterator[Finding]:
     for item in sorted(expected - set(found)):
-        yield missing, f"{_words(item)} is not there"
+        yield missing, f"{_words(item)} is missing"
     for item, count in sorted(Counter(found).items()):
         if item not in expected:
-            yield extra, f"{_words(item)} should not be there"
+            yield extra, f"{_words(item)} should not exist"
         elif count > 1:
             yield extra, f"{_words(item)} is there {count} times"
 
@@ -53,7 +53,7 @@ def lineage(root: str, edges: set[Edge]) -> Judge:
 
 
 def connected(other: Name, direction: str) -> Judge:
-    """The job `other` is on the way, whatever the dataset between is called by now."""
+    """The job `other` is on the way, under any present name of the dataset between."""
 
     def look(answer: Any) -> Iterator[Finding]:
         if job_id(other) not in {node["id"] for node in answer["nodes"]}:
@@ -79,7 +79,7 @@ def columns(edges: set[ColumnEdge]) -> Judge:
 
 
 def marquez(edges: set[Edge]) -> Judge:
-    """`/api/v1/lineage`: the whole connected graph; every edge is told at both of its ends."""
+    """`/api/v1/lineage`: the whole connected graph; every edge is listed at both of its ends."""
 
     def look(answer: Any) -> Iterator[Finding]:
         nodes = {node for edge in edges for node in edge}
@@ -92,13 +92,13 @@ def marquez(edges: set[Edge]) -> Judge:
 
 
 def run(text: str, expected: Run, *, datasets: bool = True) -> Judge:
-    """`/api/v2/runs/{id}`: id, state, start, end, inputs and outputs. `datasets=False` where their names are settled elsewhere."""
+    """`/api/v2/runs/{id}`: id, state, start, end, inputs and outputs. `datasets=False` if another check covers their names."""
 
     def look(answer: Any) -> Iterator[Finding]:
         if answer["id"] != run_uuid(text):
             yield "wrong_id", f"run {text} is {answer['id']}, not {run_uuid(text)}"
         if answer["id"] != text and answer["external_id"] != text:
-            yield "wrong_id", f"run {text} is told with external id {answer['external_id']!r}"
+            yield "wrong_id", f"run {text} has the external id {answer['external_id']!r}"
         if answer["job"] != job_id(expected.job):
             yield "wrong_id", f"run {text} is of {answer['job']}, not of {job_id(expected.job)}"
         if answer["state"] != expected.state:
@@ -115,7 +115,7 @@ def run(text: str, expected: Run, *, datasets: bool = True) -> Judge:
 
 
 def runs(ids: set[str], total: int) -> Judge:
-    """`/api/v2/runs` of a job: that many in all, and these among the latest, each once."""
+    """`/api/v2/runs` of a job: this many in all, and these among the latest, each once."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = Counter(item["id"] for item in answer["runs"])
@@ -132,7 +132,7 @@ def runs(ids: set[str], total: int) -> Judge:
 
 
 def runs_of_job(ids: set[str]) -> Judge:
-    """One job's own page lists these among its latest runs, each once."""
+    """A job's page lists these among its latest runs, each once."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = Counter(item["id"] for item in answer["runs"])
@@ -144,7 +144,7 @@ def runs_of_job(ids: set[str]) -> Judge:
 
 
 def children(of: str, ids: set[str], effective: str) -> Judge:
-    """A parent run names exactly these children, and is no better than the worst of them."""
+    """A parent run has exactly these children, and a state no better than their worst."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = [item["id"] for item in answer["children"]]
@@ -163,7 +163,7 @@ Fields = Sequence[tuple[str, str]]
 
 
 def schema(fields: Fields, *, version_run: str | None = None, changed: bool | None = None) -> Judge:
-    """A dataset has these columns, in this order; its latest version is `version_run`'s, has them too, and says whether they changed."""
+    """A dataset has these columns, in this order; its latest version is `version_run`'s, has them, too, and reports whether they changed."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = [(field["name"], field["type"]) for field in answer["fields"]]
@@ -183,7 +183,7 @@ def schema(fields: Fields, *, version_run: str | None = None, changed: bool | No
 
 
 def versions(count: int) -> Judge:
-    """A dataset has that many versions: one for each run that wrote it."""
+    """A dataset has this many versions: one for each run that wrote it."""
 
     def look(answer: Any) -> Iterator[Finding]:
         if answer["version_count"] != count:
@@ -193,7 +193,7 @@ def versions(count: int) -> Judge:
 
 
 def judge_search(ids: set[str]) -> Judge:
-    """Search names these, each once."""
+    """Search lists these, each once."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = Counter(item["id"] for item in answer["results"])
@@ -205,7 +205,7 @@ def judge_search(ids: set[str]) -> Judge:
 
 
 def total(key: str, ids: set[str]) -> Judge:
-    """A list holds exactly these nodes, and counts them."""
+    """A list has exactly these nodes, and counts them."""
 
     def look(answer: Any) -> Iterator[Finding]:
         told = [item["id"] for item in answer[key]]

@@ -1,7 +1,7 @@
-"""Play scenes against a server, read the answers back, count what differs. Threads, one slot each at a time.
+"""Play scenes against a server, read the answers back, count differences. Uses threads, with one slot each at a time.
 
-An unanswered attempt is counted apart and repeated until the server answers; after each outage, what was acknowledged before is read
-back once more. Refuses to decide what is right: that is `stories`.
+An unanswered attempt is counted separately and repeated until the server answers; after each outage, what was acknowledged before is read
+back again. `stories` decides what is right.
 """
 
 import datetime as dt
@@ -32,7 +32,7 @@ class _GaveUp(Exception):
 
 
 class _Slot(msgspec.Struct):
-    """What a slot remembers: its latest scenes with their ledgers, and the outage up to which they were read back."""
+    """A slot's state: its latest scenes with their ledgers, and the outage up to which they were read back."""
 
     number: int
     recent: deque[tuple[Scene, Ledger]]
@@ -40,10 +40,10 @@ class _Slot(msgspec.Struct):
 
 
 class Watch:
-    """One watch. `run` blocks until it is over; `stop` may be called from anywhere.
+    """One watch. `run` blocks until it is over; any thread may call `stop`.
 
-    `rate`: events a second, over all threads; `patience`: seconds an acknowledged event may take to be seen before that is a mismatch (an
-    answer that becomes right in that time is `slow_visibility`), and how long an unreachable server is waited for at the end.
+    `rate`: events a second, over all threads; `patience`: seconds until an acknowledged event must be visible (an
+    answer that becomes right within that time is `slow_visibility`), and seconds to wait for an unreachable server at the end.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Watch:
             self._slots.put(slot)
 
     def stop(self) -> None:
-        """End after the scenes in hand; what was acknowledged is read back a last time."""
+        """End after the current scenes, and read back what was acknowledged a last time."""
         if not self._stop.is_set():
             self._stopped_at = time.monotonic()
             self._stop.set()
@@ -80,9 +80,9 @@ class Watch:
     def run(
         self, seconds: float | None = None, every: float = 5.0, said: Callable[[Count], None] = lambda _count: None
     ) -> Report:
-        """Watch for so long (None: until `stop`). `said` gets the counters every `every` seconds.
+        """Watch for this long (None: until `stop`). `said` gets the counters every `every` seconds.
 
-        Raises what the server answers to every request alike: a key it does not take (401, 403).
+        Raises errors that affect every request: a refused key (401, 403).
         """
         ends = time.monotonic() + seconds if seconds is not None else float("inf")
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="headwater-watch") as threads:
@@ -97,7 +97,7 @@ class Watch:
         )
 
     def _oversee(self, futures: "list[Future[None]]", ends: float, every: float, said: Callable[[Count], None]) -> bool:
-        """Wait for the threads, speaking now and then; whether none of them gave up."""
+        """Wait for the threads, reporting at intervals; return whether none of them gave up."""
         try:
             spoken = time.monotonic()
             while not all(future.done() for future in futures):
@@ -139,7 +139,7 @@ class Watch:
         self.tally.add(scenes=1, acknowledged=len(ledger.acknowledged))
 
     def _read_back(self, slot: _Slot) -> None:
-        """The latest scene's answers, and that every event of the latest scenes is still known. All this was right once: at once or wrong."""
+        """Check the latest scene's answers, and that every event of the latest scenes still exists. They were right before: no delay is allowed."""
         if slot.recent:
             self._verify(slot.recent[-1][0], patience=0.0)
         for scene, ledger in slot.recent:
@@ -168,7 +168,7 @@ class Watch:
         self._record_mismatches(scene, "receipts", ledger.settle(delivery, reply))
 
     def _verify(self, scene: Scene, patience: float) -> None:
-        """Ask every question; those with a wrong answer again, until patience ends."""
+        """Ask every question; repeat those with a wrong answer until patience ends."""
         waiting, ends = list(scene.questions), time.monotonic() + patience
         late = False
         while True:
@@ -184,7 +184,7 @@ class Watch:
                     )
             if not wrong:
                 return
-            if outages != self._outages:  # time without a server is not the server's slowness
+            if outages != self._outages:  # an outage does not count as slowness
                 ends = time.monotonic() + patience
             elif time.monotonic() >= ends:
                 for question, findings in wrong:
@@ -217,7 +217,7 @@ class Watch:
         body: bytes | None = None,
         unanswered: Callable[[], None] = lambda: None,
     ) -> Any:
-        """The decoded answer; an unreachable server is asked again until it answers. Raises _GaveUp after the end."""
+        """Return the decoded answer; repeat until the server answers. Raises _GaveUp after the end."""
         pause = _FIRST_WAIT
         while True:
             try:
@@ -257,7 +257,7 @@ class Watch:
 
 
 class _NotAllowed(Exception):
-    """The server does not take the key: every request would be answered so."""
+    """The server refuses the key: every request would fail."""
 
     def __init__(self, error: HeadwaterError) -> None:
         super().__init__(error.message)
@@ -265,7 +265,7 @@ class _NotAllowed(Exception):
 
 
 class _Pace:
-    """Lets so many events through in a second, over all threads."""
+    """Limits the events per second, over all threads."""
 
     def __init__(self, rate: float) -> None:
         self._lock, self._each, self._next = threading.Lock(), 1 / rate, 0.0

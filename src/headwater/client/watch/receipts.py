@@ -1,7 +1,7 @@
-"""What a reply to a delivery says of each event: kept, kept already, refused. Pure.
+"""Check the receipts in a reply: accepted, duplicate, refused. Pure.
 
-An event that was acknowledged must be a duplicate when it is sent again; if it is new, the server had lost it. One that was never sent
-must be new; if it is a duplicate, something on the way sent it twice. Of an event whose first reply never came, both are right.
+An acknowledged event must be a duplicate when it is sent again; if it is new, the server had lost it. An event that was never sent
+must be new; if it is a duplicate, a proxy sent it twice. After a lost first reply, both are right.
 """
 
 from collections.abc import Iterator
@@ -19,16 +19,16 @@ class Ledger:
         self.uncertain: set[int] = set()
 
     def unanswered(self, delivery: Delivery) -> None:
-        """The request may or may not have arrived."""
+        """Note that the request may or may not have arrived."""
         self.uncertain.update(delivery.events)
 
     def refuse(self, delivery: Delivery, why: str) -> Iterator[Finding]:
-        """The server took none of it, for good."""
+        """Note that the server refused all of it for good."""
         self.refused.update(delivery.events)
         yield "refused", f"{len(delivery.events)} events were refused: {why}"
 
     def settle(self, delivery: Delivery, reply: Any) -> Iterator[Finding]:
-        """Take the server's 2xx reply into the books; what is wrong with it."""
+        """Record the server's 2xx reply, and return its mistakes."""
         refused: dict[int, str] = {}
         if delivery.batch:
             try:
@@ -51,7 +51,7 @@ class Ledger:
             if not isinstance(duplicate, bool):
                 yield "wrong_reply", f"event {position} has no receipt that says whether it is a duplicate"
             elif position in self.acknowledged and not duplicate:
-                yield "lost_event", f"event {position} was acknowledged, and is unknown now"
+                yield "lost_event", f"event {position} was acknowledged, but is unknown now"
             elif duplicate and position not in self.acknowledged | self.uncertain:
-                yield "doubled_event", f"event {position} was sent for the first time, and is known already"
+                yield "doubled_event", f"event {position} was sent for the first time, but is already known"
             self.acknowledged.add(position)

@@ -1,6 +1,6 @@
-"""What the watcher plays: events, how they are sent, and questions whose answers are known beforehand. Values only.
+"""The watcher's scenes: events, their deliveries, and questions with known answers. Values only.
 
-A scene is one round of a story in one slot. Its questions hold once every event of it was acknowledged, and until the slot's next round.
+A scene is one round of a story in one slot. Its questions hold after all its events are acknowledged, until the slot's next round.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,13 +53,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 CHECKS: tuple[Check, ...] = get_args(Check)
 
 Finding = tuple[Kind, str]
-"""What is wrong with an answer, and the words that say which value was expected and which came."""
+"""The mistake in an answer, and a text with the expected and the actual value."""
 
 Judge = Callable[[Any], Iterable[Finding]]
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A GET whose answer is known. `judge` is given the decoded answer; `absent` is the kind of a 404."""
+    """A GET with a known answer. `judge` gets the decoded answer; `absent`: the kind of a 404."""
 
     check: Check
     path: str
@@ -80,7 +80,7 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """One round of a story. `deliveries` name every event at least once; what they name again is a duplicate on purpose."""
+    """One round of a story. `deliveries` name every event at least once; a second time is a deliberate duplicate."""
 
     story: str
     slot: int
@@ -91,7 +91,7 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 class Mismatch(msgspec.Struct, frozen=True):
-    """One difference between what was sent and what is told."""
+    """One difference between what was sent and what the server answers."""
 
     check: Check
     kind: Kind

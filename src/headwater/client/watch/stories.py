@@ -1,7 +1,7 @@
-"""The stories: each one way in which lineage reaches a server, with the questions that must then have known answers.
+"""The stories: each is one way in which lineage reaches a server, with questions that must then have known answers.
 
-A story is told in rounds in one slot, under names no other slot uses. The round changes runs and times, never which job reads what, so an
-answer does not depend on how many runs keep an edge alive.
+A story is played in rounds in one slot, under names of that slot only. Rounds differ in runs and times, never in which job reads what, so
+an answer does not depend on the number of runs behind an edge.
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ DEPTH = 50
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """Where and when a round is told. `first` and `previous` are the times of the slot's first and latest earlier round."""
+    """The slot and time of a round. `first` and `previous`: the times of the slot's first and latest earlier round."""
 
     namespace: str
     prefix: str
@@ -40,7 +40,7 @@ class Stage(msgspec.Struct, frozen=True):
         return f"file://{self.namespace}", f"/{self.prefix}/{word}"
 
     def run_id(self, word: str, round: int | None = None) -> str:
-        """The run of this word in this round (or that one): derived, so that telling it again is the same run."""
+        """Return the run id of this word in this (or that) round: derived, so a repetition is the same run."""
         number = self.round if round is None else round
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.namespace}/{self.prefix}/{word}/{number}"))
 
@@ -49,7 +49,7 @@ Story = Callable[[Stage, random.Random, Draft], list[Question]]
 
 
 def pipeline(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """Jobs in layers; inputs told at START, outputs at COMPLETE."""
+    """Jobs in layers; inputs reported at START, outputs at COMPLETE."""
     shape = random.Random(stage.prefix)  # noqa: S311 - the same graph in every round
     layers = [[stage.table(f"raw-{i}") for i in range(shape.randint(1, 3))]]
     for number in range(shape.randint(2, 3)):
@@ -85,7 +85,7 @@ def pipeline(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def disorder(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """One job, many runs: states that contradict each other, ends before starts, runs of which one event came."""
+    """One job, many runs: contradictory states, ends before starts, runs with a single event."""
     job, source, target = stage.job("churn"), stage.table("in"), stage.table("out")
     plots = (
         ("START", "RUNNING", "COMPLETE"),
@@ -106,7 +106,7 @@ def disorder(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def schemas(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """A table whose columns change from round to round; what they were is still known."""
+    """A table whose columns change from round to round, with its history."""
     job, run, table = stage.job("load"), stage.run_id("load"), stage.table("events")
 
     def fields(round: int) -> list[tuple[str, str]]:
@@ -136,7 +136,7 @@ def schemas(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def columns(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """Three tables in a row, and which column comes from which."""
+    """Three tables in a row, with column lineage."""
     tables = [stage.table(word) for word in ("orders", "cleaned", "report")]
     shape = random.Random(stage.prefix)  # noqa: S311 - the same columns in every round
     names = ["a", "b", "c"]
@@ -179,7 +179,7 @@ def columns(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def family(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """A run with children, one of which fails in every other round; children may come before their parent is heard of."""
+    """A run with children, one of which fails in every other round; children may come before their parent."""
     above, run = stage.job("dag"), stage.run_id("dag")
     draft.run("START", run, above, 0)
     ids = set()
@@ -202,7 +202,7 @@ def family(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def names(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """Run ids that are no UUIDs, and names with everything a path or a query string could stumble over."""
+    """Run ids that are not UUIDs, and names with characters that are special in paths and query strings."""
     source, target = stage.table("α/β:1 & 50%?#x+y"), stage.table('"quoted" \\ table.{b}')
     job = stage.job("load it: a/b?c=d&e%2F")
     run = f"{stage.prefix}:manual__{stage.round} +00:00"
@@ -219,7 +219,7 @@ def names(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def stream(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """A run without an end: in the graph from its first event on, RUNNING for ever, one version however often it reports."""
+    """A run without an end: in the graph from its first event on, always RUNNING, with one version for any number of reports."""
     job, run = stage.job("consume"), stage.run_id("consume", 0)
     topic, table = stage.table("topic"), stage.table("sink")
     facets = {"processing_engine": event.processing_engine("watch", "1")}
@@ -237,7 +237,7 @@ def stream(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def aliases(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """One job writes a path, another reads the table that lies there; that they are one comes last, and joins them all the same."""
+    """One job writes a path, another reads the table there; the event that equates them comes last."""
     place, table = stage.path("warehouse/orders"), stage.table("db.orders")
     writer, reader = stage.job("write"), stage.job("read")
     draft.run("START", stage.run_id("write"), writer, 0, inputs=[stage.table("source")])
@@ -259,7 +259,7 @@ def aliases(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
 
 
 def partitions(stage: Stage, rng: random.Random, draft: Draft) -> list[Question]:
-    """Folders of one day each are one dataset, however the day is written."""
+    """Daily folders are one dataset, in any spelling of the day."""
     table = stage.path("t")
     day = f"2026-01-{1 + stage.round % 28:02d}"
     dated, keyed = Alias((table[0], f"{table[1]}/{day}"), table), Alias((table[0], f"{table[1]}/day={day}"), table)
@@ -298,7 +298,7 @@ def _runs(stage: Stage, draft: Draft, check: Check, *, datasets: bool = True) ->
 
 
 def _listed(stage: Stage, draft: Draft, total: int, check: Check = "runs") -> list[Question]:
-    """The runs of each job: how many in all, and this round's among them."""
+    """Ask for the runs of each job: their total, and this round's among them."""
     return [
         Question(
             check,
@@ -337,7 +337,7 @@ def _totals(stage: Stage, draft: Draft) -> list[Question]:
 
 
 def _component(draft: Draft, start: Name) -> set[tuple[str, str]]:
-    """Everything that hangs together with a dataset, whichever way the edges point."""
+    """Return everything connected with a dataset, in either direction."""
     every, met = draft.edges(), {dataset_id(start)}
     while grown := {node for edge in every if met & set(edge) for node in edge} - met:
         met |= grown

@@ -1,4 +1,4 @@
-"""What the watcher has counted: sent, asked, and every mismatch by check and kind. Used by many threads."""
+"""The watcher's counters: sent, asked, and every mismatch by check and kind. Thread-safe."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ _REMEMBERED = 10_000
 
 
 class Count(msgspec.Struct, frozen=True):
-    """The counters at one moment. `unreachable`: unanswered attempts. They are no fault by themselves, so they are no mismatch."""
+    """The counters at one moment. `unreachable`: unanswered attempts, which are not mismatches by themselves."""
 
     seconds: float
     scenes: int
@@ -44,19 +44,19 @@ class Tally:
         return self._by_kind.total()
 
     def add(self, **counts: int) -> None:
-        """Count up `scenes`, `sent`, `acknowledged`, `asked` or `unreachable`."""
+        """Increase `scenes`, `sent`, `acknowledged`, `asked` or `unreachable`."""
         with self._lock:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
 
     def took(self, *, send: float = 0.0, answer: float = 0.0) -> None:
-        """A request took that many seconds."""
+        """Record that a request took this many seconds."""
         with self._lock:
             self.slowest_send = max(self.slowest_send, send)
             self.slowest_answer = max(self.slowest_answer, answer)
 
     def mismatch(self, found: Mismatch) -> None:
-        """Count it, once: what is read back and found again is the same mismatch."""
+        """Count a mismatch once: finding it again when reading back does not count."""
         with self._lock:
             if found in self._known:
                 return

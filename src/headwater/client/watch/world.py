@@ -1,7 +1,7 @@
-"""A known world from a seed: which story is told in which slot, in which order its events leave, which are sent twice. Pure.
+"""A known world from a seed: the story of each slot, the order of its events, and which are sent twice. Pure.
 
-The same seed, mark and times give the same bytes. Names are bounded (stories × slots each), so that a watcher that runs for a year has
-written no more datasets and jobs than one that ran for a minute; runs and events grow with time.
+The same seed, mark and times give the same bytes. Names are bounded (stories × slots each): a watcher that runs for a year
+writes as few datasets and jobs as one that runs for a minute; runs and events grow with time.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ _EACH = 2  # slots a story has
 
 
 class World:
-    """Scenes in endless supply. `mark` keeps one watcher's names apart from another's and from those of an earlier one."""
+    """An endless supply of scenes. `mark` separates a watcher's names from those of others and of earlier ones."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class World:
         self._rounds = [0] * len(self._slots)
 
     def __len__(self) -> int:
-        """How many slots there are: scenes of different slots may be played at the same time, those of one only in turn."""
+        """Return the number of slots: scenes of different slots may be played at the same time, those of one only in turn."""
         return len(self._slots)
 
     def scene(self, slot: int, now: dt.datetime) -> Scene:
-        """The next round of this slot's story; its events are dated in the second before `now`, or after the round before."""
+        """Return the next round of this slot's story; its events are dated in the second before `now`, or after the previous round."""
         times, number = self._slots[slot], self._rounds[slot]
         at = (now - _ROUND).replace(microsecond=0)
         if times:
@@ -54,7 +54,7 @@ class World:
             times[0] if times else at,
             times[-1] if times else None,
         )
-        rng = random.Random(f"{self.seed}/{slot}/{number}")  # noqa: S311 - a world to be told again, not a secret
+        rng = random.Random(f"{self.seed}/{slot}/{number}")  # noqa: S311 - a repeatable world, not a secret
         draft = Draft(at)
         questions = STORIES[name](stage, rng, draft)
         self._slots[slot] = [stage.first, at]
@@ -63,7 +63,7 @@ class World:
         return Scene(name, slot, number, draft.events, deliveries(draft.events, draft.last, rng), asked)
 
     def _asked(self, name: str) -> bool:
-        """Whether any check of the story is asked for."""
+        """Whether any check of the story is requested."""
         now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
         stage = Stage("n", "p", 0, now, now, None)
         questions = STORIES[name](stage, random.Random(0), Draft(now))  # noqa: S311
@@ -71,7 +71,7 @@ class World:
 
 
 def deliveries(events: Sequence[bytes], last: Collection[int], rng: random.Random) -> list[Delivery]:
-    """The events in an order of chance, cut into single events and batches, some of them twice; `last` leave after all others."""
+    """Return the events in random order, cut into single events and batches, some of them twice; `last` leave after all others."""
     first = [position for position in range(len(events)) if position not in last]
     rng.shuffle(first)
     if first:

@@ -1,4 +1,4 @@
-"""Which server is told, and by which name this Airflow goes."""
+"""The server that gets the reports, and the name of this Airflow."""
 
 from pathlib import Path
 

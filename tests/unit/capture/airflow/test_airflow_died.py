@@ -1,4 +1,4 @@
-"""Tries that ended without a word are spoken for by the next, and nobody else is."""
+"""The next try reports earlier tries that ended without a report, and no other run."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The question that is asked, and what people are told of the answer."""
+"""The request, and the reasons in its answer."""
 
 import datetime as dt
 import json

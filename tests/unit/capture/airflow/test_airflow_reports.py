@@ -1,4 +1,4 @@
-"""What a task's run says: keys that are the same when it is said again, and another's when it is another."""
+"""A task run's reports: a repeated report has the same key, another run has another."""
 
 import datetime as dt
 
@@ -32,7 +32,7 @@ def test_what_was_produced_says_what_it_read() -> None:
     first, second = of(RUN, "produced", MADE, AT, seq=41, code="v1", description=told)
     assert (first["states"], first["reads"], first["seq"], first["code"]) == (["estimated"], MADE[0]["reads"], 41, "v1")
     assert (first["rows"], first["fingerprint"], "bytes" in first, "other" in first) == (7, "f", False, False)
-    # Nobody knows what the second was made from: that is not the same as nothing.
+    # The inputs of the second are unknown, which differs from none.
     assert not {"states", "reads", "seq"} & second.keys()
 
 

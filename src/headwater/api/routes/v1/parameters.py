@@ -41,7 +41,7 @@ def flag(text: str | None) -> bool:
 
 
 def choice(name: str, text: str | None, options: Collection[str]) -> str | None:
-    """One of the options, whatever its case, with `-` and `.` for `_`. Raises InvalidQuestion."""
+    """Return one of the options, in any case, with `-` and `.` for `_`. Raises InvalidQuestion."""
     if text is None or not text.strip():
         return None
     spelled = re.sub(r"[-.]", "_", text.strip()).upper()

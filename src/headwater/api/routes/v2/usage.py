@@ -1,4 +1,4 @@
-"""`/api/v2`: what query logs tell: usage, cost, what runs again and again, what may go, and how good the lineage from them is."""
+"""`/api/v2`: figures from query logs: usage, cost, recurrence, unused datasets, and coverage."""
 
 import datetime as dt
 from typing import Annotated
@@ -32,7 +32,7 @@ async def get_usage(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> usage.Usage:
-    """Who reads and writes datasets, how often, when last."""
+    """Show who reads and writes datasets, how often, and when last."""
     return await usage.usage(
         state.database,
         Page(sort, order, limit, offset),

@@ -118,7 +118,7 @@ async def get_conflicts(
     after: OptionalText = None,
     as_of: Time = None,
 ) -> conflicts.Conflicts:
-    """Where those who tell lineage disagree about an edge."""
+    """List the edges that producers disagree about."""
     question = conflicts.Question(node, namespace, kind, limit, after, aware(as_of))
     return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
 
@@ -132,7 +132,7 @@ async def get_perspectives(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> perspectives.Perspectives:
-    """Edges between datasets by who tells them: the query log, dbt, Airflow, …; and where these disagree."""
+    """List edges between datasets by perspective (the query log, dbt, Airflow, …), and their disagreements."""
     return await perspectives.perspectives(
         state.database,
         state.settings.lineage.live_runs,

@@ -1,1 +1,1 @@
-"""What people say, who is told, who may come in."""
+"""Routes for metadata, listeners and access."""

@@ -92,7 +92,7 @@ async def audit_log(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> audit.AuditPage:
-    """Who changed what, the latest first."""
+    """List changes with their authors, the latest first."""
     return await audit.page(
         state.database,
         actor=actor,

@@ -158,7 +158,7 @@ async def disown(
     owner: Segment,
     as_: As = None,
 ) -> Recorded:
-    """Remove an owner, whatever its source."""
+    """Remove an owner from any source."""
     return await _record(state, request, as_, Disown(_target(kind, namespace, name), unquote(owner)))
 
 
@@ -190,7 +190,7 @@ async def untag(
     column: Column = None,
     as_: As = None,
 ) -> Recorded:
-    """Remove a tag, whatever its source."""
+    """Remove a tag from any source."""
     return await _record(state, request, as_, Untag(_target(kind, namespace, name, column), unquote(tag)))
 
 
@@ -307,7 +307,7 @@ async def remove_tag(request: Request[Any, Any, Any], state: State, tag: Segment
 async def name_namespace(
     request: Request[Any, Any, Any], state: State, namespace: Segment, data: JSONBody[NamespaceBody], as_: As = None
 ) -> list[Recorded]:
-    """Who owns a namespace, and what it is."""
+    """Set the owner and description of a namespace."""
     changes: list[Change] = []
     if data.owner is not None:
         changes.append(NameNamespace(unquote(namespace), data.owner))

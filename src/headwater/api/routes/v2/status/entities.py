@@ -253,7 +253,7 @@ async def follow_instances(
     wait: Wait = 0.0,
     limit: Limit = 1000,
 ) -> log.StatusLog:
-    """What was said of instances after a seq; waits for it."""
+    """List reports on instances after a seq, waiting for them."""
     return await log.since(state.database, state.news, since, entities=entity or (), limit=max(limit, 1), wait=wait)
 
 
