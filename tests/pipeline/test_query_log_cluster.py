@@ -18,6 +18,7 @@ from tests.fixtures.pipeline import FAST
 from tests.fixtures.processes import free_port
 from tests.fixtures.query_logs import bigquery_jobs, json_lines
 from tests.pipeline.test_query_log_sync import tables
+from tests.scale import full
 
 from headwater.errors import InvalidQuestion, NotInstalled, SparkUnavailable, StageFailed, UnreachableFolder
 from headwater.pipeline import workers
@@ -129,11 +130,12 @@ def test_a_standalone_cluster_through_spark_submit(
         return found
 
     until(cluster, "a master")
-    for number in range(2):
+    count = full(2, 1)
+    for number in range(count):
         worker = [program, "org.apache.spark.deploy.worker.Worker", *where, "--cores", 1, "--memory", "1g"]
         more = ["--webui-port", 0, "--work-dir", tmp_path / f"worker-{number}", master]
         start(f"worker-{number}", [*worker, *more])
-    until(lambda: cluster()["aliveworkers"] == 2, "two workers")
+    until(lambda: cluster()["aliveworkers"] == count, "the workers")
 
     store = tmp_path / "store"
     submit = [SPARK_HOME / "bin" / "spark-submit", "--master", master]
@@ -142,8 +144,8 @@ def test_a_standalone_cluster_through_spark_submit(
     )
     assert (done["files"], done["rows"], done["days"]) == (2, 60, 4)
     assert tables(spark, store) == plain_tables
-    # Both workers had an executor, and it was theirs that wrote: each ran Python.
-    for number in range(2):
+    # Each worker had an executor, and it was theirs that wrote: each ran Python.
+    for number in range(count):
         assert list((tmp_path / f"worker-{number}").glob("app-*/*/stderr")), number
     assert not list(store.glob("probe*"))
 
