@@ -9,7 +9,7 @@ _LOOK_SECONDS = 0.5
 
 
 def end_with_parent(patience: float) -> None:
-    """From now on stop this process as by SIGTERM when its parent is gone, and kill it after `patience` seconds."""
+    """Stop this process as by SIGTERM when its parent has ended, and kill it after `patience` seconds."""
     threading.Thread(target=_watch, args=(os.getppid(), patience), name="headwater-parent", daemon=True).start()
 
 

@@ -24,7 +24,7 @@ def folder() -> Path:
 
 
 def _file(root: Path, path: str) -> Path | None:
-    """The file of this path below the root; None if there is none, or the path can be none."""
+    """Return the file of this path below the root; None if there is none or the path is invalid."""
     try:
         wanted = (root / path.lstrip("/")).resolve()
         return wanted if wanted.is_relative_to(root) and wanted.is_file() else None

@@ -1,4 +1,4 @@
-"""A receiver's metrics, for Prometheus, on a port of its own. docs/reference/metrics.md lists them.
+"""A receiver's metrics, for Prometheus, on its own port. docs/reference/metrics.md lists them.
 
 Labels are bounded: codes and outcomes are the program's own; no producer chooses a label.
 """

@@ -1,7 +1,7 @@
-"""People who signed in: what their provider says becomes a role, and a signed cookie remembers it.
+"""Sign-ins: the provider's claims become a role, stored in a signed cookie.
 
-The cookie holds name, role and end, signed with a secret that all servers over one database share. It cannot be forged or prolonged, and it
-is not stored anywhere: who is signed in stays so until it ends, or until the secret is replaced.
+The cookie holds name, role and end, signed with a secret that all servers over one database share. It cannot be forged or prolonged. The server
+does not store it: a session lasts until its end, or until the secret is replaced.
 """
 
 import base64
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Session(msgspec.Struct, frozen=True):
-    """Inside the session cookie. `until` is seconds since 1970, as everywhere here."""
+    """The content of the session cookie. `until`: seconds since 1970, as everywhere here."""
 
     name: str
     role: str
@@ -32,7 +32,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Login(msgspec.Struct, frozen=True):
-    """Inside the cookie that lives while the browser is at the provider."""
+    """The content of the cookie that lasts while the browser is at the provider."""
 
     state: str
     nonce: str
@@ -42,7 +42,7 @@ class Login(msgspec.Struct, frozen=True):
 
 
 class Sessions:
-    """The half of access that knows people; `Access.sign_in`."""
+    """The part of access for people; `Access.sign_in`."""
 
     def __init__(self, settings: AccessSettings, secret: bytes) -> None:
         self.provider = Provider(settings.oidc)
@@ -62,7 +62,7 @@ class Sessions:
         return self.person(await self.provider.claims_of_token(token), "token")
 
     def person(self, claims: Claims, via: str) -> Actor:
-        """The person of verified claims. Raises Forbidden when they may not come in."""
+        """Return the user of verified claims. Raises Forbidden if they have no role."""
         name = name_of(claims)
         role = role_of(claims, self._settings)
         if role is None:
@@ -73,12 +73,12 @@ class Sessions:
         return Actor(name, role, via)
 
     def sealed(self, value: Session | Login) -> str:
-        """The value as a cookie can carry it, signed."""
+        """Sign a value for a cookie."""
         body = base64.urlsafe_b64encode(msgspec.json.encode(value)).rstrip(b"=")
         return f"{body.decode()}.{self._signature(type(value), body)}"
 
     def opened(self, cookie: str, kind: type[T]) -> T | None:
-        """What `sealed` made of a value of this kind, or None when it was not us, or not for this."""
+        """Return the value that `sealed` signed, or None for another signature or kind."""
         body, _, signature = cookie.partition(".")
         if not hmac.compare_digest(self._signature(kind, body.encode()).encode(), signature.encode()):
             return None
@@ -91,7 +91,7 @@ class Sessions:
 
 
 def name_of(claims: Claims) -> str:
-    """How a person is called here: a mail address the provider vouches for, else a user name, else the subject."""
+    """Return a user's name: a verified mail address, else a user name, else the subject."""
     email = claims.get("email")
     if isinstance(email, str) and email and claims.get("email_verified") is not False:
         return email
@@ -99,9 +99,9 @@ def name_of(claims: Claims) -> str:
 
 
 def role_of(claims: Claims, settings: OidcSettings) -> str | None:
-    """The highest role that a person's groups give; else the default role; None if the person may not enter.
+    """Return the highest role of a user's groups, else the default role; None if the user may not enter.
 
-    With `allowed_domains`, a person without a verified mail address in one of them gets none.
+    With `allowed_domains`, a user without a verified mail address in one of them gets none.
     """
     domains = [domain.lower().lstrip("@") for domain in listed(settings.allowed_domains)]
     if domains:
@@ -119,7 +119,7 @@ def role_of(claims: Claims, settings: OidcSettings) -> str | None:
 
 
 def groups_of(claims: Claims, claim: str) -> list[str]:
-    """The claim's values; a name that is not there as a whole is a path (`realm_access.roles`)."""
+    """Return the claim's values; a name that does not exist as a whole is a path (`realm_access.roles`)."""
     value: object = claims.get(claim)
     if value is None:
         value = claims

@@ -1,7 +1,7 @@
-"""Traces, where they are asked for: a span for each request and one for intake's transaction, sent by OTLP over HTTP.
+"""Optional traces: a span for each request and one for intake's transaction, sent by OTLP over HTTP.
 
-On when `OTEL_EXPORTER_OTLP_ENDPOINT` is set and the extra `otel` is installed; otherwise nothing here is even imported. The usual `OTEL_*`
-variables (service name, headers, sampling) mean what OpenTelemetry says they mean.
+On if `OTEL_EXPORTER_OTLP_ENDPOINT` is set and the extra `otel` is installed; otherwise this module imports nothing. The `OTEL_*`
+variables (service name, headers, sampling) have OpenTelemetry's meanings.
 """
 
 import os
@@ -16,13 +16,13 @@ from headwater import __version__, telemetry
 
 
 def is_requested() -> bool:
-    """Whether traces were asked for."""
+    """Whether traces are requested."""
     asked = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     return bool(asked) and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
 
 
 def provider() -> Any | None:
-    """What makes spans and sends them, or None: not asked for, or (said in the log) not installed."""
+    """Return the provider of spans, or None: not requested or, with a log line, not installed."""
     if not is_requested():
         return None
     try:
@@ -77,7 +77,7 @@ class Traced:
 
 
 def spans(provider: Any) -> Callable[[str, dict[str, int]], AbstractContextManager[object]]:
-    """For `telemetry.trace`."""
+    """Return the spans for `telemetry.trace`."""
     tracer = provider.get_tracer("headwater", __version__)
 
     def start(name: str, attributes: dict[str, int]) -> AbstractContextManager[object]:

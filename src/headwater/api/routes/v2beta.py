@@ -1,4 +1,4 @@
-"""`/api/v2beta`: the search that Marquez's page uses when it is built for an index; here it needs no other server."""
+"""`/api/v2beta`: the search of Marquez's page when it is built for an index; Headwater needs no other server for it."""
 
 from typing import Annotated
 
@@ -15,13 +15,13 @@ Words = Annotated[str | None, QueryParameter(name="q")]
 
 @get("/search/jobs")
 async def job_documents(state: State, words: Words = None) -> shapes.JobHits:
-    """Jobs with their facets and those of their latest run, and where the words are."""
+    """Find jobs, with their facets and those of their latest run, and the matching places."""
     return await search.job_documents(state.database, parameters.not_blank("q", words))
 
 
 @get("/search/datasets")
 async def dataset_documents(state: State, words: Words = None) -> shapes.DatasetHits:
-    """Datasets with their facets, and where the words are."""
+    """Find datasets, with their facets and the matching places."""
     return await search.dataset_documents(state.database, parameters.not_blank("q", words))
 
 

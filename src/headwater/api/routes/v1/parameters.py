@@ -51,7 +51,7 @@ def choice(name: str, text: str | None, options: Collection[str]) -> str | None:
 
 
 def present(name: str, text: str | None) -> str:
-    """Raises InvalidQuestion for what is absent."""
+    """Return a required value. Raises InvalidQuestion if it is missing."""
     if text is None:
         raise refused(f"query param {name} must not be null")
     return text
@@ -64,7 +64,7 @@ def not_blank(name: str, text: str | None) -> str:
 
 
 def time(name: str, text: str | None) -> dt.datetime | None:
-    """ISO 8601; without a zone, UTC. Raises InvalidQuestion."""
+    """Parse ISO 8601; without a zone, UTC. Raises InvalidQuestion."""
     if text is None or not text.strip():
         return None
     try:
@@ -75,7 +75,7 @@ def time(name: str, text: str | None) -> dt.datetime | None:
 
 
 def day(name: str, text: str | None) -> dt.date | None:
-    """YYYY-MM-DD. Raises InvalidQuestion."""
+    """Parse YYYY-MM-DD. Raises InvalidQuestion."""
     if text is None or not text.strip():
         return None
     try:

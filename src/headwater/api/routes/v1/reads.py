@@ -40,7 +40,7 @@ async def namespace_list(state: State, limit: Whole = None, offset: Whole = None
 
 @get("/namespaces/{namespace:str}")
 async def get_namespace(state: State, namespace: Segment) -> shapes.Namespace:
-    """One namespace."""
+    """Return one namespace."""
     return await namespaces.get(state.database, decoded(namespace))
 
 
@@ -52,13 +52,13 @@ async def source_list(state: State, limit: Whole = None, offset: Whole = None) -
 
 @get("/sources/{source:str}")
 async def get_source(state: State, source: Segment) -> shapes.Source:
-    """One data source."""
+    """Return one data source."""
     return await sources.get(state.database, decoded(source))
 
 
 @get("/tags")
 async def tag_list(state: State, limit: Whole = None, offset: Whole = None) -> shapes.Tags:
-    """Tags by name."""
+    """List tags by name."""
     return await tags.page(state.database, *_page(limit, offset))
 
 
@@ -124,7 +124,7 @@ async def job_list(
 async def get_job(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment
 ) -> Response[shapes.Job] | Response[None]:
-    """One job."""
+    """Return one job."""
     elsewhere = await moved(request, state, namespace, job)
     return elsewhere or Response(await jobs.get(state.database, decoded(namespace), decoded(job)))
 
@@ -170,7 +170,7 @@ async def run_list(
 
 @get("/jobs/runs/{run_id:str}")
 async def get_run(state: State, run_id: Segment) -> shapes.Run:
-    """One run."""
+    """Return one run."""
     return await runs.get(state.database, decoded(run_id))
 
 

@@ -1,4 +1,4 @@
-"""`/api/v2`: Headwater's own questions, a module for each subject. docs/reference/api-v2.md describes each with an example."""
+"""`/api/v2`: Headwater's own API, a module for each subject. docs/reference/api-v2.md describes each with an example."""
 
 from litestar import Router
 

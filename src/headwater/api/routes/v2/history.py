@@ -1,4 +1,4 @@
-"""`/api/v2`: what was, and how it is going. docs/reference/api-v2.md describes each question with an example."""
+"""`/api/v2`: history and health. docs/reference/api-v2.md describes each route with an example."""
 
 import datetime as dt
 from typing import Annotated
@@ -27,7 +27,7 @@ async def dataset_facets(
     facet: Annotated[str | None, QueryParameter(name="name")] = None,
     limit: Limit = 200,
 ) -> facets.FacetHistory:
-    """What the dataset's facets said, from when to when."""
+    """List earlier facets of a dataset, and when each was valid."""
     return await facets.facet_history(state.database, "dataset", unquote(namespace), unquote(name), facet, limit)
 
 
@@ -39,7 +39,7 @@ async def job_facets(
     facet: Annotated[str | None, QueryParameter(name="name")] = None,
     limit: Limit = 200,
 ) -> facets.FacetHistory:
-    """What the job's facets said, from when to when."""
+    """List earlier facets of a job, and when each was valid."""
     return await facets.facet_history(state.database, "job", unquote(namespace), unquote(name), facet, limit)
 
 
@@ -47,7 +47,7 @@ async def job_facets(
 async def dataset_versions(
     state: State, namespace: Segment, name: Segment, limit: Limit = 100, offset: Offset = 0
 ) -> versions.Versions:
-    """All versions of a dataset, the latest first."""
+    """List the versions of a dataset, the latest first."""
     return await versions.versions(state.database, unquote(namespace), unquote(name), limit=limit, offset=offset)
 
 
@@ -59,13 +59,13 @@ async def dataset_version_diff(
     before: Annotated[str | None, QueryParameter(name="from")] = None,
     after: Annotated[str | None, QueryParameter(name="to")] = None,
 ) -> versions.VersionDiff:
-    """What changed between two versions."""
+    """Compare two versions of a dataset."""
     return await versions.version_diff(state.database, unquote(namespace), unquote(name), before, after)
 
 
 @get("/datasets/{namespace:str}/{name:str}/versions/{version:str}")
 async def dataset_version(state: State, namespace: Segment, name: Segment, version: Segment) -> versions.VersionDetail:
-    """One version in full."""
+    """Return one version in full."""
     return await versions.version(state.database, unquote(namespace), unquote(name), unquote(version))
 
 
@@ -73,7 +73,7 @@ async def dataset_version(state: State, namespace: Segment, name: Segment, versi
 async def dataset_schemas(
     state: State, namespace: Segment, name: Segment, limit: Limit = 200
 ) -> versions.SchemaHistory:
-    """Each schema the dataset has had, with its span."""
+    """List every schema of a dataset, and when each was valid."""
     return await versions.schema_history(state.database, unquote(namespace), unquote(name), limit)
 
 
@@ -81,13 +81,13 @@ async def dataset_schemas(
 async def versions_of_job(
     state: State, namespace: Segment, name: Segment, limit: Annotated[int, QueryParameter(ge=1, le=2000)] = 500
 ) -> job_versions.JobVersions:
-    """Each distinct code, SQL, inputs and outputs of a job, with its runs."""
+    """List the versions of a job: each distinct code, SQL, inputs and outputs, with its runs."""
     return await job_versions.job_versions(state.database, unquote(namespace), unquote(name), limit)
 
 
 @get("/datasets/{namespace:str}/{name:str}/freshness")
 async def dataset_health(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> freshness.Health:
-    """Whether a dataset is there, fresh and good."""
+    """Return whether a dataset exists, is fresh and passes its checks."""
     return await freshness.health(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
@@ -99,7 +99,7 @@ async def freshness_list(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> freshness.FreshnessList:
-    """Datasets that are late, or in any other state of freshness."""
+    """List datasets that are late, or in another state of freshness."""
     return await freshness.freshness(state.database, state=wanted, namespace=namespace, limit=limit, offset=offset)
 
 
@@ -111,13 +111,13 @@ async def job_durations(
     limit: Annotated[int, QueryParameter(ge=1, le=2000)] = 200,
     as_of: Time = None,
 ) -> durations.Durations:
-    """How long a job's runs take, and whether it became slower."""
+    """Return how long a job's runs take, and whether it became slower."""
     return await durations.durations(state.database, unquote(namespace), unquote(name), limit, aware(as_of))
 
 
 @get("/slower")
 async def slower(state: State, since: Time = None, limit: Limit = 100, offset: Offset = 0) -> durations.SlowerJobs:
-    """Jobs that became slower."""
+    """List jobs that became slower."""
     return await durations.slower(state.database, aware(since), limit=limit, offset=offset)
 
 
@@ -131,7 +131,7 @@ async def receipt_list(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> receipts.Receipts:
-    """What came in lately."""
+    """List recently received events."""
     return await receipts.receipts(
         state.database, producer=producer, code=code, run=run, since=aware(since), limit=limit, offset=offset
     )
@@ -139,7 +139,7 @@ async def receipt_list(
 
 @get("/receipts/{digest:str}")
 async def receipt(state: State, digest: Segment) -> receipts.ReceiptDetail:
-    """What became of an event."""
+    """Return the receipt of an event."""
     return await receipts.receipt(state.database, unquote(digest))
 
 

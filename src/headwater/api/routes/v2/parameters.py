@@ -1,4 +1,4 @@
-"""Query parameters that several questions of `/api/v2` share."""
+"""Query parameters that several routes of `/api/v2` share."""
 
 import datetime as dt
 import uuid
@@ -12,7 +12,7 @@ Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
 Text = Annotated[str, QueryParameter(max_length=20_000)]
 OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
-OneOrMore = Annotated[list[str] | None, QueryParameter(description="May be given again; one of them is enough.")]
+OneOrMore = Annotated[list[str] | None, QueryParameter(description="Repeatable; one match is enough.")]
 Flag = Annotated[bool, QueryParameter()]
 Depth = Annotated[int, QueryParameter(description="From 0 to 100.")]
 MaxNodes = Annotated[int, QueryParameter(ge=1, le=100_000)]
@@ -21,7 +21,7 @@ Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
 
 
 def id_of(text: str, what: str) -> uuid.UUID:
-    """The id in an address, read behind the guard: who may not ask is not told which ids would be ones. NotFound where it is none."""
+    """Read the id in an address, after the guard: unauthorised callers do not learn which ids are valid. Raises NotFound."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -29,7 +29,7 @@ def id_of(text: str, what: str) -> uuid.UUID:
 
 
 def numbered(text: str) -> int:
-    """The number in an address. NotFound where it is none."""
+    """Read the number in an address. Raises NotFound."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NotFound(f"{text[:100]!r} is the number of nothing", number=text[:100])
     return int(text)

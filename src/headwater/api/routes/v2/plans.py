@@ -1,4 +1,4 @@
-"""`/api/v2`: what to make again: plans, working them off, and what one run means for others."""
+"""`/api/v2`: plans, their execution by workers, and the impact of a run."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,8 +19,8 @@ Lease = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
-    """`worker`: who; `producers` (`airflow://prod/*`: all that begin so), `actions`, `numbers`: only items of these; `lease_seconds`: how long no one
-    else gets them unless they are renewed.
+    """`worker`: its name; `producers` (`airflow://prod/*` matches a prefix), `actions`, `numbers`: only items of these; `lease_seconds`: how long the
+    worker holds them without renewal.
     """
 
     worker: str
@@ -32,7 +32,7 @@ class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Renewal(msgspec.Struct, forbid_unknown_fields=True):
-    """`run`: what runs it, for the next worker that takes it."""
+    """`run`: the id of its run, for the next worker that takes it."""
 
     attempt: int
     run: str = ""
@@ -40,13 +40,13 @@ class Renewal(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Renewed(msgspec.Struct):
-    """`held`: false if another worker has the item, or it is over: stop."""
+    """`held`: false if another worker has the item, or it is over; stop then."""
 
     held: bool
 
 
 class Ending(msgspec.Struct, forbid_unknown_fields=True):
-    """What became of an item. `settled`: false where what it made may still be reported, so that it has not failed yet."""
+    """The result of an item. `settled`: false while its report may still come: it has not failed yet."""
 
     attempt: int
     failed: bool = False
@@ -63,7 +63,7 @@ class Steered(msgspec.Struct):
 async def make_plan(
     request: Request[Any, Any, Any], state: State, data: JSONBody[planning.PlanRequest], said_by: As = None
 ) -> planning.Planned:
-    """What to make again, in which order, and what cannot be repaired."""
+    """Plan what to rebuild, in which order, and list what cannot be repaired."""
     return await planning.plan(state.database, data, author(request, said_by))
 
 
@@ -74,7 +74,7 @@ async def list_plans(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> plans.PlanList:
-    """Plans, the latest first."""
+    """List plans, the latest first."""
     return await plans.plans(state.database, state=in_state, limit=limit, offset=offset)
 
 
@@ -86,7 +86,7 @@ async def get_plan(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> plans.OnePlan:
-    """One plan with a page of its items."""
+    """Return one plan with a page of its items."""
     return await plans.plan(state.database, id_of(plan, "plan"), state=in_state, limit=limit, offset=offset)
 
 
@@ -96,37 +96,37 @@ async def _steered(state: State, plan: str, what: str) -> Steered:
 
 @post("/plans/{plan:str}/apply", status_code=200)
 async def apply_plan(state: State, plan: Plan) -> Steered:
-    """Its items may be taken from now on."""
+    """Start a plan: workers may take its items."""
     return await _steered(state, plan, "apply")
 
 
 @post("/plans/{plan:str}/pause", status_code=200)
 async def pause_plan(state: State, plan: Plan) -> Steered:
-    """Hand out nothing; what is being worked on goes on."""
+    """Pause a plan: no item starts; running ones go on."""
     return await _steered(state, plan, "pause")
 
 
 @post("/plans/{plan:str}/resume", status_code=200)
 async def resume_plan(state: State, plan: Plan) -> Steered:
-    """Go on."""
+    """Resume a paused plan."""
     return await _steered(state, plan, "resume")
 
 
 @post("/plans/{plan:str}/retry", status_code=200)
 async def retry_plan(state: State, plan: Plan) -> Steered:
-    """What failed may be taken again."""
+    """Put failed items back into the queue."""
     return await _steered(state, plan, "retry")
 
 
 @post("/plans/{plan:str}/cancel", status_code=200)
 async def cancel_plan(state: State, plan: Plan) -> Steered:
-    """Never hand out anything again."""
+    """Cancel a plan: no item starts any more."""
     return await _steered(state, plan, "cancel")
 
 
 @post("/plans/{plan:str}/take", status_code=200, opt={"role": "write", "audit": False})
 async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> work.Work:
-    """Items that may be done now."""
+    """Take items that may run now."""
     return await work.take(
         state.database,
         id_of(plan, "plan"),
@@ -141,7 +141,7 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> wo
 
 @post("/plans/{plan:str}/items/{number:str}/renew", status_code=200, opt={"role": "write", "audit": False})
 async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Renewal]) -> Renewed:
-    """Still at it."""
+    """Renew the lease of an item."""
     held = await work.renew(
         state.database,
         id_of(plan, "plan"),
@@ -155,7 +155,7 @@ async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Re
 
 @post("/plans/{plan:str}/items/{number:str}/end", status_code=200, opt={"role": "write", "audit": False})
 async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Ending]) -> work.EndedItem:
-    """It is done, or it failed."""
+    """End an item: done or failed."""
     return await work.end(
         state.database,
         id_of(plan, "plan"),
@@ -170,7 +170,7 @@ async def end_item(state: State, plan: Plan, number: Number, data: JSONBody[Endi
 
 @post("/impact", status_code=200, opt={"role": "read", "audit": False})
 async def get_impact(state: State, data: JSONBody[impact.AskedImpact]) -> impact.ImpactAnswer:
-    """What a run that failed, or made something wrong, means: tasks to clear, runs to start."""
+    """Return the impact of a run that failed or made something wrong: tasks to clear, runs to start."""
     return await impact.of(state.database, data)
 
 

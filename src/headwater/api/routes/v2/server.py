@@ -1,4 +1,4 @@
-"""`/api/v2`: the server itself, and who sends it what."""
+"""`/api/v2`: the server itself, its producers, and names of datasets."""
 
 from litestar import get
 from litestar.datastructures import State
@@ -12,25 +12,25 @@ from headwater.model.moments import aware
 
 @get("/status")
 async def status(state: State) -> health.Status:
-    """The database, the log, how much there is."""
+    """Return the state of the database and the log, and counts."""
     return await health.status(state.database)
 
 
 @get("/producers")
 async def producer_list(state: State, since: Time = None) -> producers.Producers:
-    """How each producer is doing."""
+    """List producers, with delays and problems."""
     return await producers.producers(state.database, aware(since))
 
 
 @get("/identity/try")
 async def try_identity(state: State, namespace: Text, name: Text) -> identity.Placement:
-    """Where a dataset told by this name would go, and why."""
+    """Return which dataset a reported name becomes, and why."""
     return await identity.place(state.database, namespace, name)
 
 
 @get("/near-misses")
 async def near_misses(state: State) -> health.NearMisses:
-    """Links that are probably missing because one dataset goes by two names."""
+    """List links that are probably missing because a dataset has two names."""
     return await health.near_misses(state.database)
 
 

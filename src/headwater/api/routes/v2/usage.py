@@ -13,9 +13,7 @@ from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OneOrMore, O
 from headwater.model.moments import aware
 
 Day = Annotated[dt.date | None, QueryParameter(description="ISO 8601, as in 2026-11-20.")]
-Classes = Annotated[
-    list[str] | None, QueryParameter(name="class", description="May be given again; one of them is enough.")
-]
+Classes = Annotated[list[str] | None, QueryParameter(name="class", description="Repeatable; one match is enough.")]
 Wave = Annotated[int | None, QueryParameter(ge=1, le=2**62, description="Up to this wave.")]
 
 
@@ -57,7 +55,7 @@ async def get_cost(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> cost.Cost:
-    """What tables, query shapes, users, tasks, models or tools cost."""
+    """Return what tables, query shapes, users, tasks, models or tools cost."""
     return await cost.cost(
         state.database,
         Page(sort, order, limit, offset),
@@ -81,7 +79,7 @@ async def get_recurrence(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> recurrence.Recurrence:
-    """Which query shapes run again and again, and whether their runs came."""
+    """List query shapes that recur, and their missing runs."""
     return await recurrence.recurrence(
         state.database,
         Page(sort, order, limit, offset),
@@ -103,7 +101,7 @@ async def get_pruning(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> pruning.Pruning:
-    """Which datasets may go, in a safe order, and what that saves."""
+    """List unused datasets in a safe order of removal, with the saving."""
     return await pruning.pruning(
         state.database,
         Page(sort, order, limit, offset),
@@ -124,7 +122,7 @@ async def get_quality(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> quality.Quality:
-    """How much of the query logs was understood, and whether that dropped."""
+    """Return how much of the query logs was understood, and whether that dropped."""
     return await quality.quality(
         state.database,
         namespace=namespace,

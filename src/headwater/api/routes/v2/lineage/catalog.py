@@ -1,4 +1,4 @@
-"""`/api/v2`: datasets and jobs, found and shown."""
+"""`/api/v2`: find and show datasets and jobs."""
 
 from urllib.parse import unquote
 
@@ -23,14 +23,14 @@ async def get_search(
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> search.SearchResult:
-    """Datasets and jobs by words in names, columns, tags, owners, descriptions and SQL."""
+    """Find datasets and jobs by words in names, columns, tags, owners, descriptions and SQL."""
     narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
     return await search.search(state.database, q, **narrow, limit=limit, offset=offset)
 
 
 @get("/resolve")
 async def resolve(state: State, name: Text, type: OptionalText = None) -> find.Resolution:
-    """What a person means by a name."""
+    """Resolve a name, or an ending of one, to a dataset or job."""
     return await find.resolve(state.database, name, type)
 
 
@@ -38,7 +38,7 @@ async def resolve(state: State, name: Text, type: OptionalText = None) -> find.R
 async def datasets(
     state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
 ) -> catalog.Datasets:
-    """Datasets, the latest spoken of first."""
+    """List datasets, the one with the latest event first."""
     return await catalog.datasets(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
 
 
@@ -46,19 +46,19 @@ async def datasets(
 async def jobs(
     state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
 ) -> catalog.Jobs:
-    """Jobs, the latest spoken of first."""
+    """List jobs, the one with the latest event first."""
     return await catalog.jobs(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
 
 
 @get("/datasets/{namespace:str}/{name:str}")
 async def dataset(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Dataset:
-    """One dataset: schema, versions, producers, consumers, tags it inherits."""
+    """Return one dataset: schema, versions, producers, consumers, inherited tags."""
     return await catalog.dataset(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
 @get("/jobs/{namespace:str}/{name:str}")
 async def job(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Job:
-    """One job: inputs, outputs, latest runs."""
+    """Return one job: inputs, outputs, latest runs."""
     return await catalog.job(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 

@@ -1,4 +1,4 @@
-"""`/api/v2`: what single files and items came from, what became of them, and whether content was imported already."""
+"""`/api/v2`: lineage of single files and items, and earlier imports of content."""
 
 from typing import Annotated
 from urllib.parse import unquote
@@ -12,9 +12,11 @@ from headwater.api.routes.v2.parameters import MaxNodes, OptionalText, Segment, 
 from headwater.errors import InvalidQuestion
 
 Steps = Annotated[
-    str | None, QueryParameter(max_length=20, description="A number, or `all`; else as far as the table reaches.")
+    str | None, QueryParameter(max_length=20, description="A number, or `all`. Default: as far as the table reaches.")
 ]
-Fan = Annotated[int, QueryParameter(ge=1, le=1000, description="Mermaid: of so many alike none is folded.")]
+Fan = Annotated[
+    int, QueryParameter(ge=1, le=1000, description="Mermaid: fold similar nodes when there are more than this many.")
+]
 
 
 @get("/correlation/{id:str}")
@@ -27,7 +29,7 @@ async def get_correlation(
     format: Text = "json",
     fan: Fan = 4,
 ) -> correlation.Correlation | Response[str]:
-    """Events, details and lineage of an item, a run or a content, in one answer."""
+    """Return events, details and lineage of an item, a run or a content."""
     question = correlation.Question(unquote(id), direction, depth, max_nodes)
     if format == "json":
         return await correlation.correlation(state.database, question)
@@ -44,7 +46,7 @@ async def get_imports(
     job: OptionalText = None,
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 100,
 ) -> imports.Imports:
-    """Which runs read this content and ended well, the newest first."""
+    """List completed runs that read this content, the newest first."""
     return await imports.imports(state.database, fingerprint, namespace, job, limit)
 
 

@@ -1,4 +1,4 @@
-"""`/api/v2`: questions about the graph."""
+"""`/api/v2`: the graph."""
 
 import datetime as dt
 from typing import Annotated, cast
@@ -44,7 +44,7 @@ async def get_lineage(
     group: OptionalText = None,
     hide: OneOrMore = None,
 ) -> view.View:
-    """Where a dataset or job comes from and what depends on it; filtered, collapsed or grouped as asked for."""
+    """Return where a dataset or job comes from and what depends on it, optionally filtered, collapsed or grouped."""
     question = lineage.Question(node, direction, depth, columns, field, max_nodes, aware(as_of))
     shape = view.Shape(
         tuple(namespace or ()),
@@ -60,7 +60,7 @@ async def get_lineage(
     )
     if shape.plain:
         plain = await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
-        # A view but for what only a view has: described as one, so that a client has one shape to read.
+        # A subset of a view's fields: described as a view, so clients have one shape to read.
         return cast("view.View", plain)
     return await view.view(state.database, question, shape, state.settings.lineage.live_runs)
 
@@ -77,7 +77,7 @@ async def get_lineage_diff(
     columns: Flag = False,
     max_nodes: MaxNodes = 5000,
 ) -> lineage_diff.GraphDifference:
-    """What changed in the graph between two times, around a node or in a namespace."""
+    """Compare the graph at two times, around a node or in a namespace."""
     question = lineage_diff.Question(
         aware(before) or before,
         aware(after) or dt.datetime.now(dt.UTC),
@@ -103,7 +103,7 @@ async def get_paths(
     max_length: Annotated[int, QueryParameter(ge=1, le=400)] = 40,
     as_of: Time = None,
 ) -> paths.Paths:
-    """The shortest paths between two datasets, jobs or columns."""
+    """Find the shortest paths between two datasets, jobs or columns."""
     question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=aware(as_of))
     return await paths.paths(state.database, question, state.settings.lineage.live_runs)
 

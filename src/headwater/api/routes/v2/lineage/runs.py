@@ -32,7 +32,7 @@ async def run_list(
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> runs.Runs:
-    """Runs, the latest first."""
+    """List runs, the latest first."""
     return await runs.runs(
         state.database, job=job, state=run_state, parent=parent, limit=limit, offset=offset, stalled=stalled
     )
@@ -40,7 +40,7 @@ async def run_list(
 
 @get("/runs/{run_id:str}")
 async def run(state: State, run_id: Segment) -> runs.RunDetail:
-    """One run: what it read and wrote in which version, parameters, code, children."""
+    """Return one run: the versions it read and wrote, parameters, code, children."""
     return await runs.run(state.database, unquote(run_id))
 
 
@@ -53,7 +53,7 @@ async def get_run_lineage(
     max_nodes: MaxNodes = 2000,
     as_of: Time = None,
 ) -> run_lineage.RunLineage:
-    """Which versions the run read and wrote, which runs wrote those, and which read what it wrote."""
+    """Return the versions that the run read and wrote, the runs that wrote the former, and those that read the latter."""
     question = run_lineage.Question(unquote(run_id), direction, depth, max_nodes, aware(as_of))
     return await run_lineage.run_lineage(state.database, question)
 

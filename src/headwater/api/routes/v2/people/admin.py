@@ -1,4 +1,4 @@
-"""`/api/v2/admin`: what only an admin may see and do."""
+"""`/api/v2/admin`: routes for admins only."""
 
 import datetime as dt
 from typing import Annotated, Any
@@ -34,13 +34,13 @@ class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
-    """All of them: they replace those there are."""
+    """All rules: they replace the present ones."""
 
     rules: tuple[Rule, ...]
 
 
 class WantedEvent(msgspec.Struct):
-    """An event of an archive: what was received, and when; and the time the log had for it. Times without a zone are UTC."""
+    """An event of an archive: its bytes, its time of arrival, and its event time in the log. Times without a zone are UTC."""
 
     body: bytes
     received_at: dt.datetime
@@ -52,7 +52,7 @@ class WantedEvents(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TakenIn(msgspec.Struct, frozen=True):
-    """`accepted` were new to the log, `duplicates` were in it."""
+    """`accepted`: new to the log; `duplicates`: already in it."""
 
     accepted: int
     duplicates: int
@@ -66,7 +66,7 @@ async def event_log(
     upto: Annotated[int | None, QueryParameter(ge=0, le=2**62, description="The last number of arrival.")] = None,
     limit: Limit = 1000,
 ) -> log.LogPage:
-    """The event log in the order of arrival; `body` is base64 of the bytes that were received."""
+    """List the event log in order of arrival; `body` is base64 of the received bytes."""
     if upto is None:
         upto = await deliveries.settled(state.database)
     return await log.page(state.database, after, upto, limit)
@@ -74,7 +74,7 @@ async def event_log(
 
 @post("/log", status_code=200)
 async def take_in(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedEvents]) -> TakenIn:
-    """Take in events of an archive as they arrived then: each stands alone, and what the log has already stays as it is."""
+    """Import events of an archive unchanged, each independently; events that the log already has are skipped."""
     request.state.audit = {"action": "import_events", "target": "log", "detail": {"events": len(data.events)}}
     arrivals = [accept.Arrival(aware(one.received_at), aware(one.event_time)) for one in data.events]
     told = await state.intake.accept_each([one.body for one in data.events], arrivals)
@@ -106,13 +106,13 @@ async def audit_log(
 
 @get("/keys")
 async def list_keys(state: State) -> keys.ApiKeys:
-    """Every API key there ever was, without the keys themselves."""
+    """List all API keys, also revoked ones, without their secrets."""
     return await keys.keys(state.database)
 
 
 @post("/keys", status_code=201)
 async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBody[WantedKey]) -> key_writes.NewKey:
-    """Make an API key. The answer is the only place it is ever shown."""
+    """Create an API key. Only this answer shows it."""
     expires: dt.timedelta | None = key_writes.age(data.expires) if data.expires else None
     detail: dict[str, object] = {"role": data.role, "expires": data.expires}
     request.state.audit = {"target": data.name[:100], "detail": detail}
@@ -127,7 +127,7 @@ async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBo
 async def revoke_key(
     request: Request[Any, Any, Any], state: State, key: Annotated[str, PathParameter(description="Id or name.")]
 ) -> keys.ApiKey:
-    """Revoke an API key; it is refused within five seconds."""
+    """Revoke an API key; servers refuse it within five seconds."""
     name = unquote(key)
     revoked = await key_writes.revoke(state.database, name, by=_change(request, "revoke_key", name, 200, {}))
     request.state.audit = {"written": True}
@@ -136,7 +136,7 @@ async def revoke_key(
 
 @get("/identity")
 async def identity_rules(state: State) -> identity.Rules:
-    """The rules about dataset names."""
+    """Return the rules about dataset names."""
     return await identity.rules(state.database)
 
 
@@ -145,9 +145,9 @@ async def set_identity_rules(
     request: Request[Any, Any, Any],
     state: State,
     data: JSONBody[WantedRules],
-    dry_run: Annotated[bool, QueryParameter(description="Say what would move; change nothing.")] = False,
+    dry_run: Annotated[bool, QueryParameter(description="Return what would move without changing anything.")] = False,
 ) -> identity_writes.StoredRules:
-    """Replace the rules about dataset names. The past follows with the next rebuild."""
+    """Replace the rules about dataset names. The next rebuild applies them to earlier records."""
     detail: dict[str, object] = {"rules": msgspec.to_builtins(data.rules), **({"dry_run": True} if dry_run else {})}
     request.state.audit = {"action": "set_identity", "target": "identity", "detail": detail}
     by = _change(request, "set_identity", "identity", 200, detail)
@@ -160,7 +160,7 @@ async def set_identity_rules(
 def _change(
     request: Request[Any, Any, Any], action: str, target: str, status: int, detail: dict[str, object]
 ) -> Change:
-    """The row that is written in the transaction that makes the change."""
+    """Return the audit row, which is written in the transaction of the change."""
     actor = request.state.actor
     return Change(actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
 

@@ -1,4 +1,4 @@
-"""`/api/v2/metadata` and `/api/v2/changes`: what people say of datasets, jobs and columns, and the audit of it."""
+"""`/api/v2/metadata` and `/api/v2/changes`: metadata by people on datasets, jobs and columns, and its audit."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -63,7 +63,7 @@ class SchemaBody(msgspec.Struct):
 
 
 class NamespaceBody(msgspec.Struct):
-    """What is absent stays as it is."""
+    """Absent fields stay unchanged."""
 
     owner: str | None = None
     description: str | None = None
@@ -93,13 +93,13 @@ async def _record(
 
 def _target(kind: str, namespace: str, name: str, column: str | None = None) -> Target:
     if kind not in {"datasets", "jobs"}:
-        raise NotFound(f"metadata is of datasets, jobs, namespaces, sources, tags and edges, not of {kind!r}")
+        raise NotFound(f"only datasets, jobs, namespaces, sources, tags and edges have metadata, not {kind!r}")
     return Target("dataset" if kind == "datasets" else "job", unquote(name), unquote(namespace), column)
 
 
 @get("/metadata")
 async def about(state: State, node: Text) -> said.Metadata:
-    """Everything people say of one thing, who said it and when."""
+    """Return all metadata by people on one object, with authors and times."""
     return await said.about(state.database, node)
 
 
@@ -128,7 +128,7 @@ async def undescribe(
     column: Column = None,
     as_: As = None,
 ) -> Recorded:
-    """Take a description back; what events say shows again."""
+    """Remove a description; that of events is shown again."""
     return await _record(state, request, as_, Describe(_target(kind, namespace, name, column), None))
 
 
@@ -143,7 +143,7 @@ async def own(
     data: JSONBody[OwnerBody | None] = None,
     as_: As = None,
 ) -> Recorded:
-    """Name an owner."""
+    """Add an owner."""
     change = Own(_target(kind, namespace, name), unquote(owner), data.type if data else None)
     return await _record(state, request, as_, change)
 
@@ -174,7 +174,7 @@ async def tag(
     column: Column = None,
     as_: As = None,
 ) -> Recorded:
-    """Tag a dataset, job or column; a value has to fit the tag's schema."""
+    """Tag a dataset, job or column; a value must fit the tag's schema."""
     change = Tag(_target(kind, namespace, name, column), unquote(tag), data.value if data else None)
     return await _record(state, request, as_, change)
 
@@ -198,7 +198,7 @@ async def untag(
 async def hide(
     request: Request[Any, Any, Any], state: State, kind: Segment, namespace: Segment, name: Segment, as_: As = None
 ) -> Recorded:
-    """Take a dataset or job out of lists and searches until an event speaks of it."""
+    """Hide a dataset or job from lists and searches until an event reports it."""
     return await _record(state, request, as_, Hide(_target(kind, namespace, name)))
 
 
@@ -206,7 +206,7 @@ async def hide(
 async def unhide(
     request: Request[Any, Any, Any], state: State, kind: Segment, namespace: Segment, name: Segment, as_: As = None
 ) -> Recorded:
-    """Show it again."""
+    """Show a hidden dataset or job again."""
     return await _record(state, request, as_, Unhide(_target(kind, namespace, name)))
 
 
@@ -221,7 +221,7 @@ async def link(
     alias: Segment,
     as_: As = None,
 ) -> Recorded:
-    """Say that a dataset goes by another name too."""
+    """Merge a dataset with its other name into one."""
     change = Link(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
     return await _record(state, request, as_, change)
 
@@ -237,7 +237,7 @@ async def unlink(
     alias: Segment,
     as_: As = None,
 ) -> Recorded:
-    """Take an alias back: the two are two datasets again, unless events say otherwise."""
+    """Remove an alias: the two are separate datasets again, unless events report them as one."""
     change = Unlink(_target(kind, namespace, name), Target("dataset", unquote(alias), unquote(alias_namespace)))
     return await _record(state, request, as_, change)
 
@@ -260,7 +260,7 @@ async def draw_edge(
 async def remove_edge(
     request: Request[Any, Any, Any], state: State, source: Text, target: Text, as_: As = None
 ) -> Recorded:
-    """Take a drawn edge back."""
+    """Remove a drawn edge."""
 
     async def remove(connection: Any, identity: Any) -> Change:
         return RemoveEdge(
@@ -273,13 +273,13 @@ async def remove_edge(
 
 @get("/metadata/tags")
 async def tags(state: State, limit: Limit = 100, offset: Offset = 0) -> said.DefinedTags:
-    """Tags that are defined."""
+    """List the defined tags."""
     return await said.tags(state.database, limit=limit, offset=offset)
 
 
 @get("/metadata/tags/{tag:str}")
 async def get_tag(state: State, tag: Segment) -> said.DefinedTag:
-    """What a tag means and which values it may have."""
+    """Return a tag's meaning and its allowed values."""
     return await said.tag(state.database, unquote(tag))
 
 
@@ -299,7 +299,7 @@ async def define_tag(
 
 @delete("/metadata/tags/{tag:str}", status_code=200)
 async def remove_tag(request: Request[Any, Any, Any], state: State, tag: Segment, as_: As = None) -> Recorded:
-    """A tag is defined no more; where it was put, it stays."""
+    """Remove a tag's definition; objects keep the tag."""
     return await _record(state, request, as_, RemoveTag(unquote(tag)))
 
 
@@ -318,7 +318,7 @@ async def name_namespace(
 
 @put("/metadata/namespaces/{namespace:str}/hidden")
 async def hide_namespace(request: Request[Any, Any, Any], state: State, namespace: Segment, as_: As = None) -> Recorded:
-    """Take a namespace and everything in it out of lists and searches."""
+    """Hide a namespace and everything in it from lists and searches."""
     return await _record(state, request, as_, Hide(Target("namespace", unquote(namespace))))
 
 
@@ -334,7 +334,7 @@ async def unhide_namespace(
 async def name_source(
     request: Request[Any, Any, Any], state: State, source: Segment, data: JSONBody[SourceBody], as_: As = None
 ) -> Recorded:
-    """What a data source is and where."""
+    """Set a data source's type, address and description."""
     return await _record(state, request, as_, NameSource(unquote(source), data.type, data.url, data.description))
 
 
@@ -349,7 +349,7 @@ async def changes(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> said.Changes:
-    """What people said: who, when, what, before and after; the latest first."""
+    """List changes by people, the latest first: author, time, before and after."""
     return await said.changes(
         state.database,
         target=target,

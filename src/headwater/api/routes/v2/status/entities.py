@@ -1,4 +1,4 @@
-"""`/api/v2`: datasets that are cut by time: what is declared of them, what is known of each instance, whether one may be made, what is wrong."""
+"""`/api/v2`: entities: declarations, status of instances, readiness, incidents."""
 
 import datetime as dt
 from typing import Annotated, Any
@@ -43,17 +43,15 @@ from headwater.model.moments import aware
 
 Instances = Annotated[
     list[str] | None,
-    QueryParameter(
-        name="instances", description="`2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`; may be given again."
-    ),
+    QueryParameter(name="instances", description="`2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable."),
 ]
-Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all may be made.")]
+Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all are ready.")]
 Incident = Annotated[str, PathParameter(description="The incident's id.")]
 MOST_REPORTS = 10_000
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
-    """Texts of YAML; with `prune` what is in none of them is declared no longer; `dry_run`: only what would change."""
+    """YAML texts. `prune`: remove entities that none of them declares; `dry_run`: only return what would change."""
 
     files: list[declarations.File]
     prune: bool = False
@@ -67,13 +65,13 @@ class Reports(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Texts(msgspec.Struct, forbid_unknown_fields=True):
-    """Names of files, values of partitions, times: at most 1,000."""
+    """File names, partition values or times: at most 1,000."""
 
     texts: list[str]
 
 
 class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
-    """`wait`: so many seconds until all may be made, at most 60. `intervals`: from when until when the instances are, too."""
+    """`wait`: seconds until all are ready, at most 60. `intervals`: return also the start and end of instances."""
 
     ask: list[readiness.Asked]
     wait: float = 0.0
@@ -82,7 +80,7 @@ class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
-    """What is wrong, and why; where `columns` are named only those, and who uses others is not wrong."""
+    """What is wrong, and why; with `columns` only those: what uses other columns is not wrong."""
 
     wrong: list[verdicts.WrongColumns]
     reason: str
@@ -90,7 +88,7 @@ class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Fix(msgspec.Struct, forbid_unknown_fields=True):
-    """`at`: what was produced from then on is right; without it from now on."""
+    """`at`: what was produced from then on is right. Default: from now on."""
 
     at: dt.datetime | None = None
     note: str = ""
@@ -116,7 +114,7 @@ async def list_entities(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> entities.EntityList:
-    """Entities by name."""
+    """List entities by name."""
     return await entities.entities(state.database, tag=tag, text=text, as_of=aware(as_of), limit=limit, offset=offset)
 
 
@@ -132,13 +130,13 @@ async def apply_entities(
 
 @get("/entities/{name:str}")
 async def get_entity(state: State, name: Segment, as_of: Time = None) -> entities.OneEntity:
-    """One entity: what is declared of it, what it needs and who needs it."""
+    """Return one entity: its declaration, what it needs and what needs it."""
     return await entities.entity(state.database, unquote(name), as_of=aware(as_of))
 
 
 @get("/entities/{name:str}/history")
 async def get_entity_history(state: State, name: Segment, limit: Limit = 100, offset: Offset = 0) -> entities.History:
-    """What was declared of it before."""
+    """List earlier declarations of an entity."""
     return await entities.history(state.database, unquote(name), limit, offset)
 
 
@@ -146,7 +144,7 @@ async def get_entity_history(state: State, name: Segment, limit: Limit = 100, of
 async def get_status(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
 ) -> status.Status:
-    """What is known of instances, in stretches that are alike."""
+    """Return the status of instances, in stretches of equal status."""
     return await status.status(state.database, unquote(name), instances or (), as_of=aware(as_of), limit=limit)
 
 
@@ -154,25 +152,25 @@ async def get_status(
 async def get_periods(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None, limit: Limit = 1000
 ) -> status.Periods:
-    """Instances one by one, with their times."""
+    """List instances one by one, with their times."""
     return await status.periods(state.database, unquote(name), instances or [], as_of=aware(as_of), limit=limit)
 
 
 @get("/entities/{name:str}/instances/{instance:str}")
 async def get_instance(state: State, name: Segment, instance: Segment, as_of: Time = None) -> status.Instance:
-    """One instance with its versions and its history."""
+    """Return one instance with its versions and its history."""
     return await status.instance(state.database, unquote(name), unquote(instance), as_of=aware(as_of))
 
 
 @post("/entities/{name:str}/instances/at", status_code=200, opt={"role": "read", "audit": False})
 async def post_instances_at(state: State, name: Segment, data: JSONBody[Texts]) -> stored_instances.InstancesAt:
-    """Which instances texts of storage mean."""
+    """Return the instances that texts of storage mean."""
     return await stored_instances.instances_at(state.database, unquote(name), data.texts)
 
 
 @post("/entities/{name:str}/drift", status_code=200, opt={"role": "read", "audit": False})
 async def post_drift(state: State, name: Segment, data: JSONBody[drift.Stored]) -> drift.DriftAnswer:
-    """Where what is known differs from what storage holds."""
+    """Compare the status of instances with what storage holds."""
     return await drift.compared(state.database, unquote(name), data)
 
 
@@ -187,7 +185,7 @@ async def get_readiness(
     wait: Wait = 0.0,
     as_of: Time = None,
 ) -> readiness.Ready:
-    """Whether instances may be made, of exactly what, and why not."""
+    """Return whether instances may be made, from which inputs, and why not."""
     asked = [readiness.Asked(unquote(name), instances or [], aware(start), aware(end), in_state)]
     if wait and as_of is None:
         return await readiness.waited(state.database, state.news, asked, wait)
@@ -196,7 +194,7 @@ async def get_readiness(
 
 @post("/readiness", status_code=200, opt={"waits": True, "role": "read", "audit": False})
 async def post_readiness(state: State, data: JSONBody[AskedMany]) -> readiness.Ready:
-    """The same of many."""
+    """Return the readiness of many instances."""
     if data.wait and data.as_of is None:
         seconds = min(data.wait, 60.0)
         return await readiness.waited(state.database, state.news, data.ask, seconds, intervals=data.intervals)
@@ -207,7 +205,7 @@ async def post_readiness(state: State, data: JSONBody[AskedMany]) -> readiness.R
 async def get_suspects(
     state: State, name: Segment, instances: Instances = None, as_of: Time = None
 ) -> suspects.Suspects:
-    """What may have made instances wrong, the likeliest first."""
+    """List the suspects for wrong instances, the likeliest first."""
     return await suspects.of(state.database, unquote(name), instances or [], as_of=aware(as_of))
 
 
@@ -215,7 +213,7 @@ async def get_suspects(
 async def report_instances(
     request: Request[Any, Any, Any], state: State, data: JSONBody[Reports], said_by: As = None
 ) -> Recorded:
-    """Say something of instances. Each report is taken or refused by itself."""
+    """Report on instances. Each report is accepted or refused by itself."""
     if not 1 <= len(data.reports) <= MOST_REPORTS:
         raise InvalidStatus(f"{len(data.reports)} reports; send 1 to {MOST_REPORTS:,}", field="reports")
     return await state.status.add(data.reports, author(request, said_by))  # type: ignore[no-any-return]
@@ -232,7 +230,7 @@ async def get_entity_graph(
     as_of: Time = None,
     max_nodes: MaxNodes = 2000,
 ) -> entity_graph.EntityGraph:
-    """The graph of entities, or of the teams and products they are tagged with."""
+    """Return the graph of entities, or of their teams' and products' tags."""
     return await entity_graph.graph(
         state.database,
         entity=entity,
@@ -248,7 +246,7 @@ async def get_entity_graph(
 @get("/instances", opt={"waits": True})
 async def follow_instances(
     state: State,
-    since: Annotated[int, QueryParameter(ge=0, description="The last seq that was seen.")] = 0,
+    since: Annotated[int, QueryParameter(ge=0, description="The last seq that you have.")] = 0,
     entity: OneOrMore = None,
     wait: Wait = 0.0,
     limit: Limit = 1000,
@@ -264,7 +262,7 @@ async def list_incidents(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> incidents.IncidentList:
-    """Verdicts, the latest first."""
+    """List incidents, the latest first."""
     return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
 
 
@@ -272,14 +270,14 @@ async def list_incidents(
 async def open_incident(
     request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
 ) -> verdicts.Opened:
-    """Say that instances are wrong; everything that used them is."""
+    """Open an incident: instances are wrong, and everything that used them."""
     by = author(request, said_by)
     return await verdicts.open_(state.database, data.wrong, data.reason, by, dry_run=data.dry_run)
 
 
 @get("/incidents/{incident:str}")
 async def get_incident(state: State, incident: Incident) -> incidents.OneIncident:
-    """One verdict, and what is wrong because of it."""
+    """Return one incident, and what is wrong because of it."""
     return await incidents.incident(state.database, id_of(incident, "incident"))
 
 
@@ -287,7 +285,7 @@ async def get_incident(state: State, incident: Incident) -> incidents.OneInciden
 async def fix_incident(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Fix], said_by: As = None
 ) -> verdicts.Settled:
-    """What was wrong has been put right: what is produced from now on is right."""
+    """Mark an incident's cause as fixed: what is produced from now on is right."""
     by = author(request, said_by)
     return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=aware(data.at), note=data.note)
 
@@ -296,7 +294,7 @@ async def fix_incident(
 async def retract_incident(
     request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Note], said_by: As = None
 ) -> verdicts.Settled:
-    """It was a false alarm."""
+    """Retract an incident that was a false alarm."""
     return await verdicts.retract(state.database, id_of(incident, "incident"), author(request, said_by), note=data.note)
 
 

@@ -1,4 +1,4 @@
-"""`/api/v2`: what a person would declare of datasets, drafted from what was observed."""
+"""`/api/v2`: drafts of declarations from observed runs."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 from headwater.answer.status import entity_drafts
 from headwater.api.routes.v2.parameters import Depth, OptionalText
 
-MostDatasets = Annotated[int, QueryParameter(ge=1, le=500, description="Datasets at most, by name.")]
+MostDatasets = Annotated[int, QueryParameter(ge=1, le=500, description="Most datasets to look at, by name.")]
 
 
 @get("/entity-drafts")
@@ -20,7 +20,7 @@ async def get_entity_drafts(
     depth: Depth = 100,
     limit: MostDatasets = 100,
 ) -> entity_drafts.EntityDrafts:
-    """Declarations of entities drafted from lineage, with their evidence."""
+    """Draft declarations of entities from lineage, with their evidence."""
     return await entity_drafts.drafts(state.database, namespace=namespace, node=node, depth=depth, limit=limit)
 
 
