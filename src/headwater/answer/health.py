@@ -5,6 +5,7 @@ import datetime as dt
 import msgspec
 
 from headwater import __version__
+from headwater.errors import DatabaseUnavailable
 from headwater.store import server as server_store
 from headwater.store.database import Database
 from headwater.store.events import events as event_store
@@ -65,7 +66,16 @@ async def log_size(database: Database) -> LogSize:
 
 
 async def unready(database: Database) -> str:
-    """Why the database's schema is not the one of this version; "" when it is. Raises DatabaseUnavailable, DatabaseRefused."""
+    """Why events cannot be accepted: the database's schema is not the one of this version, or the database takes no writes; "" if they can.
+
+    Raises DatabaseUnavailable, DatabaseRefused.
+    """
+    if database.unwritable is not None:
+        try:
+            async with database.transaction() as connection:
+                await server_store.try_write(connection)
+        except DatabaseUnavailable:
+            return f"{database.unwritable}: events are refused until it can be written"
     async with database.connection() as connection:
         ran = await server_store.migrations(connection)
     if missing := [name for name, _ in migration_files() if name not in ran]:

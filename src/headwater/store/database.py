@@ -30,6 +30,9 @@ _PATIENCE = {
 # Milliseconds between two looks of a running statement at whether its client is still there.
 _GONE_AFTER = 10_000
 
+# Why PostgreSQL answers and takes no write, by SQLSTATE.
+_UNWRITABLE = {"53100": "the database's disk is full", "25006": "the database is read-only"}
+
 # What begin_writing() raises (migration 0002).
 _STALE = "HW001"
 
@@ -39,6 +42,8 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 8, statement_timeout_seconds: float = 60.0) -> None:
         self.url = url
+        # Why the last transaction could not write; None after one that could.
+        self.unwritable: str | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
             min_size=1,
@@ -90,9 +95,14 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """All or nothing; commits when the block ends without an error."""
-        with translated():
-            async with self._pool.connection() as connection, connection.transaction():
-                yield connection
+        try:
+            with translated():
+                async with self._pool.connection() as connection, connection.transaction():
+                    yield connection
+        except DatabaseUnavailable as error:
+            self.unwritable = _UNWRITABLE.get(str(error.detail.get("sqlstate")), self.unwritable)
+            raise
+        self.unwritable = None
 
     @asynccontextmanager
     async def snapshot(self, *, generic: bool = False) -> AsyncIterator[Connection]:

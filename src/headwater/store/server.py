@@ -19,3 +19,10 @@ async def log_size(connection: Connection) -> tuple[int, int]:
 async def migrations(connection: Connection) -> dict[str, str | None]:
     """The migrations that have run, with the version of Headwater that ran each; None: not recorded."""
     return dict(await sqlfile.load("server")["migrations"].many(connection))
+
+
+async def try_write(connection: Connection) -> None:
+    """Write a few pages that are gone with the transaction. Raises what a write of events would raise, as on a full disk."""
+    await connection.execute(
+        "create temporary table tried on commit drop as select n, repeat('x', 100) as filler from generate_series(1, 1000) n"
+    )
