@@ -114,13 +114,13 @@ def test_struct_fields_go_deeper_only_while_untouched() -> None:
     assert fields == {"x": {"1.a.p.q IDENTITY"}, "y": {"1.a TRANSFORMATION"}}
 
 
-def test_an_unknown_node_with_an_output_is_made_of_everything() -> None:
+def test_an_unknown_node_with_an_output_depends_on_everything() -> None:
     fields, _ = resolved(node("MysteryExec", TABLE, output=[column("z", 30), column("a", 1)]))
     assert fields["z"] == {"1.a TRANSFORMATION", "1.b TRANSFORMATION", "1.c TRANSFORMATION"}
     assert fields["a"] == {"1.a IDENTITY"}
 
 
-def test_a_cut_plan_takes_up_what_was_known() -> None:
+def test_a_cut_plan_reuses_earlier_columns() -> None:
     cut = node("LogicalRDD", output=[column("a", 40), column("b", 41)])
     known = {40: dependencies.of(Source("1", "orig"))}
     found = columns.resolve(plan.parse(json.dumps(cut)), known)

@@ -90,7 +90,7 @@ def test_mapped_columns_and_hours(tmp_path: Path) -> None:
     assert set(delta(str(tmp_path), "dt").texts) == {"2024-03-10"}
 
 
-def test_random_tables_whatever_of_the_log_is_left(tmp_path: Path) -> None:
+def test_random_tables_with_partly_deleted_logs(tmp_path: Path) -> None:
     """The same answer from all commits and from a checkpoint, of one part or several, with the commits before it gone."""
     draw = random.Random(42)
     for trial in range(25):

@@ -7,7 +7,7 @@ import pytest
 from headwater.cli.serve import checks
 
 
-def test_thousands_of_missing_links_are_not_said_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thousands_of_missing_links_are_not_listed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     misses = [{"read": "dataset:file:/in/a.csv", "written": f"dataset:file:/out/{n}.csv"} for n in range(3000)]
 
     def get(*_: Any) -> dict[str, Any]:

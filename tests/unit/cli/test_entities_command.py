@@ -55,7 +55,7 @@ def test_what_fits_together_is_shown(run: Run) -> None:
     assert told.out.endswith("\n5 entities, 7 dependencies, 0 warnings\n")
 
 
-def test_all_that_is_wrong_is_said_with_its_place(run: Run, tmp_path: Path) -> None:
+def test_all_mistakes_are_printed_with_their_place(run: Run, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/x.yaml").write_text("no entity")

@@ -96,7 +96,7 @@ def test_the_plain_form(run: Run) -> None:
     assert SALES_PRINTED in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_open_names_and_what_is_not_understood_are_said(run: Run) -> None:
+def test_unresolved_names_and_partly_understood_statements_are_reported(run: Run) -> None:
     told = run("-", stdin=f"{OPEN}\n{BROKEN}")
     assert "└─ k ← ? k  " in told.out
     assert "  ? k: a.s.k or a.t.k  (more than one table of unknown schema may have it; confidence 0.50)" in told.out
@@ -241,7 +241,7 @@ def test_encodings(run: Run, encoding: str) -> None:
     assert "t.größe" in told.out
 
 
-def test_bytes_that_are_no_text_are_said(run: Run) -> None:
+def test_bytes_that_are_not_text_are_reported(run: Run) -> None:
     told = run(write("a.sql", b"SELECT a FROM t -- gr\xf6\xdfe"))
     assert "t.a" in told.out
     assert "a.sql: byte 21 is not UTF-8" in told.err
@@ -354,9 +354,7 @@ def test_a_part_with_a_dot_is_in_quotes() -> None:
         ),
     ],
 )
-def test_schemas_that_cannot_be_read_are_said_with_their_place(
-    run: Run, name: str, text: str | bytes, place: str
-) -> None:
+def test_unreadable_schemas_are_errors_with_their_place(run: Run, name: str, text: str | bytes, place: str) -> None:
     told = run("-", "--schemas", write(name, text), stdin="SELECT 1")
     assert told.code == 2
     assert place in told.err
@@ -419,7 +417,7 @@ def test_an_output_that_cannot_hold_an_arrow_gets_its_escape() -> None:
     assert b"\\u2190 t.a" in told.stdout
 
 
-def test_into_a_pipe_it_is_plain_whatever_the_width() -> None:
+def test_output_into_a_pipe_is_plain_at_any_width() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "headwater", "sql", "-"],
         input="SELECT " + " + ".join(f"a_rather_long_name_{i}" for i in range(20)) + " AS x FROM t",
@@ -450,7 +448,7 @@ class AtOnce:
 
 
 @pytest.mark.parametrize(("shown", "watched"), [(True, True), (False, True), (True, False)])
-def test_long_work_shows_a_bar_to_who_watches(monkeypatch: pytest.MonkeyPatch, shown: bool, watched: bool) -> None:
+def test_long_work_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, shown: bool, watched: bool) -> None:
     told = Terminal() if watched else io.StringIO()
     monkeypatch.setattr(sys, "stderr", told)
     monkeypatch.setattr(threading, "Timer", AtOnce)

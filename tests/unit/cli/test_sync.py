@@ -15,7 +15,7 @@ def nothing_configured(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_spark_that_nobody_configured_says_errors_alone() -> None:
+def test_a_spark_without_logging_configuration_logs_errors_only() -> None:
     properties = {NAME: "-Xss4m"}
     sync._hushed(properties)
     before, _, file = properties[NAME].partition(" -Dlog4j2.configurationFile=file://")
@@ -27,7 +27,7 @@ def test_a_spark_that_nobody_configured_says_errors_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT"])
-def test_a_spark_that_somebody_configured_logs_as_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_with_logging_configuration_follows_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "x")
     properties: dict[str, str] = {}
     sync._hushed(properties)

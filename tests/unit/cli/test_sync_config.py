@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_everything_that_can_be_told(folder: Path) -> None:
+def test_every_field_of_the_config(folder: Path) -> None:
     found = told(folder, EVERYTHING)
     assert found.who == Config(users={"svc_*": "service", "ada": "person"}, dbt_namespace="shop", dbt_names="relation")
     assert found.schemas == {"w": {"shop.orders": ["id", "amount"], "shop.days": ["day"]}, "v": {"public.t": ["of_v"]}}
@@ -78,7 +78,7 @@ def test_tables_that_lookml_keeps(folder: Path) -> None:
     assert found == (RetainedTable("shop.orders", "w"), RetainedTable("*.shop.orders", "w"), RetainedTable("x"))
 
 
-def test_nothing_told_is_nothing(folder: Path) -> None:
+def test_an_empty_config(folder: Path) -> None:
     assert told(folder, "") == sync_config.SyncConfig(Config(), None, (), (), Exports())
 
 
@@ -108,7 +108,7 @@ def test_nothing_told_is_nothing(folder: Path) -> None:
         ("[]", r"log\.yaml: Expected `object`, got `array`"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_place(folder: Path, text: str, words: str) -> None:
+def test_mistakes_name_file_and_place(folder: Path, text: str, words: str) -> None:
     (folder / "wrong.csv").write_text("name,rows\nt,1\n", encoding="utf-8")
     (folder / "minus.csv").write_text("name,bytes\nt,-1\n", encoding="utf-8")
     (folder / "cut.view.lkml").write_text("view: a {\n sql: x }", encoding="utf-8")

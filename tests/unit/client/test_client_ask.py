@@ -67,7 +67,7 @@ def test_every_code_is_the_error_it_was(kind: type[HeadwaterError]) -> None:
     assert type(away) is (kind if kind.permanent else ServerUnavailable)
 
 
-def test_nobody_there_says_what_to_do() -> None:
+def test_an_unreachable_server_is_an_error_with_advice() -> None:
     with pytest.raises(ServerUnavailable, match="headwater up"):
         ask("http://127.0.0.1:1", "/api/v2/status")
     with pytest.raises(InvalidQuestion, match="address"):

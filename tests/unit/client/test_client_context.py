@@ -22,7 +22,7 @@ def test_what_is_handed_down_is_read_back(namespace: str, name: str, root_name: 
 
 
 @given(namespace=names.filter(lambda text: text.strip() == text), name=plain)
-def test_the_older_spelling_is_read_back_whatever_slashes_the_namespace_has(namespace: str, name: str) -> None:
+def test_the_older_spelling_is_read_back_with_slashes_in_the_namespace(namespace: str, name: str) -> None:
     parent = context.Parent(RUN, namespace, name, ROOT, namespace, name)
     given_down = context.environment(parent)
     del given_down["OPENLINEAGE_CONTEXT"]

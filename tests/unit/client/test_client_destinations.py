@@ -46,7 +46,7 @@ def test_every_destination_gets_every_event(collector: Collector, tmp_path: Path
 
 
 @pytest.mark.parametrize("down_first", [True, False])
-def test_one_that_is_down_holds_up_nobody(
+def test_a_destination_that_is_down_does_not_delay_others(
     collector: Collector, tmp_path: Path, down_first: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Down means that no server listens, or that one accepts and never answers."""

@@ -131,7 +131,7 @@ def test_a_batch_reply_says_which_events_failed(collector: Collector, tmp_path: 
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_what_was_kept_on_a_disk_that_is_full_now_stays_there(
+def test_stored_events_stay_when_the_disk_becomes_full(
     collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
 ) -> None:
     """The server takes half of a batch: the rest, or the refused, may be in no place that a kill -9 would empty."""
@@ -224,7 +224,7 @@ class Hostile:
         raise RuntimeError("no text for you")
 
 
-def test_an_event_that_cannot_be_encoded_is_counted_and_said_once(
+def test_an_event_that_cannot_be_encoded_is_counted_and_logged_once(
     collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = emitter(collector, tmp_path)
@@ -394,7 +394,7 @@ def test_the_end_of_a_script_delivers_what_is_left(collector: Collector, tmp_pat
     assert "kept in" in done.stderr
 
 
-def test_an_emitter_nobody_holds_delivers_at_exit(collector: Collector, tmp_path: Path) -> None:
+def test_an_unreferenced_emitter_delivers_at_exit(collector: Collector, tmp_path: Path) -> None:
     text = """
         import gc
         from headwater.client import emitter_from_environment, event

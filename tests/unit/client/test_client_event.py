@@ -73,7 +73,7 @@ def test_a_facet_names_its_schema(made: dict[str, object]) -> None:
     assert made["run"] == {}
 
 
-def test_a_facet_may_have_a_field_called_version_and_needs_a_known_schema() -> None:
+def test_a_facet_may_have_a_field_version_and_needs_a_known_schema() -> None:
     assert event.processing_engine("spark", "4.0.0")["version"] == "4.0.0"
     with pytest.raises(ValueError, match="NobodysFacet"):
         event.facet("NobodysFacet")

@@ -138,7 +138,7 @@ def test_a_held_segment_is_never_dropped(tmp_path: Path) -> None:
     assert drain(other) == [b"precious"]
 
 
-def test_a_disk_that_refuses_leaves_nothing_half_kept(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_stores_no_partial_event(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     with pytest.raises(OSError, match="file"):

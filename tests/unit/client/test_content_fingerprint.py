@@ -130,7 +130,7 @@ def test_what_follows_is_ignored_where_its_own_program_ignores_it(tmp_path):
 
 
 @pytest.mark.parametrize("kind", PACK)
-def test_what_is_cut_off_is_said_with_its_place(tmp_path, kind):
+def test_truncated_content_is_an_error_with_its_place(tmp_path, kind):
     packed = PACK[kind](ROWS)
     for length in (len(packed) - 1, len(packed) - 5, len(packed) // 2, 13):
         with pytest.raises(UnreadableContent) as raised:
@@ -219,7 +219,7 @@ def test_a_zip_of_several_is_the_folder_it_holds(tmp_path):
     assert fingerprint(kept(tmp_path, zipped({}), "none.zip")).members == 0
 
 
-def test_damaged_zips_are_said(tmp_path):
+def test_damaged_zips_are_errors(tmp_path):
     packed = zipped({"rows.csv": ROWS})
     flipped = bytearray(packed)
     flipped[len(packed) // 2] ^= 4
@@ -237,7 +237,7 @@ def test_damaged_zips_are_said(tmp_path):
 # -- what is not there, or not still
 
 
-def test_what_cannot_be_read_is_said(tmp_path):
+def test_unreadable_files_are_errors(tmp_path):
     with pytest.raises(NotFound, match="no such file"):
         fingerprint(tmp_path / "missing.csv")
     for name in (b"missing", b"missing/below", b"", b"a\0b"):
@@ -257,7 +257,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["plain", "gzip", "folder"])
-def test_a_file_that_changes_meanwhile_is_said(tmp_path, name):
+def test_a_file_that_changes_meanwhile_is_an_error(tmp_path, name):
     data = gzip.compress(ROWS * 20, 1) if name == "gzip" else ROWS * 20
     path = kept(tmp_path, data)
 
@@ -378,13 +378,13 @@ def test_objects_are_as_files(memory, tmp_path):
         fingerprint("nosuchscheme://lake/missing")
 
 
-def test_an_object_that_changes_meanwhile_is_said(memory):
+def test_an_object_that_changes_meanwhile_is_an_error(memory):
     memory.pipe("/lake/a.csv", ROWS)
     with pytest.raises(ContentChanged):
         fingerprint("memory://lake/a.csv", progress=lambda done, total: memory.pipe("/lake/a.csv", ROWS + b"more"))
 
 
-def test_what_a_store_raises_is_said(memory, monkeypatch):
+def test_errors_of_a_store_are_reported(memory, monkeypatch):
     from fsspec.implementations.memory import MemoryFile
 
     memory.pipe("/lake/a.csv", ROWS)

@@ -233,7 +233,7 @@ def test_started_and_ended_by_hand(told: Told) -> None:
     assert told.events[5]["run"]["facets"]["errorMessage"]["message"] == "by hand"
 
 
-def test_what_nobody_ended_is_aborted_with_the_program(told: Told) -> None:
+def test_an_open_step_is_aborted_with_the_program(told: Told) -> None:
     done = program("import headwater; headwater.start_step('a'); headwater.start_step('b').complete()")
     assert (done.returncode, done.stderr) == (0, "")
     assert [(each["eventType"], each["job"]["name"]) for each in told.events] == [
@@ -277,7 +277,7 @@ def test_facets_of_run_and_job(told: Told) -> None:
     assert told.last()["job"]["facets"]["jobType"]["jobType"] == "STEP"
 
 
-def test_details_are_what_they_were_when_they_were_said(told: Told) -> None:
+def test_details_keep_their_value_at_the_call(told: Told) -> None:
     @dataclasses.dataclass
     class Shape:
         rows: int
@@ -339,7 +339,7 @@ def test_a_step_that_cannot_begin_is_a_line_and_the_block_runs(told: Told, caplo
     assert len(caplog.records) == 1
 
 
-def test_an_exception_without_words_is_told_by_its_name(told: Told) -> None:
+def test_an_exception_without_text_is_reported_by_its_name(told: Told) -> None:
     class Silent(Exception):
         def __str__(self) -> str:
             raise RuntimeError
@@ -349,7 +349,7 @@ def test_an_exception_without_words_is_told_by_its_name(told: Told) -> None:
     assert told.last()["run"]["facets"]["errorMessage"]["message"].startswith("Silent")
 
 
-def test_what_comes_after_the_end_is_left_out_and_said(told: Told, caplog: pytest.LogCaptureFixture) -> None:
+def test_calls_after_the_end_are_ignored_and_logged(told: Told, caplog: pytest.LogCaptureFixture) -> None:
     with headwater.step("split") as step:
         pass
     step.output("/x")
@@ -437,7 +437,7 @@ def test_the_package_itself_stays_light() -> None:
     assert (step.stdout, step.stderr) == ("set()\n", "")
 
 
-def test_disabled_is_nothing_told(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disabled_client_reports_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     headwater.use(None)
     with headwater.step("split") as step:

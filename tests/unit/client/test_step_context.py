@@ -136,7 +136,7 @@ def test_a_thread_without_a_step_has_that_of_the_main_thread(told: Told) -> None
         assert shown() == around.id
 
 
-def test_threads_of_their_own_are_nobodys_children(told: Told) -> None:
+def test_independent_threads_have_no_parent_step(told: Told) -> None:
     """A program that runs a job in each thread: whichever is open elsewhere, they have nothing to do with each other."""
     meet = threading.Barrier(4)
     found: list[tuple[object, str | None]] = []
@@ -210,7 +210,7 @@ def test_blocks_left_in_another_order(told: Told) -> None:
     assert a.state == b.state == "COMPLETE"
 
 
-def test_the_environment_of_a_step_is_for_those_who_hand_it_on(told: Told) -> None:
+def test_the_environment_of_a_step_can_be_passed_on(told: Told) -> None:
     step = headwater.start_step("by hand")
     assert shown() is None
     done = program("import headwater\nwith headwater.step('child'): pass", **step.environment())
@@ -291,7 +291,7 @@ def test_which_step_it_was_a_moment_ago(told: Told) -> None:
     assert current.at(time.time()) is None
 
 
-def test_what_a_forked_worker_says_to_its_parents_step_is_said_to_be_lost(told: Told) -> None:
+def test_calls_of_a_forked_worker_on_its_parents_step_are_logged_as_lost(told: Told) -> None:
     """And another thread that holds the step's lock while the process forks does not stop the worker for good."""
     done = program(
         """

@@ -51,7 +51,7 @@ def test_a_place_is_a_dataset(place: Any, expected: tuple[str, str]) -> None:
     assert item_at(place).dataset == expected
 
 
-def test_a_relative_path_is_where_it_was_when_it_was_said(
+def test_a_relative_path_refers_to_the_working_directory_of_the_call(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -119,7 +119,7 @@ def test_a_step_as_an_input_is_a_parent_and_its_outputs_are_read(told: Told) -> 
 
 
 @pytest.mark.parametrize("when", ["before", "after", "both", "rewritten"])
-def test_the_content_is_that_of_the_end_whenever_the_output_is_said(told: Told, tmp_path: Path, when: str) -> None:
+def test_an_outputs_content_is_that_at_the_end_of_the_step(told: Told, tmp_path: Path, when: str) -> None:
     path = tmp_path / "x.csv.gz"
     with headwater.step("write") as step:
         items = []
@@ -178,7 +178,7 @@ def test_a_large_file_is_not_read_twice(told: Told, tmp_path: Path, monkeypatch:
     assert len(read) == 1
 
 
-def test_a_file_that_is_moved_away_keeps_what_is_known(told: Told, tmp_path: Path) -> None:
+def test_a_moved_file_keeps_its_fingerprint(told: Told, tmp_path: Path) -> None:
     with headwater.step("write") as step:
         (tmp_path / "x").write_bytes(b"content")
         item = step.output(tmp_path / "x", fingerprint=True)
@@ -207,7 +207,7 @@ def test_a_step_that_fails_reads_nothing_more(told: Told, tmp_path: Path) -> Non
     assert item_of(told.last()["outputs"][0]) == {"id": item.id}
 
 
-def test_an_input_is_read_when_it_is_said_and_has_no_id_of_its_own(told: Told, tmp_path: Path) -> None:
+def test_an_input_is_read_at_the_call_and_has_no_id(told: Told, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"content")
     with headwater.step("read", inputs=[tmp_path / "x"]) as step:
         found = step.input(tmp_path / "x", fingerprint=True)

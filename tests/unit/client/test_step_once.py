@@ -75,7 +75,7 @@ def load(path: Any, job: str = "load", **more: Any) -> headwater.AlreadyImported
         return step.once(path, **more)
 
 
-def test_a_content_is_imported_once_whatever_it_is_called(told: Told, file: Path, tmp_path: Path) -> None:
+def test_a_content_is_imported_once_under_any_name(told: Told, file: Path, tmp_path: Path) -> None:
     with headwater.step("load") as first:
         assert first.once(file) is None
     entry = told.last()["inputs"][0]
@@ -242,7 +242,7 @@ def test_a_server_that_cannot_say_is_a_line_and_the_import_goes_on(
     assert server.told()
 
 
-def test_who_must_know_is_told_that_nobody_does(server: Server, file: Path, tmp_path: Path) -> None:
+def test_once_raises_on_request_without_an_answer(server: Server, file: Path, tmp_path: Path) -> None:
     server.status = 500
     with pytest.raises(ServerUnavailable, match="is unknown"):
         load(file, unknown="raise")

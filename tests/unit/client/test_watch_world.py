@@ -94,7 +94,7 @@ def test_times_go_forward_and_stay_near_now() -> None:
     assert abs(last - NOW) < dt.timedelta(seconds=10)
 
 
-def test_every_check_has_questions_and_what_is_not_asked_is_not_told() -> None:
+def test_every_check_has_questions_and_other_stories_are_left_out() -> None:
     asked = {question.check for scene in rounds(world(), 2) for question in scene.questions}
     assert asked | {"receipts"} == set(CHECKS)
     few = world(checks=("aliases",))

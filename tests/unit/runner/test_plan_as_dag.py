@@ -126,7 +126,7 @@ names = st.text(st.characters(), min_size=1, max_size=30) | st.sampled_from(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(names, names, names), min_size=1, max_size=4), names)
-def test_names_are_texts_whatever_is_in_them(jobs: list[tuple[str, str, str]], airflow: str) -> None:
+def test_names_with_any_characters_are_texts(jobs: list[tuple[str, str, str]], airflow: str) -> None:
     airflow = airflow.replace("/", "_")
     items = [
         item(number, f"airflow://{airflow}/{dag}/{task}", makes=[Makes(entity, [entity])], level=number)
@@ -152,7 +152,7 @@ def test_ten_thousand_items_are_a_few_lines() -> None:
     assert Recorded().run(text).tasks["weather_make_0"]["numbers"] == list(range(9_999))
 
 
-def test_what_airflow_cannot_run_is_listed_with_who_can() -> None:
+def test_items_that_airflow_cannot_run_are_listed_with_their_executors() -> None:
     others = [
         item(5, "package:words"),
         item(6, None, action="manual"),

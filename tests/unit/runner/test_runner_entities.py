@@ -79,7 +79,7 @@ def test_what_makes_no_sense(package: Any, text: str, wrong: list[str]) -> None:
     assert fields(package(HEAD + text)) == wrong
 
 
-def test_what_is_made_is_read_before_the_rest_makes_sense(package: Any) -> None:
+def test_entities_are_read_before_the_rest_of_the_manifest(package: Any) -> None:
     text = HEAD + "entity: a\nparameters: {day: '${HEADWATER_PERIOD}'}\n" + OUT
     folder = package(text)
     assert fields(folder) == ["parameters.day"]
@@ -124,7 +124,7 @@ def test_too_much_for_an_environment() -> None:
         Making(period="p", entities=("a",), states={"a": "x"}, instances=many).environment()
 
 
-def test_content_is_the_same_whatever_its_files_are_called(package: Any) -> None:
+def test_content_is_the_same_under_any_file_names(package: Any) -> None:
     folder = package(HEAD + "entity: a\n" + OUT)
     (output,) = load(folder, {}, {}).outputs
     day = folder / "out/day=1"

@@ -20,7 +20,7 @@ def test_the_server_is_the_client_s(tmp_path: Path) -> None:
     assert "hw_key" not in repr(found)
 
 
-def test_nothing_said(tmp_path: Path) -> None:
+def test_defaults(tmp_path: Path) -> None:
     found = from_environment({"HOME": str(tmp_path)})
     assert (found.url, found.api_key, found.name) == ("http://127.0.0.1:5000", None, "airflow")
     assert found.outbox == tmp_path / ".headwater/spool/reports"

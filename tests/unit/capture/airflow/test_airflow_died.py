@@ -45,6 +45,6 @@ def test_an_earlier_try_of_the_same_task_in_the_same_run(asked: list[Any]) -> No
     assert asked == [("/api/v2/entities/reads/status", {"instances": ["2024-03-10", "2024-03-11"]})]
 
 
-def test_a_first_try_asks_nobody(asked: list[Any]) -> None:
+def test_a_first_try_sends_no_request(asked: list[Any]) -> None:
     assert died(CONFIG, msgspec.structs.replace(RUN, attempt=1), MADE) == []
     assert asked == []

@@ -30,7 +30,7 @@ def told(receiver: Receiver, status: int = 200) -> list[str]:
     ]
 
 
-def test_what_nobody_takes_waits_and_goes_with_the_next(tmp_path: Path) -> None:
+def test_undelivered_reports_wait_for_the_next_task(tmp_path: Path) -> None:
     pauses: list[float] = []
     with receiving() as receiver:
         config = Config(receiver.url, tmp_path / "reports")
@@ -44,20 +44,20 @@ def test_what_nobody_takes_waits_and_goes_with_the_next(tmp_path: Path) -> None:
         assert list(config.outbox.iterdir()) == []
 
 
-def test_nobody_there_at_all(tmp_path: Path) -> None:
+def test_no_server_at_all(tmp_path: Path) -> None:
     config = Config("http://127.0.0.1:1", tmp_path / "reports")
     assert not deliver(config, [report(1)], sleep=lambda _: None)
     assert len(list(config.outbox.glob("*.json"))) == 1
     assert flush(config) == 0
 
 
-def test_news_that_gets_old_is_not_kept(tmp_path: Path) -> None:
+def test_reports_that_become_outdated_are_not_stored(tmp_path: Path) -> None:
     config = Config("http://127.0.0.1:1", tmp_path / "reports")
     assert not deliver(config, [report(1)], keep=False)
     assert not config.outbox.exists()
 
 
-def test_many_go_in_parts_and_what_is_left_is_kept(tmp_path: Path) -> None:
+def test_many_reports_go_in_parts_and_the_rest_is_stored(tmp_path: Path) -> None:
     with receiving() as receiver:
         config = Config(receiver.url, tmp_path / "reports")
         receiver.answer = lambda _path, _body: (200, TAKEN) if len(receiver.requests) < 1 else (503, b"{}")
@@ -77,7 +77,7 @@ def test_a_refusal_is_logged_and_over(tmp_path: Path, caplog: pytest.LogCaptureF
         assert not config.outbox.exists()
 
 
-def test_a_damaged_file_holds_nobody_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_does_not_delay_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with receiving() as receiver:
         config = Config(receiver.url, tmp_path)
         receiver.answer = lambda _path, _body: (200, TAKEN)

@@ -41,6 +41,6 @@ def test_times_are_in_utc() -> None:
     assert (found.start.tzinfo, found.end.tzinfo) == (dt.UTC, dt.UTC)
 
 
-def test_a_run_without_any_time_is_said() -> None:
+def test_a_run_without_any_time_is_an_error() -> None:
     with pytest.raises(ValueError, match="'manual' has no data interval"):
         of(SimpleNamespace(run_id="manual"))

@@ -78,7 +78,7 @@ LATE = readiness.Lacking("words", [str(n) for n in range(9)], 9, "late", until=a
 TAKEN = readiness.Lacking("pages", ["2024-03-10"], 1, "late", outcome="accepted")
 
 
-def test_why_not_is_said_of_the_state_that_lacks_least() -> None:
+def test_reasons_are_those_of_the_state_that_lacks_least() -> None:
     one = readiness.Instance(
         "reads", "2024-03-10", False, None, [state("completed", TAINTED, LATE), state("estimated", TAINTED)]
     )
@@ -95,7 +95,7 @@ def test_what_is_long_is_cut_and_what_was_accepted_is_no_reason() -> None:
     ]
 
 
-def test_nobody_waits_for_what_has_failed_in_every_state() -> None:
+def test_an_instance_that_failed_in_every_state_ends_the_wait() -> None:
     def failed(*each: bool) -> bool:
         states = [state(str(number), LATE, failed=one) for number, one in enumerate(each)]
         return readiness.Ready(5, False, [readiness.Instance("reads", "1", False, None, states)]).failed
