@@ -1,4 +1,4 @@
-"""Whatever is asked and whatever is sent: no 5xx, nothing of the inside in a reply, and what was accepted is in the log.
+"""Random requests: no 5xx, no internal details in a reply, and every accepted event is in the log.
 
 `HEADWATER_FUZZ_SECONDS` makes the random half longer than the suite has time for.
 """

@@ -24,7 +24,7 @@ _SOCKETS = Path("/proc/self/fd")
 _LOOK_SECONDS = 0.5
 # An answer that takes this long is not a sign of a client that sends nothing.
 _YOUNG_SECONDS = 2.0
-# Of the limit: from the first on, connections are shut down until the second is reached, so that new ones always get in.
+# Shares of the limit: beyond the first, connections are shut down to the second, so that new ones always get in.
 _FULL, _RELIEVED = 0.9, 0.7
 # Offsets in struct tcp_info (linux/tcp.h): milliseconds since data came, and how many segments with data were sent.
 _LAST_DATA_RECEIVED, _DATA_SEGMENTS_SENT = 52, 156

@@ -307,7 +307,7 @@ def main() -> None:
             continue
         try:
             case()
-        except Exception:  # noqa: BLE001 - whatever it was, the other cases go on
+        except Exception:  # noqa: BLE001 - the other cases go on
             found[name] = traceback.format_exc()
         else:
             found[name] = ""

@@ -1,7 +1,7 @@
 """Dependencies of a value: source columns and kinds. The algebra of `expressions` and `columns`.
 
 A transformation is OpenLineage's (type, subtype, masking). Along a path: IDENTITY then TRANSFORMATION is TRANSFORMATION, anything then
-AGGREGATION is AGGREGATION, masking stays. An indirect dependency stays indirect; whatever decides about rows becomes indirect.
+AGGREGATION is AGGREGATION, masking stays. An indirect dependency stays indirect; dependencies that decide about rows become indirect.
 """
 
 from collections.abc import Iterable

@@ -100,7 +100,7 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
 
 def doctor(
     security: Annotated[
-        bool, typer.Option("--security", help="Check file modes, keys, listeners and who may enter instead.")
+        bool, typer.Option("--security", help="Check file modes, keys, listeners and access instead.")
     ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Json = False,

@@ -142,7 +142,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _private_addresses(url: str | None) -> set[str]:
-    """Of the addresses that the URL's host resolves to, those that are not public."""
+    """Return the non-public addresses that the URL's host resolves to."""
     host = urlsplit(url or "").hostname
     if host is None:
         return set()

@@ -21,7 +21,9 @@ pipeline = typer.Typer(
     help="Run Spark jobs over the whole graph and the whole log.", rich_markup_mode=None, no_args_is_help=True
 )
 
-archive = typer.Typer(help="The event log as Parquet files.", rich_markup_mode=None, no_args_is_help=True)
+archive = typer.Typer(
+    help="Export and import the event log as Parquet files.", rich_markup_mode=None, no_args_is_help=True
+)
 pipeline.add_typer(archive, name="archive")
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the archive, local or anywhere Spark can write.")]

@@ -48,7 +48,7 @@ def query_log(
     besides: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", metavar="NAME", help="Snowflake: export also access-history, sessions or credits. Repeatable."
+            "--with", metavar="NAME", help="Export also access-history, sessions or credits (Snowflake). Repeatable."
         ),
     ] = None,
     most: Annotated[
