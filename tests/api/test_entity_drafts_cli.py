@@ -64,7 +64,7 @@ def test_printed_written_and_checked(infer: Terminal, tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(printed)
     assert "2 entities, 1 dependency, 0 warnings" in infer("check", str(tmp_path / "all.yaml"))
     assert "entity: report" not in infer("infer", "--dataset", "data/reads", "--depth", "0")
-    assert "drafts: 0, skipped: 1, already declared: 0, skipped: 2 more" in infer("infer", "--limit", "1")
+    assert "drafts: 0, skipped: 1, already declared: 0, not examined: 2 more" in infer("infer", "--limit", "1")
 
     folder = tmp_path / "entities"
     infer("infer", "--out", str(folder))

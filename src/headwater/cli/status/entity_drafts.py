@@ -79,5 +79,5 @@ def _besides(found: dict[str, Any]) -> list[str]:
         f"drafts: {len(found['drafts']):,}, skipped: {len(found['skipped']):,}, already declared: {found['declared']:,}"
     )
     if found["more"]:
-        counts += f", skipped: {found['more']:,} more (--limit, --namespace, --dataset)"
+        counts += f", not examined: {found['more']:,} more (--limit, --namespace, --dataset)"
     return [*lines, counts]
