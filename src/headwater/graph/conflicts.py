@@ -1,8 +1,8 @@
-"""Where those who tell lineage disagree about one job. Pure.
+"""Conflicts between the sources of one job's lineage. Pure.
 
-Two questions are asked of each of them. Edges: does the job read (or write) this dataset? Flows: does this input feed this output?
-An answer is CLAIMS, DENIES (explicit lineage names everything that feeds a target) or MISSING (it spoke of the job, or of the target, and did not
-say so); who never spoke of it says nothing. A conflict is one that is claimed and also denied or missing.
+Each source answers two questions. Edges: does the job read (or write) this dataset? Flows: does this input feed this output?
+An answer is CLAIMS, DENIES (explicit lineage names everything that feeds a target) or MISSING (the source
+reported on the job, or the target, without it). A source that never reported on it has no answer. A conflict is claimed and also denied or missing.
 """
 
 import datetime as dt
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-# Who tells edges: runs; a manifest (a run's own plan); a JobEvent; a person. Who tells flows: the three kinds of column evidence.
+# Sources of edges: runs; a manifest (a run's own plan); a JobEvent; a person. Sources of flows: the three kinds of column evidence.
 OBSERVED, MANIFEST, JOB_EVENT, MANUAL = "OBSERVED", "MANIFEST", "JOB_EVENT", "MANUAL"
 EXPLICIT, COLUMN_LINEAGE, PARSED_SQL = "EXPLICIT", "COLUMN_LINEAGE", "PARSED_SQL"
 INPUTS_OUTPUTS = "INPUTS_OUTPUTS"
@@ -30,31 +30,31 @@ KINDS = (
 
 
 class LastReport(msgspec.Struct, frozen=True, order=True):
-    """When it was said last, and by which run (None: by no run)."""
+    """When it was last reported, and by which run (None: by no run)."""
 
     at: dt.datetime
     run: uuid.UUID | None = None
 
 
-Told = Mapping[str, Mapping[uuid.UUID, LastReport]]
+SourceReports = Mapping[str, Mapping[uuid.UUID, LastReport]]
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """All that is told about a job. `reads` and `writes`: who → dataset → when. `feeds`: who → target → source → when; a target may be the job.
+    """All reports about a job. `reads` and `writes`: source → dataset → when. `feeds`: source → target → input → when; a target may be the job.
 
-    `reads_below`, `writes_below`: what the jobs below it were seen doing.
+    `reads_below`, `writes_below`: what its child jobs were observed to read and write.
     """
 
     job: uuid.UUID
-    reads: Told
-    writes: Told
+    reads: SourceReports
+    writes: SourceReports
     feeds: Mapping[str, Mapping[uuid.UUID, Mapping[uuid.UUID, LastReport]]]
     reads_below: Mapping[uuid.UUID, LastReport] = {}
     writes_below: Mapping[uuid.UUID, LastReport] = {}
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """`said`: when it was claimed; where it was denied or is missing, when the same one last spoke."""
+    """`said`: when it was claimed; if denied or missing, when the same source last reported."""
 
     who: str
     says: str
@@ -104,7 +104,11 @@ def _edges(told: Evidence) -> Iterator[tuple[uuid.UUID, uuid.UUID, tuple[Claim, 
 
 
 def _about_edge(
-    told: Evidence, dataset: uuid.UUID, mine: Told, evidence: Told, below: Mapping[uuid.UUID, LastReport]
+    told: Evidence,
+    dataset: uuid.UUID,
+    mine: SourceReports,
+    evidence: SourceReports,
+    below: Mapping[uuid.UUID, LastReport],
 ) -> Iterator[Claim]:
     own = mine.get(OBSERVED, {}).get(dataset)
     seen = own or below.get(dataset)
@@ -115,7 +119,7 @@ def _about_edge(
     for who in (MANIFEST, JOB_EVENT):
         if dataset in mine.get(who, {}):
             yield Claim(who, CLAIMS, mine[who][dataset])
-        # A run that was seen doing what its own manifest declares no longer says that it was declared; what a child does is told apart.
+        # A run that was seen doing what its own manifest declares is no longer marked as declared; what a child does is kept apart.
         elif (who == JOB_EVENT or (own is None and dataset in below)) and (spoke := _spoke(told, who)) is not None:
             yield Claim(who, MISSING, spoke)
     if dataset in mine.get(MANUAL, {}):
@@ -126,7 +130,7 @@ def _about_edge(
 
 
 def _spoke(told: Evidence, who: str) -> LastReport | None:
-    """When this one last said anything about what the job reads or writes."""
+    """When this source last reported anything that the job reads or writes."""
     said = [s for side in (told.reads, told.writes) for s in side.get(who, {}).values()]
     if who == OBSERVED:
         said += [*told.reads_below.values(), *told.writes_below.values()]

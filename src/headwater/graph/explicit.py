@@ -3,11 +3,11 @@
 import uuid
 from collections.abc import Mapping, Set
 
-# target → sources, as one job tells it. An empty set of sources says that nothing feeds the target; the target may be the job itself.
-Told = Mapping[uuid.UUID, Set[uuid.UUID]]
+# target → sources, as one job reports them. An empty set: nothing feeds the target; the target may be the job itself.
+ReportedSources = Mapping[uuid.UUID, Set[uuid.UUID]]
 
 
-def feeds(told: Told, job: uuid.UUID, source: uuid.UUID, target: uuid.UUID) -> bool:
+def feeds(told: ReportedSources, job: uuid.UUID, source: uuid.UUID, target: uuid.UUID) -> bool:
     """Whether the job, which told explicit lineage, lets the source feed the target.
 
     A target that no entry is about is fed by what feeds the job itself, and by sources that no entry mentions.
@@ -17,6 +17,6 @@ def feeds(told: Told, job: uuid.UUID, source: uuid.UUID, target: uuid.UUID) -> b
     return feeds_unmentioned(told, job, source)
 
 
-def feeds_unmentioned(told: Told, job: uuid.UUID, source: uuid.UUID) -> bool:
+def feeds_unmentioned(told: ReportedSources, job: uuid.UUID, source: uuid.UUID) -> bool:
     """Whether the source feeds the targets that no entry is about."""
     return source in told.get(job, ()) or not any(source in sources for sources in told.values())

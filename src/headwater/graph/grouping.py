@@ -68,9 +68,9 @@ def bridged(
 ) -> tuple[list[Flow], bool]:
     """Edges between the kept nodes: their own, and one for each pair that a way through nodes that are not kept connects.
 
-    Of the shortest such way: `via` is its number of nodes, its origin is the weakest on it, and it stands since its youngest edge does and
-    was last seen when its stalest was. `allowed` restricts nodes that are passed: (before, after) pairs. A way back to its own start is
-    none. The bool says that there were more than `most` edges, or too many ways to look at, and that some are missing.
+    The edge describes the shortest such way: `via` counts its nodes, `origin` is the weakest on it, `first_seen` is that of its newest edge,
+    `last_seen` that of its stalest. `allowed` restricts the nodes passed through to (before, after) pairs. A way back to its start is ignored.
+    The bool is true if edges are missing: there were more than `most`, or too many ways to search.
     """
     keep = set(kept)
     restricted = {node: set(pairs) for node, pairs in (allowed or {}).items()}
@@ -80,7 +80,7 @@ def bridged(
     found: dict[tuple[str, str], Flow] = {}
     work = 0
     for start in sorted(keep):
-        # Where a node says what may follow what, it is another place for each node it is entered from.
+        # A node with `allowed` pairs is a separate state for each node it is entered from.
         seen: set[tuple[str, str | None]] = set()
         queue: deque[tuple[str, str, Flow | None]] = deque([(start, "", None)])
         while queue:

@@ -22,7 +22,7 @@ class Edge(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> tuple[dt.datetime, bytes, int, uuid.UUID, uuid.UUID]:
-        """Edges of a loop are taken in this order; whatever arrived when, it is the same."""
+        """The order in which edges of a loop are taken. It does not depend on their order of arrival."""
         return self.at, self.digest, self.role, self.parent, self.child
 
 
@@ -59,7 +59,7 @@ def layered(edges: Sequence[Pair], bridges: Iterable[Pair] = ()) -> list[list[in
 def decided(edges: Collection[Edge], since: Edge) -> dict[Pair, bool]:
     """Whether each edge is refused: taken in order, an edge that closes a loop over those before it that are not.
 
-    Whatever is before `since`, the first edge that is new or in another place than before, is as it says it is: nothing before it changed.
+    `since` is the first edge that is new or has moved. Edges before it keep their stored `refused`.
     """
     ordered = sorted(edges, key=lambda edge: edge.place)
     start = since.place

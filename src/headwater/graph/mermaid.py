@@ -1,6 +1,6 @@
 """Mermaid: text that is safe in a label, and the flowchart of what was traced.
 
-Names come from events and are untrusted: whatever they hold, a label is a label, and a diagram has only the nodes and arrows it was given.
+Names come from events and are untrusted: no name can end its label, or add a node or an arrow to the diagram.
 """
 
 import re

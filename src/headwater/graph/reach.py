@@ -2,7 +2,7 @@
 
 A column is (node, field); the empty field is the whole dataset. Rules of travel:
 what feeds the whole dataset (a filter, a join key) feeds every column of it; a whole dataset is fed by all that feeds any of its columns;
-columns that feed a job itself (data taken to the driver) feed whatever that job writes without column evidence of its own.
+columns that feed a job itself (data taken to the driver) feed all that the job writes without column evidence of its own.
 """
 
 import uuid

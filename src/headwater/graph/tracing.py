@@ -15,7 +15,7 @@ from headwater.model.names import short
 
 # So many alike are drawn one by one; with more, the rest are one node.
 FAN = 4
-# Where more than these would be drawn, siblings are alike whatever they are called.
+# Above this number of nodes, siblings count as alike even if their names differ.
 _CROWDED = 120
 _VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+")
 _DIGITS = re.compile(r"(\d+)")
@@ -157,14 +157,14 @@ class _Drawing:
         """In the order of their parents, so that few arrows cross. What is alike is equally far from the farthest source."""
         rows: dict[int, list[Drawn]] = defaultdict(list)
         for one in drawn.values():
-            rows[level[_one_of(one)]].append(one)
+            rows[level[_any_member(one)]].append(one)
         placed: dict[str, Drawn] = {}
         places: dict[str, int] = {}
         for _, row in sorted(rows.items()):
             keys = {
                 one.id: (
                     one.count > 1,
-                    min((places.get(stands_for[parent], 0) for parent in above[_one_of(one)]), default=0),
+                    min((places.get(stands_for[parent], 0) for parent in above[_any_member(one)]), default=0),
                     _natural(one.label),
                     one.id,
                 )
@@ -202,8 +202,8 @@ class _Drawing:
         return Drawn(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
 
 
-def _one_of(one: Drawn) -> str:
-    return one.members[0] if one.members else one.id
+def _any_member(drawn: Drawn) -> str:
+    return drawn.members[0] if drawn.members else drawn.id
 
 
 def _order(nodes: Collection[str], above: Mapping[str, set[str]], below: Mapping[str, set[str]]) -> list[str]:

@@ -16,7 +16,7 @@ from headwater.store.people.annotations import Annotation
 
 
 class Change(msgspec.Struct):
-    """One thing that was said. `before` and `after`: what held and what holds since, by kind and key; null where nothing does."""
+    """One change. `before` and `after`: the values by kind and key; null where there is none."""
 
     id: uuid.UUID
     at: dt.datetime
@@ -130,7 +130,7 @@ async def tags(database: Database, *, limit: int, offset: int) -> DefinedTags:
 
 
 async def tag(database: Database, name: str) -> DefinedTag:
-    """One tag, whatever the case of its name. Raises NotFound."""
+    """One tag; its name is compared without case. Raises NotFound."""
     target = f"tag:{key_of(name)}"
     async with database.connection() as connection:
         said = (await annotation_store.of_targets(connection, [target])).get(target, [])

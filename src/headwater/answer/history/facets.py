@@ -16,7 +16,7 @@ _MOST_CHANGES = 500
 
 
 class Body(msgspec.Struct):
-    """One body of a facet and the span it was told in. `changes`: from the body before it; None for the first, or where it was deleted.
+    """One body of a facet and the span in which it was reported. `changes`: from the body before it; None for the first, and where it was deleted.
 
     `change_count` counts them all, `changes` holds at most 500.
     """

@@ -1,7 +1,7 @@
 """What a job was, version by version: its code, its SQL, what it read and wrote. Each distinct one, from which run to which.
 
-Read from the job's latest runs and their events. A run that did not end well tells less than it meant to: where what it told is part of the
-version before it, it counts as that version and is none of its own. What a run does not tell (code, SQL) is as the run before it told. A job that
+Read from the job's latest runs and their events. A run that did not end well may report too little: if its
+report is part of the version before it, it counts as that version. What a run does not report (code, SQL) is taken from the run before it. A job that
 never ran has the versions that JobEvents declared.
 """
 
@@ -74,7 +74,7 @@ class JobVersion(msgspec.Struct, kw_only=True):
 
 
 class JobVersions(msgspec.Struct):
-    """Versions, the latest begun first, as the latest `examined` of the job's `runs` runs tell them."""
+    """Versions, the latest begun first, from the latest `examined` of the job's `runs` runs."""
 
     id: str
     runs: int

@@ -63,7 +63,7 @@ class Producer(msgspec.Struct):
 
 
 class Producers(msgspec.Struct):
-    """Of what arrived since `since`, the busiest producer first."""
+    """Producers of the events that arrived since `since`, the busiest first."""
 
     since: dt.datetime
     producers: list[Producer]

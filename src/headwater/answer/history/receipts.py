@@ -263,7 +263,7 @@ def _versions(event: Event, identity: Identity) -> Iterator[tuple[uuid.UUID, Dat
 
 
 def _decoded(decode: Callable[[bytes], T], raw: msgspec.Raw | None) -> T | None:
-    """The facet's values; None when it is absent or not of its shape (then a warning of the receipt says so)."""
+    """The facet's values; None when it is absent, or invalid (then the receipt has a warning)."""
     if raw is None:
         return None
     try:
@@ -273,15 +273,15 @@ def _decoded(decode: Callable[[bytes], T], raw: msgspec.Raw | None) -> T | None:
 
 
 def _facets(event: Event) -> Iterator[tuple[str, list[str]]]:
-    def told(place: str, facets: Facets) -> Iterator[tuple[str, list[str]]]:
+    def facet_names(place: str, facets: Facets) -> Iterator[tuple[str, list[str]]]:
         if facets:
             yield place, sorted(facets)
 
-    yield from told("run", event.run_facets)
-    yield from told("job", event.job_facets)
+    yield from facet_names("run", event.run_facets)
+    yield from facet_names("job", event.job_facets)
     if event.dataset is not None:
-        yield from told("dataset", event.dataset.facets)
+        yield from facet_names("dataset", event.dataset.facets)
     for side, here, reports in (("inputs", "inputFacets", event.inputs), ("outputs", "outputFacets", event.outputs)):
         for index, report in enumerate(reports):
-            yield from told(f"{side}[{index}]", report.facets)
-            yield from told(f"{side}[{index}].{here}", report.io_facets)
+            yield from facet_names(f"{side}[{index}]", report.facets)
+            yield from facet_names(f"{side}[{index}].{here}", report.io_facets)

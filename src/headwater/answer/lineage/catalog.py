@@ -107,7 +107,7 @@ async def _page(
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:
-    """One dataset with its versions, the latest first (at most 50; `version_count` tells how many there are). Raises NotFound."""
+    """One dataset with its versions, the latest first (at most 50; `version_count` counts all). Raises NotFound."""
     moment = Moment(as_of or "infinity")
     async with database.snapshot() as connection:
         row = await node_row(connection, f"dataset:{namespace}:{name}")

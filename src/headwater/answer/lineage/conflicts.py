@@ -1,7 +1,7 @@
-"""Where those who tell lineage disagree: runs, manifests, JobEvents, people, explicit lineage, column lineage, parsed SQL.
+"""Conflicts between sources of lineage: runs, manifests, JobEvents, people, explicit lineage, column lineage, parsed SQL.
 
-Other answers settle such disagreements by precedence and liveness and say nothing of them; here each is shown with who says what, and when
-last. Looks at what keeps edges alive at the time: the last runs of a job and its latest declaration.
+Other answers settle conflicts by precedence and liveness without showing them. This one lists each with its sources, their claims and their
+last reports. It reads what keeps edges alive at the time: the last runs of a job and its latest declaration.
 """
 
 import datetime as dt
@@ -22,7 +22,7 @@ from headwater.store.lineage.conflicts import EdgeReport, TargetEvidence
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 
-# Jobs looked at together, and in one answer at most. Of one job so many conflicts are listed.
+# Limits: jobs read together, jobs in one answer, conflicts listed of one job.
 _BATCH, _MOST_JOBS, _LISTED = 200, 2000, 200
 
 
@@ -159,7 +159,7 @@ def _conflict_view(conflict: graph.Conflict, names: dict[uuid.UUID, NodeRow]) ->
 
 
 async def _evidence(connection: Connection, jobs: Sequence[uuid.UUID], moment: Moment) -> list[Evidence]:
-    """What is told about each of the jobs, and what the jobs below it were seen doing."""
+    """Load the reports about each job, and what its child jobs were observed to do."""
     above = await _below(connection, jobs)
     told = await store.edge_reports(connection, {*jobs, *above}, moment)
     evidence = await store.evidence(connection, jobs, moment)

@@ -1,7 +1,7 @@
 """Where a correlated item comes from and what became of it: events, details and lineage of all ancestors and descendants in one request.
 
 Nodes are runs (RUN), what they say they wrote or read by an id (ITEM), and content known by its fingerprint or version (CONTENT); the closure table
-has every pair of them with the shortest depth, so a question costs a fixed number of statements, whatever its width and depth.
+has every pair of them with the shortest depth, so a question of any width and depth costs a fixed number of statements.
 Refuses to guess: what is not in an event is not here, and an edge that would close a loop is shown as refused and not followed.
 """
 
@@ -49,7 +49,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Skipped(msgspec.Struct):
-    """A content that a step let be, because this run had imported it."""
+    """A content that a step skipped, because this run had imported it."""
 
     fingerprint: str
     run_id: str | None
@@ -58,7 +58,7 @@ class Skipped(msgspec.Struct):
 class CorrelationNode(msgspec.Struct, kw_only=True):
     """`depth` is negative upstream. `version`, `forced`, `overrides`, `skipped`, `details`: of the step, as its latest event says.
 
-    `part`: of the dataset, where the name that was told says more than the dataset's (`day=2026-01-01`). `collided`: several runs or several
+    `part`: what the reported name has beyond the dataset's (`day=2026-01-01`). `collided`: several runs or several
     datasets claim the id; `claimed_by` are the runs that say they wrote it.
     """
 
@@ -87,7 +87,7 @@ class CorrelationNode(msgspec.Struct, kw_only=True):
 
 
 class CorrelationEdge(msgspec.Struct):
-    """`refused`: it would close a loop over older edges; it is told, and neither followed nor counted as hidden."""
+    """`refused`: it would close a loop over older edges. It is listed, but neither followed nor counted as hidden."""
 
     parent: str
     child: str
@@ -218,7 +218,7 @@ class _Reached(msgspec.Struct):
 
 
 async def _reached(connection: Connection, roots: list[uuid.UUID], question: Question, depth: int | None) -> _Reached:
-    """Of a node above one root and below another the nearer place counts."""
+    """Depths of the reached nodes. A node above one root and below another has the nearer depth."""
     limit = question.max_nodes + len(roots) + 1
     found: dict[uuid.UUID, int] = {}
     up, down = question.direction != "descendants", question.direction != "ancestors"

@@ -16,7 +16,7 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.nodes import Hit, NodeRow
 from headwater.store.search import Candidate
 
-# What holds whatever rules people set.
+# The built-in spellings, which hold under any naming rules.
 _SPELLINGS = Identity()
 
 
@@ -41,7 +41,7 @@ class Resolution(msgspec.Struct):
 
 
 def _search_hit(hit: Hit | Candidate) -> SearchHit:
-    other = hit.told if isinstance(hit, Hit) and hit.told != hit.node_id else None
+    other = hit.reported_id if isinstance(hit, Hit) and hit.reported_id != hit.node_id else None
     return SearchHit(hit.node_id, hit.type, hit.namespace, hit.name, short(hit.name), "name", other)
 
 
@@ -74,7 +74,7 @@ async def resolve(database: Database, name: str, kind: str | None = None) -> Res
     async with database.connection() as connection:
         hits = [hit for hit in await node_store.ending_with(connection, name) if wanted in {None, hit.type}]
         for group in (
-            [hit for hit in hits if name in {hit.node_id, hit.told}],
+            [hit for hit in hits if name in {hit.node_id, hit.reported_id}],
             [hit for hit in hits if hit.told_name == name],
             [
                 hit

@@ -1,7 +1,7 @@
 """Whether this content was imported already, by which runs and when: what a step asks before it does its work again.
 
-Imported is what a run read that ended well. A run that found it had nothing to do (`skipped`) imported nothing, and a run that failed or has not
-ended has not either. Refuses to say what is running now: two that ask at the same time may both be told no.
+A content is imported if a run that ended well read it. A run with nothing to do (`skipped`), a failed run and a running one import nothing. Runs
+under way are not considered: two callers at the same time may both get no.
 """
 
 import datetime as dt

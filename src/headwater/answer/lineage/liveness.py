@@ -1,7 +1,7 @@
-"""Whether a run that has not ended is alive, or stalled: said of batch runs only, for a stream ends when it is stopped.
+"""Whether a run that has not ended is alive or stalled. Only batch runs stall: a stream ends when it is stopped.
 
-A batch run is stalled when it has run far longer than its job's runs do and has not spoken for as long; where the job's runs are too few to
-tell, when it has not spoken for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
+A batch run is stalled when it has run far longer than its job's runs do and has sent no event for as long; if the job has too few
+runs to compare, when it has sent none for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
 """
 
 import datetime as dt

@@ -154,7 +154,7 @@ def statement_of(sql: bytes | None) -> str | None:
 
 
 def user_of(run: RunRow | None, ownership: bytes | None) -> str | None:
-    """Who ran the run, where its facets tell; else the job's first owner."""
+    """The user of the run from its facets; else the job's first owner."""
     if run is not None and run.user is not None:
         return run.user
     owners = plain(ownership).get("owners")
@@ -225,7 +225,7 @@ def tags_with(words: Words, body: bytes | None) -> list[Tag]:
 
 
 def tags_of(body: bytes | None) -> tuple[list[str], dict[str, list[str]]]:
-    """Tags that events tell of the dataset or job, as `key` or `key:value`, and of its columns."""
+    """Tags that events report for the dataset or job, as `key` or `key:value`, and of its columns."""
     told = {field: [text_of(*tag) for tag in tags] for field, tags in decode_tags(body).items()}
     return told.pop("", []), told
 

@@ -1,7 +1,7 @@
 """The same graph as seen by the query log, by dbt, by Airflow and by other producers, and where they disagree.
 
-A job is told of from one side: the query log's shapes by the pipeline that read it, all others by the producer of their facets and events. An edge
-from dataset to dataset is told by the perspectives of all the jobs that make it. What people drew is in no perspective.
+A job belongs to one perspective: query shapes to that of the query log, other jobs to that of the producer of their facets and events. An edge
+between datasets belongs to the perspectives of all the jobs that make it. Manual edges belong to none.
 """
 
 import datetime as dt
@@ -54,7 +54,7 @@ class Perspective(msgspec.Struct):
 
 
 class PerspectiveEdge(msgspec.Struct, kw_only=True):
-    """`jobs`: of each perspective those that tell it, five at most. `reported_at`: when it was told last."""
+    """`jobs`: by perspective, at most five that report the edge. `reported_at`: its last report."""
 
     source: str
     target: str
@@ -86,10 +86,10 @@ async def perspectives(
     limit: int = 100,
     offset: int = 0,
 ) -> Perspectives:
-    """Edges with who tells them: those that touch a namespace, that one perspective tells, or with one of these disagreements.
+    """Edges with their perspectives, filtered by namespace, perspective or disagreement.
 
-    in_no_dag: only the query log tells it. untold_by_its_job: the same, of a query that says which task or model it belongs to, which tells no
-    such edge. never_seen: told by others, between namespaces of which query logs were read, and in no query log, nor a chain of up to five
+    in_no_dag: only the query log reports it. untold_by_its_job: the same, and the query names its task or model, which does not report the edge.
+    never_seen: reported by other producers between namespaces whose query logs were read, but in no query log, nor as a chain of up to five
     steps there.
     Raises InvalidQuestion for a disagreement that is none.
     """

@@ -2,7 +2,7 @@
 
 Nodes are runs and versions of datasets, so two runs of one job are two nodes: what a bad run spoiled is what is below it here, and nothing else.
 Which version was read: the one the run names, where it names one (a `version` facet or an Iceberg scan), else the one there was when it began.
-Walks level by level with a fixed number of statements for each, whatever its width.
+Walks level by level with a fixed number of statements for each.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.run_lineage import RunKey, Use, VersionRow
 from headwater.store.lineage.runs import RunRow
 
-# Of the runs that may have read a version: so many of one job before the next version; so many after it (they may name the older one).
+# Limits on runs that may have read a version, by job: before the next version, and after it (these may name the older one).
 _READERS, _LATER = 200, 3
 
 
@@ -106,7 +106,7 @@ class Place(msgspec.Struct, frozen=True):
     dataset: uuid.UUID
     version: uuid.UUID | None
     external: str = ""
-    # Who alone speaks of it, where it is what a run wrote and gave no version.
+    # The only run that reports it, if a run wrote it without a version.
     writer: RunKey | None = None
 
 
@@ -141,14 +141,14 @@ class _Walk:
             self.hops[key] = hop
         return True
 
-    async def known(self, keys: Collection[RunKey]) -> list[RunKey]:
-        """Those of the runs that are known as of the time, with their rows loaded."""
+    async def load_runs(self, keys: Collection[RunKey]) -> list[RunKey]:
+        """Load the rows of these runs; return the runs that exist as of the time."""
         self.rows |= await store.runs(self.connection, set(keys) - self.rows.keys(), self.as_of)
         return sorted(key for key in keys if key in self.rows)
 
     async def read_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, _Edge]]:
         """Which version of each of its inputs each run read."""
-        runs = await self.known(keys)
+        runs = await self.load_runs(keys)
         uses = await store.datasets(self.connection, runs, "in", self.as_of)
         found = await store.versions_at_start(
             self.connection, [(use.run, use.dataset, self.rows[use.run].began) for use in uses]
@@ -185,7 +185,7 @@ class _Walk:
 
     async def written_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, _Edge]]:
         """What each run left behind."""
-        runs = await self.known(keys)
+        runs = await self.load_runs(keys)
         uses = {(use.run, use.dataset): use for use in await store.datasets(self.connection, runs, "out", self.as_of)}
         found: dict[RunKey, dict[Place, _Edge]] = {}
         versioned = set()
@@ -234,7 +234,7 @@ class _Walk:
                     if writer is not None:
                         writers.add(writer)
                         self.beyond["upstream"].setdefault(place, set()).add(writer)
-            await self.known(writers)
+            await self.load_runs(writers)
             runs = set()
             if hop < self.question.depth:
                 for writer in sorted(writers & self.rows.keys() - seen):
@@ -327,7 +327,7 @@ async def run_lineage(database: Database, question: Question) -> RunLineage:
                 f"run {first.run_id} was not known yet at {walk.as_of}; first heard of {first.first_event_at.isoformat()}",
                 run=str(first.run_id),
             )
-        roots = {key for key in await walk.known(keys) if walk.enter(key, 0)}
+        roots = {key for key in await walk.load_runs(keys) if walk.enter(key, 0)}
         if question.direction in {"both", "upstream"}:
             await walk.up(set(roots))
         if question.direction in {"both", "downstream"}:

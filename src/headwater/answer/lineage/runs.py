@@ -195,7 +195,7 @@ def _text(value: object) -> str | None:
 
 
 def _error(facets: dict[str, bytes]) -> str | None:
-    """The first line of what went wrong; Spark's listener tells it in a facet of its own."""
+    """The first line of the error; Spark's listener reports it in a facet of its own."""
     message = node.plain(facets.get("errorMessage")).get("message") or node.plain(facets.get("spark.exception")).get(
         "message"
     )

@@ -32,7 +32,7 @@ COLLAPSE = ("none", "parent", "root")
 RECURRENCES = ("recurring", "ad_hoc", "one_off")
 GROUPS = ("namespace", "source", "tag", "owner", "parent")
 ORIGINS = ("OBSERVED", "DECLARED", "MANUAL")
-# Of what is inside a group, so many are listed.
+# Listed members of a group.
 _LISTED = 50
 
 
@@ -122,7 +122,7 @@ async def view(database: Database, question: lineage.Question, shape: Shape, liv
 
 
 def _checked(shape: Shape) -> Shape:
-    def one_of(value: str | None, known: Iterable[str], parameter: str) -> str | None:
+    def match_word(value: str | None, known: Iterable[str], parameter: str) -> str | None:
         if value is None:
             return None
         for word in known:
@@ -132,12 +132,12 @@ def _checked(shape: Shape) -> Shape:
 
     return msgspec.structs.replace(
         shape,
-        type=one_of(shape.type, ("DATASET", "JOB"), "type"),
-        state=one_of(shape.state, tuple(RunState.__members__), "state"),
-        origin=one_of(shape.origin, ORIGINS, "origin"),
-        collapse=one_of(shape.collapse, COLLAPSE, "collapse"),
-        group=one_of(shape.group, GROUPS, "group"),
-        hide=tuple(one_of(word, RECURRENCES, "hide") or word for word in shape.hide),
+        type=match_word(shape.type, ("DATASET", "JOB"), "type"),
+        state=match_word(shape.state, tuple(RunState.__members__), "state"),
+        origin=match_word(shape.origin, ORIGINS, "origin"),
+        collapse=match_word(shape.collapse, COLLAPSE, "collapse"),
+        group=match_word(shape.group, GROUPS, "group"),
+        hide=tuple(match_word(word, RECURRENCES, "hide") or word for word in shape.hide),
     )
 
 
@@ -147,13 +147,13 @@ def _row_id(shown: node.Node) -> uuid.UUID:
     return version.job_id(JobName(shown.namespace, shown.name))
 
 
-def _one_of(patterns: Collection[str], values: Collection[str]) -> bool:
-    """Whether a value is one of these words, or begins as one that ends with `*` does."""
+def _matches_any(patterns: Collection[str], values: Collection[str]) -> bool:
+    """Whether a value equals a pattern, or begins with one that ends with `*`."""
     return any(v == p or (p.endswith("*") and v.startswith(p[:-1])) for p in patterns for v in values)
 
 
 class _Drawing:
-    """The answer on its way to what is shown."""
+    """A lineage answer while it is filtered, collapsed and grouped."""
 
     def __init__(self, connection: Connection, found: Lineage, shape: Shape, moment: Moment) -> None:
         self.connection, self.found, self.shape, self.moment = connection, found, shape, moment
@@ -173,12 +173,14 @@ class _Drawing:
             allowed = await self._allowed(self.nodes.keys() - kept)
             self.flows, self.filtered.cut = bridged(self.flows, kept, allowed)
             self.nodes = {id_: shown for id_, shown in self.nodes.items() if id_ in kept}
-        columns = [e for e in self.columns if e.source in self.nodes and e.target in self.nodes and self._told(e)]
+        columns = [
+            e for e in self.columns if e.source in self.nodes and e.target in self.nodes and self._passes_edge_filter(e)
+        ]
         self.filtered.column_edges = len(self.columns) - len(columns)
         self.columns = columns
         self.filtered.nodes = len(self.found.nodes) - len(self.nodes)
 
-    def _told(self, edge: AnswerColumnEdge) -> bool:
+    def _passes_edge_filter(self, edge: AnswerColumnEdge) -> bool:
         """Whether the edges that a column edge runs along passed the filter of edges."""
         return self._edges is None or (
             (edge.source, edge.job) in self._edges
@@ -217,9 +219,9 @@ class _Drawing:
         """What a node has to pass to be shown."""
         shape, tests = self.shape, list[Callable[[str, node.Node], bool]]()
         if shape.namespaces:
-            tests.append(lambda _, shown: _one_of(shape.namespaces, [shown.namespace]))
+            tests.append(lambda _, shown: _matches_any(shape.namespaces, [shown.namespace]))
         if shape.tags:
-            tests.append(lambda _, shown: _one_of(shape.tags, shown.tags))
+            tests.append(lambda _, shown: _matches_any(shape.tags, shown.tags))
         if shape.type is not None:
             tests.append(lambda id_, _: id_.startswith(f"{(shape.type or '').lower()}:"))
         if shape.state is not None:

@@ -45,7 +45,7 @@ class FieldGraph:
         return sorted(told.union(self._told_fields.get(self.datasets[number], ())))
 
     def inputs(self, field: FieldKey) -> Inputs:
-        """What feeds a column. Of several ways it is fed by one column, a DIRECT one is told."""
+        """The inputs of a column. An input with several transformations is listed with a DIRECT one, if any."""
         found: Inputs = {}
         for one, sources in self._sets.get(field[0], ()):
             for place, name, how in (*one.feeds.get(field[1], ()), *one.feeds.get("", ())):

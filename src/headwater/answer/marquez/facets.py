@@ -89,7 +89,7 @@ def _fields(schema: bytes) -> list[shapes.Field]:
 
 
 def tags(body: bytes | None, said: NodeChanges) -> list[str]:
-    """Tags of the whole: those a tags facet tells and those people set, without those people took away."""
+    """Tags of the whole dataset or job: those of its tags facet and those people set, without those people removed."""
     return _joined(node.tags_of(body)[0], said.tags, said.untagged)
 
 
@@ -105,7 +105,7 @@ def _joined(told: Collection[str], said: Collection[str], untagged: Collection[s
 
 
 class Past:
-    """Facets as they were: what held of an owner at a time is what was told last by then."""
+    """Facets over time: at a time, an owner has the facets last reported by then."""
 
     def __init__(self, history: Iterable[PastFacet]) -> None:
         self._by_owner: dict[uuid.UUID, dict[str, list[PastFacet]]] = {}
@@ -114,14 +114,14 @@ class Past:
 
     def at(self, owner: uuid.UUID, time: dt.datetime) -> dict[str, bytes]:
         """Every facet that held."""
-        found = {name: self.one(owner, name, time) for name in self._by_owner.get(owner, ())}
+        found = {name: self.body_at(owner, name, time) for name in self._by_owner.get(owner, ())}
         return {name: body for name, body in found.items() if body is not None}
 
-    def one(self, owner: uuid.UUID, name: str, time: dt.datetime) -> bytes | None:
-        told = [one for one in self._by_owner.get(owner, {}).get(name, ()) if one.first_at <= time]
-        if not told:
+    def body_at(self, owner: uuid.UUID, name: str, time: dt.datetime) -> bytes | None:
+        reported = [one for one in self._by_owner.get(owner, {}).get(name, ()) if one.first_at <= time]
+        if not reported:
             return None
-        last = max(told, key=lambda one: (min(one.last_at, time), one.last_at, one.body))
+        last = max(reported, key=lambda one: (min(one.last_at, time), one.last_at, one.body))
         return None if last.deleted else last.body
 
 

@@ -26,6 +26,6 @@ def _flat(ids: Iterable[DatasetId]) -> str:
 
 
 def schema_version(dataset: DatasetId, fields: Iterable[Field]) -> uuid.UUID:
-    """The version of a dataset's columns: names and types, whatever their order."""
+    """The version of a dataset's columns: names and types, in any order."""
     told = sorted(f"{field.name}:{field.type}" if field.type is not None else field.name for field in fields)
     return hashed(dataset.namespace, dataset.name, ":".join(told))

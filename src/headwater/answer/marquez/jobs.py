@@ -44,7 +44,7 @@ async def page(
 ) -> shapes.Jobs:
     """Jobs, the latest spoken of first; with states, those whose latest run is in one of them, and as many are counted.
 
-    Of runs before the latest of each job only state and times are told; `get` has them whole.
+    Runs before each job's latest have only state and times; `get` returns them whole.
     """
     async with database.snapshot(generic=True) as connection:
         found, total = await rows.jobs_page(connection, namespace, states or None, limit, offset)
@@ -120,7 +120,7 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
 
 
 async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
-    """Jobs as they are shown, in a fixed number of statements; without `whole_runs` only the latest run of each is told whole."""
+    """Jobs as Marquez shows them, in a fixed number of statements; without `whole_runs` only each job's latest run is whole."""
     if not found:
         return []
     ids = [row.id for row in found]
@@ -157,7 +157,7 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
         current = None
         if row.id in told:
             at, inputs, outputs = told[row.id]
-            place = said_by_facets.location(places.one(row.id, "sourceCodeLocation", at))
+            place = said_by_facets.location(places.body_at(row.id, "sourceCodeLocation", at))
             current = str(
                 hashes.job_version(id_, runs.dataset_ids(inputs, datasets), runs.dataset_ids(outputs, datasets), place)
             )

@@ -18,7 +18,7 @@ from headwater.store.marquez import runs as marquez_runs
 from headwater.store.marquez.marquez import DatasetRow, JobRow
 from headwater.store.marquez.runs import Key
 
-# Graphs with more jobs than this tell of each latest run its state and times only, not what it read, wrote and said.
+# In graphs with more jobs than this, latest runs have state and times only: no inputs, outputs or facets.
 WHOLE_RUNS_UP_TO = 200
 _OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
 _OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")

@@ -13,7 +13,7 @@ from headwater.store.events import server_state
 from headwater.store.marquez import marquez as rows
 from headwater.store.marquez.marquez import DatasetRow, JobRow
 
-# What holds whatever rules people set.
+# The built-in spellings, which hold under any naming rules.
 _SPELLINGS = Identity()
 # A name with more dots or colons than this is read by its last ones only.
 _MOST_CUTS = 64

@@ -16,7 +16,7 @@ from headwater.store.marquez.marquez import DatasetRow, JobRow
 
 _KINDS = ("dataset", "datasetField", "job", "run")
 _VERSION = re.compile(r"#([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$")
-# Of an id with more colons than twice this, the first ones and the last ones are read as borders.
+# In an id with more colons than twice this, only the first and the last so many are tried as borders.
 _MOST_CUTS = 16
 
 

@@ -112,7 +112,7 @@ async def run_answers(
         log = logged.get(key) or run_log.empty()
         sides = told.get(key, _NOTHING)
         outputs = {id_: written.get(key, {}).get(id_) or first_version(id_) for id_ in sides[1]}
-        place = said_by_facets.location(places.one(row.job_id, "sourceCodeLocation", row.last_event_at))
+        place = said_by_facets.location(places.body_at(row.job_id, "sourceCodeLocation", row.last_event_at))
         made[key] = _run(row, jobs, datasets, sides, inputs.get(key, {}), outputs, place, log)
     return made
 
@@ -163,7 +163,7 @@ def _run(
 
 
 def state(row: RunRow) -> str:
-    """Marquez's name: a run of which only OTHER was told is running."""
+    """Marquez's name: a run with only OTHER events is running."""
     return "RUNNING" if row.state == RunState.OTHER else row.state.name
 
 

@@ -13,7 +13,7 @@ from headwater.store.people.annotations import Annotation
 
 
 class NodeChanges(msgspec.Struct):
-    """Of one dataset or job. Tags that people put or took away are in `untagged` (by `model.tags.key_of`): a facet does not bring them back."""
+    """Changes of one dataset or job. Tags that people set or removed are in `untagged` (by `model.tags.key_of`): a facet does not bring them back."""
 
     tags: list[str]
     untagged: set[str]
@@ -39,7 +39,7 @@ def text(word: Word | None) -> str | None:
 
 
 async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeChanges]:
-    """id → what was said of it; a node without changes is absent."""
+    """id → what people set on it; a node without changes is absent."""
     return {id_: _folded(said) for id_, said in (await annotation_store.of_owners(connection, ids)).items()}
 
 

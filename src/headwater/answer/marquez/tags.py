@@ -1,4 +1,4 @@
-"""Tags: those events tell, those people made or set on something, and the two that Marquez is set up with."""
+"""Tags: those of events, those people created or set, and the two that Marquez begins with."""
 
 from headwater.answer.lineage import node
 from headwater.answer.marquez import said, shapes
@@ -14,7 +14,7 @@ _ALWAYS = {
 
 
 async def get(database: Database, name: str) -> shapes.Tag:
-    """One tag, whatever the case of its name. Raises NotFound."""
+    """One tag; its name is compared without case. Raises NotFound."""
     async with database.snapshot() as connection:
         found = (await _all(connection)).get(key_of(name))
     if found is None:
@@ -23,7 +23,7 @@ async def get(database: Database, name: str) -> shapes.Tag:
 
 
 async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
-    """Tags by name, each once whatever its case."""
+    """Tags by name, without duplicates that differ only in case."""
     async with database.snapshot() as connection:
         found = await _all(connection)
     return shapes.Tags(tags=sorted(found.values(), key=lambda tag: tag.name)[offset : offset + limit])

@@ -1,1 +1,1 @@
-"""Who may come in, who is told, and who changed what."""
+"""API keys and identities, listeners, and the audit log."""

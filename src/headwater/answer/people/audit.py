@@ -1,4 +1,4 @@
-"""Who changed what, and when."""
+"""The audit log: the author, object and time of each change."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Which API keys there are, and whose a key is. Never tells a digest."""
+"""List API keys, and find a key's owner. Never returns a digest."""
 
 import datetime as dt
 

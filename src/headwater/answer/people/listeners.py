@@ -1,4 +1,4 @@
-"""Which listeners there are, how far each has come, and what it would not take. Never tells a secret."""
+"""Listeners, the progress of each, and the events it refused. Never returns a secret."""
 
 import datetime as dt
 from typing import Literal

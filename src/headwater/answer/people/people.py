@@ -1,6 +1,6 @@
-"""What people say laid over what events say: a person's description comes first, tags and owners are joined.
+"""Annotations by people laid over events: a person's description comes first, tags and owners are joined.
 
-A tag or owner that a person took away is not shown, whatever its source. People speak of what is: their words are shown whatever time a
+A tag or owner that a person removed is not shown, from any source. Annotations describe the present: they are shown for every time that a
 question asks about.
 """
 

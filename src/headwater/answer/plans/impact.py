@@ -69,7 +69,7 @@ class ProducerRuns(msgspec.Struct, frozen=True):
 
 
 class ImpactAnswer(msgspec.Struct, frozen=True):
-    """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in the order in which they are to be done.
+    """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in order of execution.
 
     `manual`: what has no declared producer. `unaffected`: entities downstream that were looked at and need nothing.
     """

@@ -11,7 +11,7 @@ from headwater.store import search as search_store
 from headwater.store.database import Connection
 from headwater.store.search import exact, quoted, whole
 
-# What is read of a question: the rest is said to be left out.
+# Limits on a question; the answer reports what was left out.
 MOST_CHARACTERS, MOST_WORDS = 2_000, 16
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _SEGMENT = re.compile(r"[^\s/.:]+")

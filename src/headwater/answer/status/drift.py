@@ -60,13 +60,13 @@ async def compared(database: Database, entity: str, asked: Stored, *, now: dt.da
         stored = ranges.read(of, asked.stored) & within
         seq, _ = await store.last(connection)
         marks = await marks_at(connection, number, within, None)
-        spoken_of = await _spoken_of(connection, number, asked.since) if asked.since is not None else NONE
+        reported = await _load_reported(connection, number, asked.since) if asked.since is not None else NONE
     found = drift(
         marks,
         stored,
         over=every if of is None else of.over(now),
         expired=expired(of, held.one(entity).retention, now),
-        spoken_of=spoken_of,
+        spoken_of=reported,
     )
     return DriftAnswer(
         entity,
@@ -80,8 +80,8 @@ async def compared(database: Database, entity: str, asked: Stored, *, now: dt.da
     )
 
 
-async def _spoken_of(connection: Connection, number: int, since: int) -> Ordinals:
-    """What any report after a seq was about, between its first and its last instance."""
+async def _load_reported(connection: Connection, number: int, since: int) -> Ordinals:
+    """Load the instances that reports after a seq cover, each from its first to its last."""
     reports = await store.since(connection, since, [number], _MOST_REPORTS)
     if len(reports) == _MOST_REPORTS:
         raise InvalidQuestion(

@@ -24,7 +24,7 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.status import freshness as store
 
-# A month of days; more would tell little, and all datasets are asked at once.
+# A month of days: more would add little, and all datasets are asked at once.
 _UPDATES = 30
 _EPOCH, _MICROSECOND = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
 _MOST_DATASETS = 10_000

@@ -63,7 +63,7 @@ class Unaffected(msgspec.Struct, frozen=True):
 
 
 class OneIncident(msgspec.Struct, frozen=True):
-    """`roots`: what it was opened about, whatever has become of it. `unaffected`: of an incident about some columns, who uses none of them."""
+    """`roots`: what it was opened about, in any state since. `unaffected`: for an incident about columns, the users of none of them."""
 
     incident: IncidentView
     roots: dict[str, list[str]]

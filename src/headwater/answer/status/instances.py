@@ -77,7 +77,7 @@ class VersionView(msgspec.Struct, frozen=True):
 
 
 class ReportView(msgspec.Struct, frozen=True):
-    """Something that was said of the instance."""
+    """One report about the instance."""
 
     seq: int
     recorded_at: dt.datetime
@@ -122,7 +122,7 @@ class Periods(msgspec.Struct, frozen=True):
 async def periods(
     database: Database, entity: str, instances: Sequence[str], *, as_of: dt.datetime | None = None, limit: int = 1000
 ) -> Periods:
-    """Instances one by one, whatever is known of them. NotFound and InvalidPeriod as `status`."""
+    """Instances one by one, with or without reports. NotFound and InvalidPeriod as `status`."""
     async with database.snapshot() as connection:
         of = (await declared(connection, as_of)).instances(entity)
     asked = ranges.read(of, instances)
@@ -145,7 +145,7 @@ async def status(
     now: dt.datetime | None = None,
     limit: int = 1000,
 ) -> Status:
-    """Of these instances, otherwise of the last 60 that are over. NotFound for an entity, InvalidPeriod for instances, that are none."""
+    """States of these instances, else of the last 60 that are over. NotFound for an entity, InvalidPeriod for instances, that are none."""
     now = as_of or now or dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
@@ -154,7 +154,7 @@ async def status(
         seq = await _seq(connection, as_of)
         marks = await marks_at(connection, held.number(entity), asked, seq if as_of else None)
     over = asked if of is None else asked & of.over(now)
-    # On both sides of now another word is said where nothing is known, so that a stretch ends there.
+    # Without reports the state differs before and after now, so a stretch ends there.
     stretches = [
         _stretch(of, some, had, over=ended)
         for part, ended in ((over, True), (asked - over, False))
@@ -168,7 +168,7 @@ async def status(
 
 
 async def instance(database: Database, entity: str, key: str, *, as_of: dt.datetime | None = None) -> Instance:
-    """One instance, with its versions and what was said of it. NotFound and InvalidPeriod as `status`; InvalidQuestion where a key names several."""
+    """One instance, with its versions and reports. NotFound and InvalidPeriod as `status`; InvalidQuestion where a key names several."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         of, number = held.instances(entity), held.number(entity)

@@ -1,4 +1,4 @@
-"""What was said of instances, in the order in which it came to be known: for who follows it, and waits for more."""
+"""Reports about instances in order of arrival, for clients that follow the log and wait for more."""
 
 import datetime as dt
 import time
@@ -46,7 +46,7 @@ _body = msgspec.json.Decoder(_Body)
 async def since(
     database: Database, news: News, seq: int, *, entities: Sequence[str] = (), limit: int = 1000, wait: float = 0.0
 ) -> StatusLog:
-    """What was said after a seq, of these entities or of all; waits for something so many seconds. NotFound for an entity."""
+    """Reports after a seq, of these entities or of all; waits up to so many seconds for one. NotFound for an entity."""
     end = time.monotonic() + wait
     while True:
         async with database.snapshot() as connection:

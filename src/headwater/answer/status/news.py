@@ -1,4 +1,4 @@
-"""Wait until something is said of an entity. One query of the log serves all waiters of this process; without waiters there is none."""
+"""Wait for a report about an entity. One query of the log serves all waiters of this process; without waiters there is none."""
 
 import asyncio
 import time
@@ -16,13 +16,13 @@ class News:
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}
-        # `_last` has everything that was said after the one and up to the other.
+        # `_last` has every report after `_since` and up to `_until`.
         self._since = self._until = -1
         self._looked = -float("inf")
         self._looking: asyncio.Task[None] | None = None
 
     async def after(self, database: Database, seq: int, entities: frozenset[int], seconds: float) -> bool:
-        """Whether anything was said of these after a seq; waits for it so long. While the database does not answer nothing was said."""
+        """Whether these have a report after a seq; waits up to `seconds` for one. While the database does not answer, there is none."""
         end = time.monotonic() + seconds
         while True:
             await self._look(database, seq)
@@ -41,7 +41,7 @@ class News:
             self._looking = asyncio.ensure_future(self._read(database, self._until if known else seq))
             if not known:
                 self._since = seq
-        # Who goes away does not take the look from the others.
+        # A cancelled waiter does not cancel the query for the others.
         await asyncio.shield(self._looking)
 
     async def _read(self, database: Database, since: int) -> None:

@@ -84,7 +84,7 @@ class ReadyInstance(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """`seq`: what was known. Who reads the pins says it when reporting what was produced. `ready`: all of them.
+    """`seq`: the last report considered; pass it when reporting what was produced from the pins. `ready`: all of them.
 
     `intervals`, where they were asked for: when every text that names instances in this answer begins and ends, by entity; none of what is static.
     """
@@ -106,7 +106,7 @@ async def ready(
 async def waited(
     database: Database, news: News, asked: Sequence[Asked], seconds: float, *, intervals: bool = False
 ) -> Ready:
-    """As `ready`, but when not all of them are, again when something is said of what they need, until they are or the time is over."""
+    """As `ready`, asked again after each report about what they need, until all are ready or the time is over."""
     end = time.monotonic() + seconds
     while True:
         found, needed = await _look(database, asked, None, intervals)

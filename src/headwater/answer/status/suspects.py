@@ -47,7 +47,7 @@ _AGAINST = (
 async def of(
     database: Database, entity: str, instances: Sequence[str], *, as_of: dt.datetime | None = None
 ) -> Suspects:
-    """Of these instances. NotFound for an entity, InvalidPeriod for instances, that are none."""
+    """Suspects of these instances. NotFound for an entity, InvalidPeriod for instances, that are none."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         some = ranges.read(held.instances(entity), instances)

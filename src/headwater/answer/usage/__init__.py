@@ -1,1 +1,1 @@
-"""What query logs tell: who uses what, what it costs, what may go."""
+"""From query logs: use, cost, and datasets that may be removed."""

@@ -1,7 +1,7 @@
-"""Which datasets may go, in which order, what that saves and how sure it is.
+"""Datasets that may be removed: in which order, with what saving, how surely.
 
-As the query-log pipeline told it in `headwater_pruning` facets: what only feeds unread datasets, wave by wave. Never a dataset that is read
-under another name; whether something outside of the logs reads it, no log tells.
+Read from the query-log pipeline's `headwater_pruning` facets: datasets that feed only unread ones, wave by wave. Never a dataset that is read
+under another name. Readers outside of the logs are not seen.
 """
 
 import datetime as dt

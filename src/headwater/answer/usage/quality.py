@@ -1,7 +1,7 @@
-"""How good the lineage from query logs is itself: how much of it was understood, what was not, and whether that dropped.
+"""Coverage of lineage from query logs: what was understood, what was not, and whether the share dropped.
 
-As the query-log pipeline told it in `headwater_quality` facets. Executions that succeeded count, not texts: what runs every minute matters more
-than what ran once; distinct shapes are told beside them. Where the source itself names tables (`told`), what was parsed is compared with it.
+Read from the query-log pipeline's `headwater_quality` facets. Successful executions count, not texts: what runs every minute matters more than
+what ran once. Distinct shapes are counted beside them. If the source itself names tables (`told`), the parsed tables are compared with those.
 """
 
 import datetime as dt
@@ -23,11 +23,11 @@ _MOST_ROWS = 20_000
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """What was counted. Idle is what was understood whole and touches no table (SET, BEGIN, SELECT 1): it is no part of any coverage.
+    """Counts. Idle executions were understood whole and touch no table (SET, BEGIN, SELECT 1); no coverage includes them.
 
-    `coverage_executions`: of executions those that were understood whole, with every column; null where there were none. `coverage_shapes`: of
-    distinct shapes. `table_coverage`: of executions those of which the tables at least are known. `named_agreement`: of executions whose tables the
-    source names, those that agree.
+    `coverage_executions`: share of executions understood whole, with every column; null if there were none. `coverage_shapes`: the same of
+    distinct shapes. `table_coverage`: share of executions whose tables at least are known. `named_agreement`: share of executions whose tables the
+    source names that agree with it.
     """
 
     shapes: int

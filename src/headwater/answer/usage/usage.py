@@ -1,6 +1,6 @@
-"""Who reads and writes which datasets, how often, when last; reads apart from writes, people apart from pipelines.
+"""Users of datasets, how often and when last; reads apart from writes, people apart from pipelines.
 
-As the query-log pipeline told it in `headwater_usage` facets: what no query log shows is not here.
+Read from the query-log pipeline's `headwater_usage` facets: use outside of query logs is not included.
 """
 
 import datetime as dt

@@ -75,7 +75,7 @@ async def resolved(  # noqa: PLR0911 - one case for each kind
 async def existing(connection: Connection, target: Target, identity: Identity) -> Target:
     """The target by its canonical name. Raises NotFound; for a column, with similar names."""
     if target.kind == "namespace":
-        if not await nodes.known_namespaces(connection, [target.name]):
+        if not await nodes.existing_namespaces(connection, [target.name]):
             raise NotFound(f"namespace {target.name!r} is not known", target=target.text)
         return target
     placed = target.placed(identity)

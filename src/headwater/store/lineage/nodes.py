@@ -41,7 +41,7 @@ class Hit(msgspec.Struct, frozen=True):
         return f"{self.type.lower()}:{self.namespace}:{self.name}"
 
     @property
-    def told(self) -> str:
+    def reported_id(self) -> str:
         return f"{self.type.lower()}:{self.told_namespace}:{self.told_name}"
 
 
@@ -71,9 +71,9 @@ async def namespaces(connection: Connection, *, limit: int, offset: int) -> list
     return [(row[0], row[1]) for row in rows]
 
 
-async def known_namespaces(connection: Connection, names: Collection[str]) -> dict[str, bool]:
-    """Those of these namespaces that are known → whether they are hidden."""
-    return dict(await sqlfile.load("lineage/nodes")["known_namespaces"].many(connection, names=list(names)))
+async def existing_namespaces(connection: Connection, names: Collection[str]) -> dict[str, bool]:
+    """Each of these namespaces that exists → whether it is hidden."""
+    return dict(await sqlfile.load("lineage/nodes")["existing_namespaces"].many(connection, names=list(names)))
 
 
 async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:

@@ -80,7 +80,7 @@ class JobVersionRow(msgspec.Struct, frozen=True):
     run_id: uuid.UUID | None
 
 
-class FoundRow(msgspec.Struct, frozen=True, gc=False):
+class SearchRow(msgspec.Struct, frozen=True, gc=False):
     """A dataset or job that has the words; a job under its full name."""
 
     type: str
@@ -249,7 +249,7 @@ async def search(
     after: dt.datetime | None,
     by_time: bool,
     limit: int,
-) -> tuple[list[FoundRow], int]:
+) -> tuple[list[SearchRow], int]:
     """What a LIKE pattern finds, and how many there are."""
     rows = await sqlfile.load("marquez/marquez")["search"].many(
         connection,
@@ -261,4 +261,4 @@ async def search(
         by_time=by_time,
         limit=limit,
     )
-    return [FoundRow(*row[:5]) for row in rows], rows[0][5] if rows else 0
+    return [SearchRow(*row[:5]) for row in rows], rows[0][5] if rows else 0

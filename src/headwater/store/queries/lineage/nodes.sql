@@ -65,7 +65,7 @@ from use r join use w on w.short = r.short and w.id <> r.id
 where r.is_read and not r.is_written and w.is_written and not w.is_read and length(r.short) > 2
 order by 1, 2 limit 50
 
--- name: known_namespaces :many
+-- name: existing_namespaces :many
 -- Which of these namespaces there are, and whether they are hidden.
 select name, hidden from namespaces where name = any(%(names)b::text[])
 
