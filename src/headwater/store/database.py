@@ -108,7 +108,7 @@ class Database:
     async def snapshot(self, *, generic: bool = False) -> AsyncIterator[Connection]:
         """Reads of several statements that see one moment of the database.
 
-        `generic`: every statement has one good plan whatever it is given (it looks rows up by ids), so none is planned anew.
+        `generic`: every statement has one good plan for all parameters (it looks rows up by ids), so none is planned anew.
         """
         with translated():
             async with self._pool.connection() as connection, connection.transaction():

@@ -1,4 +1,4 @@
-"""What is to be made again: plans, and what became of their items. Refuses to know what an item is."""
+"""Plans, and the outcome of their items. Knows nothing of what an item is."""
 
 import datetime as dt
 import uuid

@@ -191,7 +191,7 @@ def exact(where: str, text: str) -> str:
 
 
 def whole(where: str, text: str) -> str:
-    """The lexeme of a whole text, whatever its case."""
+    """The lexeme of a whole text, case-folded."""
     return where + words.fold(text[:_LONGEST])[:_LONGEST].replace(_PART, " ")
 
 
@@ -219,7 +219,7 @@ class WordMatch(msgspec.Struct, frozen=True):
 
 
 async def match_words(connection: Connection, asked: Sequence[str]) -> dict[str, WordMatch]:
-    """Of each word whether it is known, and else known words that look like it (in no order)."""
+    """Whether each word is indexed, and if not, indexed words that look like it (in no order)."""
     mendable = [words.worth_knowing(word) for word in asked]
     rows = await sqlfile.load("search")["match_words"].many(
         connection,

@@ -18,7 +18,7 @@ from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import perspectives as store
 from headwater.store.lineage.edges import Moment
-from headwater.store.lineage.perspectives import JobPerspectives, Pair, Teller
+from headwater.store.lineage.perspectives import JobPerspectives, Pair, ReportingJob
 
 LOG = "query-log"
 OTHER = "other"
@@ -96,9 +96,9 @@ async def perspectives(
     for kind in kinds:
         checked(kind, DISAGREEMENTS, "disagreement")
     async with database.snapshot() as connection:
-        tellers = await store.tellers(connection)
-        who = {one.id: _perspective(one) for one in tellers}
-        known = await _load_perspectives(connection, tellers, who, live_runs)
+        reporting_jobs = await store.reporting_jobs(connection)
+        who = {job.id: _perspective(job) for job in reporting_jobs}
+        known = await _load_perspectives(connection, reporting_jobs, who, live_runs)
         seen = _in_steps(*await store.steps(connection, known)) if known.covered else []
         rows = await store.page(
             connection,
@@ -153,22 +153,22 @@ async def perspectives(
 
 
 async def _load_perspectives(
-    connection: Connection, tellers: Sequence[Teller], who: dict[uuid.UUID, str], live_runs: int
+    connection: Connection, reporting_jobs: Sequence[ReportingJob], who: dict[uuid.UUID, str], live_runs: int
 ) -> JobPerspectives:
-    explicit = {one.id for one in tellers if one.explicit}
+    explicit = {job.id for job in reporting_jobs if job.explicit}
     pairs = await edge_store.explicit_pairs(connection, explicit, Moment(live_runs=live_runs))
     return JobPerspectives(
-        [one.id for one in tellers],
-        [who[one.id] for one in tellers],
-        [one.explicit for one in tellers],
-        [one.parent is not None for one in tellers],
+        [job.id for job in reporting_jobs],
+        [who[job.id] for job in reporting_jobs],
+        [job.explicit for job in reporting_jobs],
+        [job.parent is not None for job in reporting_jobs],
         [
             (source, target, job)
             for job, targets in pairs.items()
             for target, sources in targets.items()
             for source in sources
         ],
-        {one.namespace for one in tellers if who[one.id] == LOG},
+        {job.namespace for job in reporting_jobs if who[job.id] == LOG},
         LOG,
     )
 
@@ -198,16 +198,16 @@ def _in_steps(log: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
     return found
 
 
-def _perspective(teller: Teller) -> str:
+def _perspective(job: ReportingJob) -> str:
     """Whose view of the graph a job is part of."""
-    facet: dict[str, Any] = {} if teller.body is None else msgspec.json.decode(teller.body)
-    producer = str(facet.get("_producer") or teller.producer or "")
+    facet: dict[str, Any] = {} if job.body is None else msgspec.json.decode(job.body)
+    producer = str(facet.get("_producer") or job.producer or "")
     words = set(_WORDS.findall(producer.lower()))
     tool = next((name for name in _TOOLS if name in words), None)
-    query = teller.facet == "jobType" and str(facet.get("jobType")).upper() == "QUERY"
-    if teller.counted or (tool == "headwater" and query):
+    query = job.facet == "jobType" and str(facet.get("jobType")).upper() == "QUERY"
+    if job.counted or (tool == "headwater" and query):
         return LOG
     if tool is not None:
         return tool
-    integration = facet.get("integration") if teller.facet == "jobType" else None
+    integration = facet.get("integration") if job.facet == "jobType" else None
     return str(integration).lower() if integration else producer or OTHER

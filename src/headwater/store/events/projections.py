@@ -1,4 +1,4 @@
-"""Writes projections: one statement for each table, whatever the number of rows, all sent at once."""
+"""Writes projections: one statement for each table, for any number of rows, all sent at once."""
 
 import datetime as dt
 import uuid

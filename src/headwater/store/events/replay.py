@@ -119,7 +119,7 @@ async def copy(
     until: dt.datetime,
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
-    """Stream one log, a block at a time, whatever its size; how many rows. `progress` is told about how many so far."""
+    """Stream one log of any size, a block at a time; return how many rows. `progress` is called with about how many so far."""
     wanted = sqlfile.load("events/replay")[what].sql
     async with source.cursor() as reading, target.cursor() as writing:
         async with (

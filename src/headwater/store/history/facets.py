@@ -11,7 +11,7 @@ from headwater.store.database import Connection
 
 
 class Past(msgspec.Struct, frozen=True):
-    """One body of a facet and when it was told first and last."""
+    """One body of a facet and when it was first and last reported."""
 
     name: str
     body_id: uuid.UUID

@@ -1,4 +1,4 @@
-"""Column evidence by set: which sets jobs tell of their targets, each ready to be walked by field without looking at its other edges."""
+"""Column evidence by set: which sets jobs report for their targets, each ready to be walked by field without looking at its other edges."""
 
 import uuid
 from collections.abc import Collection
@@ -47,7 +47,7 @@ _made: dict[uuid.UUID, FieldSet] = {}
 
 
 async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment) -> Evidence:
-    """What these (job, target) tell at a moment: for each report the evidence of highest precedence. In four statements."""
+    """Load the column evidence of these (job, target) at a moment: of highest precedence for each report. In four statements."""
     if not pairs:
         return Evidence({}, {})
     others = await names.members(connection, {target for _, target in pairs})

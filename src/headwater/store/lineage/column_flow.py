@@ -13,7 +13,7 @@ from headwater.store.lineage.column_sets import SetEdge
 
 
 class Taken(NamedTuple):
-    """One way in which a job wrote a dataset. edges: with sources by the names that stand for them. told: the columns of which something is told.
+    """One way in which a job wrote a dataset. edges: with sources by the names that stand for them. told: columns with evidence.
     columns: all; None if unknown.
     """
 
@@ -23,8 +23,8 @@ class Taken(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A dataset that a job wrote that reads another. ways: none where it is not known how. A job all of whose runs failed wrote nothing, and of what
-    the runs below its own did they tell.
+    """A dataset that a job wrote that reads another. ways: empty if unknown. A job all of whose runs failed wrote nothing. What its child runs
+    did, they report themselves.
     """
 
     dataset: uuid.UUID
@@ -34,7 +34,7 @@ class Written(NamedTuple):
 async def written_from(
     connection: Connection, ids: Collection[uuid.UUID], since: dt.datetime | None
 ) -> dict[uuid.UUID, list[Written]]:
-    """By dataset; `since` None: ever. Of a dataset that a way tells no columns of, `columns` is None."""
+    """By dataset; `since` None: ever. `columns` is None if a way reports no columns of the dataset."""
     queries = sqlfile.load("lineage/column_flow")
     since_ = since or "-infinity"
     rows = await queries["written_from"].many(connection, ids=list(ids), since=since_)
@@ -58,7 +58,7 @@ async def written_from(
             columns = tuple(field.name for field in facets.schema(bytes(body)))
         taken.setdefault((job, target), []).append(_taken([sets[id_] for id_ in some or ()], columns, settled))
     for job, target, set_id, _ in drawn:
-        # Who drew columns did not say that there are no others, nor that there are.
+        # Manual column edges do not say whether there are other columns.
         taken.setdefault((job, target), []).append(_taken([sets[set_id]], (), settled))
     found: dict[uuid.UUID, list[Written]] = {}
     for node, job, told, target in rows:

@@ -24,7 +24,7 @@ class SetEdge(msgspec.Struct, frozen=True):
 
 
 class ColumnEvidence(NamedTuple):
-    """What a set tells. `fields`: those of the target that are fed by something, and those of which it says that nothing feeds them."""
+    """The content of a set. `fields`: those of the target with inputs, and those reported to have none."""
 
     edges: tuple[SetEdge, ...]
     fields: frozenset[str]

@@ -1,4 +1,4 @@
-"""All that is told about jobs' edges, by who tells it: what answers elsewhere settle by precedence is kept apart here."""
+"""All reports of jobs' edges, by source: the claims that other answers settle by precedence, kept apart."""
 
 import datetime as dt
 import uuid

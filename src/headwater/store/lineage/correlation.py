@@ -26,7 +26,7 @@ Direction = Literal["ancestors", "descendants"]
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A run, an item or a content. `run_id` and `job_id` of an item are its writer's; `dataset_id` is the id of the name as it was told,
+    """A run, an item or a content. `run_id` and `job_id` of an item are its writer's; `dataset_id` is the id of the name as reported,
     `part` (JSON) what was folded out of it.
 
     `collided`: two writers say the item is theirs, or one says it is two contents.
@@ -79,7 +79,7 @@ async def of_run(connection: Connection, run: uuid.UUID) -> list[uuid.UUID]:
 
 
 async def of_version(connection: Connection, version: str) -> list[uuid.UUID]:
-    """Contents with this version or fingerprint, of whatever dataset, and the items that are such a content."""
+    """Contents with this version or fingerprint, of any dataset, and the items that are such a content."""
     return [row[0] for row in await sqlfile.load("lineage/correlation")["of_version"].many(connection, version=version)]
 
 
@@ -172,7 +172,7 @@ async def extend(
 async def tangle(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID]
 ) -> list[WrittenEdge]:
-    """Edges between whatever is below a child and above a parent: all loops through edges from these parents to these children."""
+    """Edges between nodes below a child and above a parent: all loops through edges from these parents to these children."""
     rows = await sqlfile.load("lineage/correlation")["tangle"].many(
         connection, children=sorted(children), parents=sorted(parents)
     )
@@ -256,7 +256,7 @@ class Reader(msgspec.Struct, frozen=True):
 async def readers_of_content(
     connection: Connection, version: str, *, namespace: str | None, name: str | None, limit: int
 ) -> list[Reader]:
-    """Runs that read this content (of whatever dataset) and ended well, the newest first; of a job's namespace or name, if given."""
+    """Runs that read this content (of any dataset) and ended well, the newest first; of a job's namespace or name, if given."""
     rows = await sqlfile.load("lineage/correlation")["readers_of_content"].many(
         connection, version=version, namespace=namespace, name=name, limit=limit
     )

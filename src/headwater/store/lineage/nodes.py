@@ -104,7 +104,7 @@ def _ending(name: str) -> str:
 
 
 async def near_misses(connection: Connection) -> list[tuple[str, str]]:
-    """(node id only read, node id only written) with the same last segment, whatever its case (at most 50)."""
+    """(node id only read, node id only written) with the same last segment, compared without case (at most 50)."""
     return [(row[0], row[1]) for row in await sqlfile.load("lineage/nodes")["near_misses"].many(connection)]
 
 

@@ -1,4 +1,4 @@
-"""Edges between datasets by who tells them."""
+"""Edges between datasets by perspective."""
 
 import datetime as dt
 import uuid
@@ -10,8 +10,8 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection
 
 
-class Teller(msgspec.Struct, frozen=True):
-    """A job that reads and writes, and what says who tells of it. `counted`: a query log. `facet`, `body`: its jobType, or else any facet of it;
+class ReportingJob(msgspec.Struct, frozen=True):
+    """A job that reads and writes, and what decides its perspective. `counted`: from a query log. `facet`, `body`: its jobType, else any facet;
     `producer`: of its latest run's latest event, where there is no facet. `parent`: name of the job it belongs to."""
 
     id: uuid.UUID
@@ -28,7 +28,7 @@ Pair = tuple[uuid.UUID, uuid.UUID]
 
 
 class JobPerspectives(msgspec.Struct, frozen=True):
-    """The jobs with who tells of them, all lists side by side; `owned`: it belongs to another job. `pairs`: (source, target, job) of jobs with
+    """The jobs with their perspectives, all lists side by side; `owned`: it belongs to another job. `pairs`: (source, target, job) of jobs with
     explicit lineage. `covered`: namespaces that the perspective `log` sees all of."""
 
     jobs: Sequence[uuid.UUID]
@@ -54,7 +54,7 @@ class JobPerspectives(msgspec.Struct, frozen=True):
 
 
 class EdgeRow(msgspec.Struct, frozen=True):
-    """`who`: perspectives, sorted. `jobs`: that tell it, 20 at most. `disagreement`: in_no_dag, untold_by_its_job, never_seen or None."""
+    """`who`: perspectives, sorted. `jobs`: those that report it, 20 at most. `disagreement`: in_no_dag, untold_by_its_job, never_seen or None."""
 
     source_namespace: str
     source_name: str
@@ -67,19 +67,19 @@ class EdgeRow(msgspec.Struct, frozen=True):
 
 
 class EdgeCount(msgspec.Struct, frozen=True):
-    """How many edges just these tell, with this disagreement."""
+    """How many edges exactly these perspectives report, with this disagreement."""
 
     who: list[str]
     disagreement: str | None
     edges: int
 
 
-async def tellers(connection: Connection) -> list[Teller]:
-    return [Teller(*row) for row in await sqlfile.load("lineage/perspectives")["jobs"].many(connection)]
+async def reporting_jobs(connection: Connection) -> list[ReportingJob]:
+    return [ReportingJob(*row) for row in await sqlfile.load("lineage/perspectives")["jobs"].many(connection)]
 
 
 async def steps(connection: Connection, known: JobPerspectives) -> tuple[list[Pair], list[Pair]]:
-    """Edges (source, target) that the log tells; and those between namespaces that it covers which only others tell."""
+    """Edges (source, target) that the log reports; and those between namespaces it covers that only other perspectives report."""
     rows = await sqlfile.load("lineage/perspectives")["steps"].many(connection, **known.parameters())
     return [(row[0], row[1]) for row in rows if row[2]], [(row[0], row[1]) for row in rows if not row[2]]
 
@@ -100,7 +100,7 @@ async def page(
     offset: int,
 ) -> list[EdgeRow]:
     """A page of the edges, those with a disagreement first. `kinds`: only with one of these disagreements. `seen`: edges (source, target) that
-    the log tells in some other way."""
+    the log reports in some other way."""
     rows = await sqlfile.load("lineage/perspectives")["page"].many(
         connection, **known.parameters(), **_seen(seen), namespace=namespace, perspective=perspective,
         kinds=None if kinds is None else list(kinds), limit=limit, offset=offset,

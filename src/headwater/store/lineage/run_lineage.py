@@ -1,4 +1,4 @@
-"""What runs read and wrote in which version, for many runs at once: one statement a question, whatever the number of runs."""
+"""The versions that runs read and wrote: one statement a question, for any number of runs."""
 
 import datetime as dt
 import uuid

@@ -41,7 +41,7 @@ class JobRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def full_name(self) -> str:
-        """`parent.child`; what was told so already stays so."""
+        """`parent.child`; a name that was reported so stays as it is."""
         return self.name if self.parent_name is None or self._prefixed() else f"{self.parent_name}.{self.name}"
 
     def _prefixed(self) -> bool:

@@ -85,7 +85,7 @@ async def settle(
 ) -> Settled:
     """Make hidden flags, drawn edges and linked names as the annotations of these datasets and jobs say; None means all.
 
-    Where an alias is among them, it is written `projections.alone`.
+    If one of them is an alias, it is written `projections.alone`.
     """
     queries = sqlfile.load("people/annotations")
     given = None if owners is None else list(owners)

@@ -36,7 +36,7 @@ class LoggedChange(msgspec.Struct, frozen=True):
 
 
 async def append(connection: Connection, entries: Sequence[Entry]) -> dict[uuid.UUID, dt.datetime]:
-    """id → when it was said."""
+    """Append changes; return id → when each was recorded."""
     arrays = {field: [getattr(entry, field) for entry in entries] for field in Entry.__struct_fields__}
     return {row[0]: row[1] for row in await sqlfile.load("people/changes")["append"].many(connection, **arrays)}
 

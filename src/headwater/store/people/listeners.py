@@ -1,7 +1,7 @@
 """Listeners, and the log in the order in which it arrived. Refuses to deliver anything.
 
 The order is that of `events.arrived`: a number each writer draws while it holds the shared lock of `begin_writing()`. Numbers are drawn before
-they are committed, so a reader must not go past the number of a writer that has not ended: `top` and then `writers` tell.
+they are committed, so a reader must not go past the number of a writer that has not ended: read `top`, then `writers`.
 """
 
 import datetime as dt
@@ -85,7 +85,7 @@ async def writers(connection: Connection) -> frozenset[str]:
 
 
 async def after(connection: Connection, place: Place, top: int, limit: int, bytes: int) -> list[Logged]:
-    """Events after a place up to the number `top`, in order of arrival; at least one if there is one, whatever its size."""
+    """Events after a place up to the number `top`, in order of arrival; at least one, of any size, if there is one."""
     rows = await sqlfile.load("people/listeners")["after"].many(
         connection,
         arrived=place.arrived,
@@ -101,7 +101,7 @@ async def after(connection: Connection, place: Place, top: int, limit: int, byte
 async def again(
     connection: Connection, place: Place, since: tuple[dt.datetime, bytes], limit: int, bytes: int
 ) -> list[Logged]:
-    """Of what `place` has passed, events after (event time, digest), in that order."""
+    """Events up to `place` that are after (event time, digest), in that order."""
     rows = await sqlfile.load("people/listeners")["again"].many(
         connection,
         from_time=since[0],

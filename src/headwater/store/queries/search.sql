@@ -1,5 +1,5 @@
 -- name: lock_groups :exec
--- Two writers who speak of one dataset by two of its names make its document one after the other. Who changes groups of names waits for
+-- Two writers that report one dataset by two of its names write its document one after the other. A writer that changes groups of names waits for
 -- all writers of any of them; a writer of one holds its row, so its group does not change meanwhile.
 with mine as (
   select c.canonical_id from unnest(%(ids)b::uuid[]) as u (id) cross join lateral (select canonical_id from dataset_canonical where dataset_id = u.id offset 0) c
@@ -99,7 +99,7 @@ select pg_advisory_xact_lock_shared(1751474532, 4)
 select pg_advisory_xact_lock(1751474532, 4)
 
 -- name: delete_words :exec
--- Of these words, those that no document has any more. `query` finds the documents with a word.
+-- Those of these words that no document has any more. `query` finds the documents with a word.
 delete from search_words w using unnest(%(word)b::text[], %(query)b::text[]) as u (word, query)
 where w.word = u.word and not exists (select 1 from search_documents d where d.words @@ u.query::tsquery)
 
@@ -108,7 +108,7 @@ where w.word = u.word and not exists (select 1 from search_documents d where d.w
 select id from (select id from datasets where id > %(after)b union all select id from jobs where id > %(after)b) n order by id limit %(limit)s
 
 -- name: match_words :many
--- Of each word: whether it is known, whether known words begin with it, and known words that are near it (one slip, or much the same trigrams).
+-- For each word: whether it is indexed, whether indexed words begin with it, and indexed words that are near it (one slip, or much the same trigrams).
 select u.word, exists (select 1 from search_words w where w.word = u.word),
        exists (select 1 from search_words w where w.word >= u.word and w.word < u.after),
        case when u.near <> '' then (select array_agg(word) from (select word from search_words w where w.near && string_to_array(u.near, ' ') limit 200) n) end,

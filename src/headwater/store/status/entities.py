@@ -45,7 +45,7 @@ async def declared(connection: Connection, at: dt.datetime | str = "infinity") -
 
 
 async def named(connection: Connection, names: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Of those names that are taken, now: id and calendar."""
+    """Those of the names that are taken now: id and calendar."""
     rows = await sqlfile.load("status/entities")["named"].many(connection, names=Packed("text", list(names)))
     return {row[0]: (row[1], row[2]) for row in rows}
 

@@ -81,7 +81,7 @@ async def jobs(connection: Connection, datasets: Collection[uuid.UUID]) -> list[
 
 
 async def runs(connection: Connection, jobs: Collection[uuid.UUID], *, latest: int, first: int) -> list[RunFor]:
-    """Of each job the latest so many that did not fail and the first so many, those that began earlier first."""
+    """Runs that did not fail: of each job the last `latest` and the first `first`, by start."""
     if not jobs:
         return []
     rows = await sqlfile.load("status/entity_drafts")["runs"].many(

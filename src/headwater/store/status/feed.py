@@ -47,8 +47,8 @@ async def move(connection: Connection, to: Place) -> None:
 async def of_runs(
     connection: Connection, ids: Sequence[uuid.UUID], first: dt.datetime, last: dt.datetime, limit: int, bytes: int
 ) -> list[ArrivedEvent]:
-    """Events of these runs with first ≤ event time ≤ last, in that order. Of each run `limit` at most, and of those so many as have not more than
-    `bytes`, but at least one; the first to be left out are `RUNNING` ones.
+    """Events of these runs with first ≤ event time ≤ last, in that order. At most `limit` of each run, with not more than `bytes`
+    together, but at least one; `RUNNING` events are left out first.
     """
     if not ids:
         return []
@@ -69,7 +69,7 @@ async def started(connection: Connection, runs: Sequence[tuple[int, str]]) -> di
 
 
 async def running(connection: Connection, runs: Sequence[str]) -> list[tuple[int, str, int, int]]:
-    """(entity_id, run, start_, end_) that these runs are said to be making."""
+    """(entity_id, run, start_, end_) that these runs are reported to be making."""
     if not runs:
         return []
     rows = await sqlfile.load("status/feed")["running"].many(connection, runs=Packed("text", list(runs)))

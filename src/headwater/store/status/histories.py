@@ -28,8 +28,8 @@ class There(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """`produced`: microseconds. `complete`: 1 where all that was read is recorded. `content`: equal where the content is; `told`: 0 where no one
-    knows it.
+    """`produced`: microseconds. `complete`: 1 where all that was read is recorded. `content`: equal where the content is; `told`: 0 where it
+    is unknown.
     """
 
     entity_id: Column
@@ -63,7 +63,7 @@ async def versions(connection: Connection, windows: Sequence[Window], limit: int
 
 
 async def reads(connection: Connection, windows: Sequence[Window]) -> Reads:
-    """Who read anything in the windows, in any order."""
+    """The readers of anything in the windows, in any order."""
     return Reads(*await _columns(connection, "reads", "84888", packed(windows)))
 
 
@@ -84,7 +84,7 @@ class Coded(NamedTuple):
 
 
 async def codes(connection: Connection, windows: Sequence[Window]) -> list[Coded]:
-    """Of each version in these windows, in the order in which they were produced."""
+    """The versions in these windows, in the order in which they were produced."""
     rows = await sqlfile.load("status/histories")["codes"].many(connection, **packed(windows))
     return [Coded(*row) for row in rows]
 

@@ -72,7 +72,7 @@ class OfColumns(NamedTuple):
 
 
 Pair = tuple[uuid.UUID, int, int]
-"""Of an incident an upstream and a downstream entity, between which no wrong column is carried."""
+"""An upstream and a downstream entity of an incident, between which no wrong column is carried."""
 
 
 async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetime, by: str, reason: str) -> None:
@@ -139,7 +139,7 @@ async def spare(connection: Connection, some: Sequence[Pair]) -> None:
 
 
 async def spared(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Pair]:
-    """Who is not affected by these."""
+    """The pairs of entities that these incidents do not affect."""
     if not ids:
         return []
     rows = await sqlfile.load("status/incidents")["spared"].many(connection, ids=Packed("uuid", list(ids)))

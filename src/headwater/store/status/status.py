@@ -1,4 +1,4 @@
-"""The log of what was said of instances, the marks that hold, and the versions that runs left behind. Refuses to know what a mark means.
+"""The log of reports about instances, the marks that hold, and the versions that runs wrote. Knows nothing of what a mark means.
 
 Instances are runs of ordinals, start_ ≤ ordinal < end_. One transaction writes at a time (`opened`), so `seq` grows in the order in which rows can be
 seen, and a reader that has seen one has seen all before it.
@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was said. `first_`, `end_`: the hull of the instances, which are in `body` (JSON text)."""
+    """A report. `first_`, `end_`: the hull of the instances, which are in `body` (JSON text)."""
 
     seq: int
     recorded_at: dt.datetime
@@ -140,7 +140,7 @@ async def seq_at(connection: Connection, at: dt.datetime) -> int:
 
 
 async def seen_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Of those keys that have been used, the seq of the report."""
+    """The seq of the report of each key that has been used."""
     if not keys:
         return {}
     rows = await sqlfile.load("status/status")["seen_keys"].many(connection, keys=Packed("bytea", list(keys)))
@@ -257,7 +257,7 @@ async def changes(connection: Connection, window: Window, seq: int) -> list[tupl
 
 
 async def reports(connection: Connection, window: Window, seq: int, limit: int, offset: int) -> list[StatusReport]:
-    """What was said of an entity's instances until a seq, the latest first."""
+    """Reports about an entity's instances until a seq, the latest first."""
     entity_id, start, end = window
     rows = await sqlfile.load("status/status")["reports"].many(
         connection, entity_id=entity_id, start_=start, end_=end, seq=seq, limit=limit, offset=offset
@@ -266,7 +266,7 @@ async def reports(connection: Connection, window: Window, seq: int, limit: int, 
 
 
 async def since(connection: Connection, seq: int, ids: Sequence[int] | None, limit: int) -> list[Report]:
-    """What was said after a seq, in order; of all entities where `ids` is None. `key` is empty."""
+    """Reports after a seq, in order; of all entities if `ids` is None. `key` is empty."""
     rows = await sqlfile.load("status/status")["since"].many(
         connection, seq=seq, ids=None if ids is None else Packed("int4", list(ids)), limit=limit
     )
@@ -287,7 +287,7 @@ async def version_authors(connection: Connection, seqs: Sequence[int]) -> dict[i
 
 
 async def durations(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[float, float, int]]:
-    """Of each entity whose runs were seen to start and to produce: seconds at the median and the 95th percentile of the last 200, and how many."""
+    """Each entity whose runs were seen to start and to produce: seconds at the median and the 95th percentile of the last 200, and how many."""
     rows = await sqlfile.load("status/status")["durations"].many(connection, ids=Packed("int4", list(ids)))
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 

@@ -80,6 +80,6 @@ async def page(
 
 
 async def left_out(connection: Connection, namespace: str | None) -> int:
-    """How many users and tools were too cheap to be told of."""
+    """How many users and tools were left out as too cheap."""
     (count,) = await sqlfile.load("usage/cost")["left_out"].one(connection, namespace=namespace)
     return int(count)

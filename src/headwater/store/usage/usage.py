@@ -1,4 +1,4 @@
-"""Who reads and writes datasets, as the query-log pipeline told. A dataset with several names is one."""
+"""Readers and writers of datasets, from the query-log pipeline's facets. A dataset with several names is one."""
 
 import datetime as dt
 import uuid
@@ -24,7 +24,7 @@ class UsageRow(msgspec.Struct, frozen=True):
 
 
 class StatusTotal(msgspec.Struct, frozen=True):
-    """All datasets of a status that were asked for. `at`: when one of them was told of last."""
+    """The totals of a status over the datasets asked for. `at`: the last report of any of them."""
 
     status: str
     datasets: int

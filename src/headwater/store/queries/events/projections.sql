@@ -49,7 +49,7 @@ on conflict (dataset_id, alias_id, kind) do update set first_at = excluded.first
 returning dataset_id, alias_id
 
 -- name: upsert_jobs :many
--- Jobs spoken of; a parent is told by the latest event that has one. The same ids as of datasets.
+-- Reported jobs; the parent is that of the latest event that has one. The same ids as of datasets.
 with told as (
 insert into jobs as t (id, namespace, name, first_seen, last_seen, declared_at, explicit_at, parent_id, parent_at, parent_digest)
 select id, min(namespace), min(name), min(at), max(at), max(declared_at), max(explicit_at),
@@ -196,8 +196,8 @@ where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.
       and (t.schema_at is null or (excluded.schema_at, excluded.schema_digest, excluded.schema_id) > (t.schema_at, t.schema_digest, t.schema_id))
 
 -- name: upsert_owner_facets :many
--- Which sets were told of which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
--- other than before: a set never told of it, or told again after one that said otherwise. What RETURNING reads of the table is as it was before.
+-- Which sets were reported for which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
+-- other than before: a set never reported for it, or reported again after a different one. What RETURNING reads of the table is as it was before.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -272,7 +272,7 @@ order by job_id, dataset_id, direction, change_id
 on conflict do nothing
 
 -- name: upsert_correlation_items :exec
--- Nodes of correlation. Of an item its writer is believed before its readers, and the earliest word first; two that disagree are a collision.
+-- Nodes of correlation. An item's writer takes precedence over its readers, then the earliest report; two that disagree are a collision.
 insert into correlation_items as t (id, kind, dataset_id, run_id, job_id, external_version, part, bytes, at, digest, collided)
 select id, (array_agg(kind order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],
        (array_agg(dataset_id order by run_id is null, dataset_id is null, at, digest, dataset_id))[1],

@@ -3,8 +3,8 @@
 select generation, identity::text, rebuild_needed, identity_behind, log_dropped_before from server_state
 
 -- name: begin_writing :exec
--- Waits for a rebuild to end; fails with HW001 when the generation is not the one remembered. It has plans kept whatever they are given; here,
--- that they look rows up by keys: one that was made while a table was small would read it from end to end for each row of a large event. (Where a
+-- Waits for a rebuild to end; fails with HW001 when the generation is not the one remembered. It has plans reused for all parameters; here,
+-- it makes them look rows up by keys: one that was made while a table was small would read it from end to end for each row of a large event. (Where a
 -- plan can do nothing else, it looks dear to older versions of PostgreSQL, which would compile it.)
 select begin_writing(%(generation)s), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
 

@@ -3,7 +3,7 @@
 select node, name, at, body_id, body from facets_of(%(owners)b::uuid[], %(names)b::text[], %(as_of)s::timestamptz)
 
 -- name: history :many
--- Every body a facet of this dataset or job ever had, with the span it was told in, the latest first.
+-- Every body a facet of this dataset or job ever had, with the span in which it was reported, the latest first.
 with member as (
   select %(owner)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(owner)b::uuid
 )

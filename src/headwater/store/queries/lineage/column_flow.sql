@@ -1,5 +1,5 @@
 -- name: written_from :many
--- Of each of these datasets (under any of their names) who read it since a time, and what they have written since: job, name told, name that stands for it.
+-- Jobs that read these datasets (under any of their names) since a time, and what they have written since: job, reported name, canonical name.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -14,7 +14,7 @@ where o.manual or coalesce(greatest(o.last_at, o.declared_at), o.first_at) >= %(
 
 -- name: ways :many
 -- How these jobs have written these datasets since a time, each way once: the sets of column evidence of highest precedence (null where there were
--- none), the schema told, and whether it counts: not of runs that failed (checkpoints of streams do), nor of those that tell no columns of what a run below them was seen to write.
+-- none), the reported schema, and whether it counts: not of failed runs (checkpoints of streams do), nor of runs that report no columns of what a child run was seen to write.
 with written as (
   select distinct v.job_id, v.dataset_id, v.schema_id, told.sets,
     (coalesce(r.state, 3) not in (4, 5) or v.checkpoint) and (told.sets is not null or not exists (

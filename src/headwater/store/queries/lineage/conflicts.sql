@@ -5,7 +5,7 @@ where (%(after)s::uuid is null or e.job_id > %(after)s) and (%(namespace)s::text
 order by e.job_id limit %(limit)s
 
 -- name: edge_reports :many
--- Who told what these jobs read and write, in what keeps their edges alive at a time: runs, manifests, JobEvents, people; when last, in which run.
+-- The sources that reported what these jobs read and write, in what keeps their edges alive at a time: runs, manifests, JobEvents, people; when last, in which run.
 select d.job_id, coalesce(c.canonical_id, d.dataset_id), d.direction,
        case when p.declaration then 'JOB_EVENT' when d.declared then 'MANIFEST' else 'OBSERVED' end as who, max(least(d.last_at, %(as_of)s)),
        (array_agg(d.report_id order by d.last_at desc, d.report_id) filter (where not p.declaration))[1]
@@ -20,7 +20,7 @@ from manual_edges(null, %(jobs)b, %(as_of)s) x left join dataset_canonical c on 
 group by 1, 2, 3
 
 -- name: evidence :many
--- Every set of column evidence of these jobs in what keeps their edges alive at a time, whatever its precedence.
+-- Every set of column evidence of these jobs in what keeps their edges alive at a time, of any precedence.
 select c.job_id, c.target_id, c.origin, c.set_id, max(c.at), (array_agg(c.report_id order by c.at desc, c.report_id) filter (where not p.declaration))[1]
 from live_reports(%(jobs)b, %(as_of)s, %(live_runs)s) l
 join reports p on p.job_id = l.job_id and p.report_id = l.report_id

@@ -7,7 +7,7 @@ select id, kind, dataset_id, run_id, job_id, external_version, part, bytes, at, 
 select id from correlation_items where run_id = %(run)s and kind = 'RUN' order by id
 
 -- name: of_version :many
--- Contents with this version or fingerprint, of whatever dataset, and the items that are such a content: who reads those reads it, too.
+-- Contents with this version or fingerprint, of any dataset, and the items that are such a content: their readers read it, too.
 select id from correlation_items where external_version = %(version)s and kind <> 'RUN' order by id
 
 -- name: descendants :many
@@ -67,7 +67,7 @@ join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c
 select pg_advisory_xact_lock(1751474532, 8), set_config('statement_timeout', '0', true)
 
 -- name: upsert_edges :many
--- Edges by the earliest event that says so (of an event that says it in two ways, the lower role), written under the lock only; those that are new
+-- Edges by the earliest event that reports them (the lower role, if one event reports two), written under the lock only; those that are new
 -- or became earlier. A node that is its own parent is refused at once.
 insert into correlation_edges as t (parent_id, child_id, weight, role, at, digest, refused)
 select distinct on (parent_id, child_id) parent_id, child_id, case role when 3 then 0 else 1 end, role, at, digest, parent_id = child_id
@@ -105,7 +105,7 @@ where not (select few from few) and p.ancestor_id in (select id from base)
 select extend_correlation(%(parents)b::uuid[], %(children)b::uuid[], %(weights)b::int2[], %(ends)b::int4[], %(bound)s)
 
 -- name: tangle :many
--- Edges between whatever is below any of these children and above any of these parents, refused ones too: every loop through an edge from one of the
+-- Edges between nodes below any of these children and above any of these parents, refused ones too: every loop through an edge from one of the
 -- parents to one of the children is among them, whole.
 with recursive down (id) as (
   select unnest(%(children)b::uuid[])
@@ -145,7 +145,7 @@ select id from correlation_items where id = %(id)s
 union select id from correlation_items where run_id = %(id)s and kind = 'RUN' order by 1
 
 -- name: newest_of_dataset :many
--- What stands for the newest version of a dataset that has an id or a version of its own: the item, else the content. Of the last 50 written.
+-- The node of a dataset's newest version that has an id or a version of its own: the item, else the content. Of the last 50 written.
 with member as (
   select %(dataset)s::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)s
 ), written as (
@@ -174,7 +174,7 @@ select count(distinct id) from (
 where not exists (select from unnest(%(known)b::uuid[]) as k (known) where known = id)
 
 -- name: writers :many
--- Who says these items are what they wrote: (item, run, job).
+-- The runs that claim to have written these items: (item, run, job).
 select e.child_id, r.run_id, r.job_id from correlation_edges e join correlation_items r on r.id = e.parent_id and r.kind = 'RUN'
 where e.child_id = any(%(ids)b::uuid[]) and e.role = 2 order by e.child_id, e.at, e.parent_id
 

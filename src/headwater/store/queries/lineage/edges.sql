@@ -70,7 +70,7 @@ select node, job_id, direction, bool_and(declared), min(first_at), max(last_at),
 from told group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
--- Sets of column edges these jobs tell of these targets now; for each report and target the evidence of highest precedence.
+-- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence.
 select distinct job_id, target_id, set_id, origin from (
   select c.job_id, c.target_id, c.set_id, c.origin, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
   from report_columns c left join jobs j on j.id = c.job_id

@@ -29,7 +29,7 @@ select count(*) from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
 
 -- name: counts :one
--- How many datasets (each once, whatever its names), jobs and runs there are.
+-- How many datasets (each once, under all its names), jobs and runs there are.
 select (select count(*) from datasets) - (select count(*) from dataset_canonical where canonical_id <> dataset_id), (select count(*) from jobs), (select count(*) from runs)
 
 -- name: namespaces :many
@@ -54,7 +54,7 @@ select * from taken
 order by (told_name = %(name)s or lower(type) || ':' || told_namespace || ':' || told_name = %(name)s) desc, type, namespace, name, told_namespace, told_name limit 200
 
 -- name: near_misses :many
--- Datasets only read beside datasets only written whose last segment is the same, whatever its case.
+-- Datasets only read beside datasets only written whose last segment is the same without case.
 with use as (
   select d.id, d.namespace, d.name, lower(regexp_replace(d.name, '^.*[/.]', '')) as short,
          bool_or(e.direction = 'in') as is_read, bool_or(e.direction = 'out') as is_written

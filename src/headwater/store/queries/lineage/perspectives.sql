@@ -1,5 +1,5 @@
 -- name: jobs :many
--- Jobs that read and write, with what says who tells of them: whether a query log counted them, their jobType or else any facet, a producer.
+-- Jobs that read and write, with what decides their perspective: whether a query log counted them, their jobType or else any facet, a producer.
 with joining as (
   select e.job_id from edges e where not e.manual or e.last_at is not null or e.declared_at is not null
   group by e.job_id having count(distinct e.direction) = 2
@@ -15,7 +15,7 @@ left join lateral (
 where not j.hidden order by j.id
 
 -- name: steps :many
--- Edges that the log tells (true), and those between namespaces that it covers which only others tell (false).
+-- Edges that the log reports (true), and those between namespaces it covers that only other perspectives report (false).
 with known as (
   select * from unnest(%(jobs)b::uuid[], %(who)b::text[], %(explicit)b::bool[], %(owned)b::bool[]) as k (job_id, who, explicit, owned)
 ), alive as (
@@ -40,7 +40,7 @@ select t.source, t.target, %(log)s = any(t.who) from told t join datasets s on s
 where %(log)s = any(t.who) or (s.namespace = any(%(covered)b::text[]) and d.namespace = any(%(covered)b::text[]))
 
 -- name: page :many
--- Edges from dataset to dataset with who tells them, and what is odd about that. `told_*`: pairs of jobs with explicit lineage, which is not all with all.
+-- Edges from dataset to dataset with their perspectives and disagreement. `told_*`: pairs of jobs with explicit lineage, which is not all with all.
 with known as (
   select * from unnest(%(jobs)b::uuid[], %(who)b::text[], %(explicit)b::bool[], %(owned)b::bool[]) as k (job_id, who, explicit, owned)
 ), alive as (
@@ -77,7 +77,7 @@ order by disagreement nulls last, namespace, name, source_namespace, source_name
 limit %(limit)s offset %(offset)s
 
 -- name: totals :many
--- Of the same edges: how many are told by whom, with what disagreement.
+-- The same edges, counted by perspectives and disagreement.
 with known as (
   select * from unnest(%(jobs)b::uuid[], %(who)b::text[], %(explicit)b::bool[], %(owned)b::bool[]) as k (job_id, who, explicit, owned)
 ), alive as (

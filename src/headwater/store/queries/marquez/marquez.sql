@@ -39,7 +39,7 @@ select count(*) from member m join dataset_versions v on v.dataset_id = m.id
 where not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
 
 -- name: facet_history :many
--- Every body these owners' facets ever had, with the span each was told in; of one dataset by any of its names.
+-- Every body these owners' facets ever had, with the span in which each was reported; for a dataset under any of its names.
 with member as (
   select i as node, i as id from unnest(%(owners)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)

@@ -1,5 +1,5 @@
 -- name: append :many
--- Append what people said; when each was said: after whatever was said of the same thing before, even if the clock went back.
+-- Append changes by people. Each has a time after earlier changes of the same target, even if the clock went back.
 insert into changes (id, at, author, action, target, node, other, body)
 select u.id, greatest(clock_timestamp(), (select max(c.at) + interval '1 microsecond' from changes c where c.target = u.target)),
        u.author, u.action, u.target, u.node, u.other, u.body
@@ -13,7 +13,7 @@ select id, at, author, body::text from changes
 where (at, id) > (%(at)s::timestamptz, %(id)s::uuid) order by at, id limit %(limit)s
 
 -- name: search :many
--- What people said, the latest first; about a thing, its columns and whatever names it as its other end.
+-- Changes by people, the latest first; of a target, its columns, and changes that name it as their other end.
 select id, at, author, action, target, body::text, count(*) over () from changes
 where (%(target)s::text is null or target = %(target)s or node = %(target)s or other = %(target)s)
   and (%(author)s::text is null or author = %(author)s) and (%(action)s::text is null or action = %(action)s)

@@ -26,5 +26,5 @@ select r.entity_id, r.ref, min(r.seq) from unnest(%(entity_id)b::int4[], %(run)b
 join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what = 'started' and r.ref <> '' group by 1, 2
 
 -- name: running :many
--- Instances that these runs are said to be making.
+-- Instances that these runs are reported to be making.
 select entity_id, ref, start_, end_ from status_marks where kind = 'running' and kind <> 'state' and ref = any(%(runs)b::text[])

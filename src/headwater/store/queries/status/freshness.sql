@@ -9,8 +9,8 @@ order by d.last_seen desc, d.namespace, d.name limit %(limit)s
 
 -- name: updates :many
 -- When these datasets were updated (microseconds, as text: arrays of a million times are slow to read), and by whom last: by runs that
--- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing, unless it was a stream that had said so before. What an event without a
--- run told counts when it was told first.
+-- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing, unless it was a stream that had reported it before. An event without a
+-- run counts from its first report.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)

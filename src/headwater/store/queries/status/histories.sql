@@ -16,7 +16,7 @@ from (select i.* from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b
       limit %(limit)s) v
 
 -- name: reads :one
--- Who read instances in these windows, as columns.
+-- Readers of instances in these windows, as columns.
 select string_agg(int8send(r.seq), ''), string_agg(int4send(r.upstream_id), ''), string_agg(int8send(r.start_), ''), string_agg(int8send(r.end_), ''),
        string_agg(int8send(r.read_seq), '')
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)

@@ -43,12 +43,12 @@ insert into incident_columns (incident, entity_id, columns, since) values (%(inc
 select incident, entity_id, columns, since from incident_columns where incident = %(id)s order by entity_id
 
 -- name: spare :exec
--- Who is not affected by whom.
+-- Pairs of entities between which no wrong column is carried.
 insert into incident_unaffected (incident, upstream_id, downstream_id)
 select * from unnest(%(incident)b::uuid[], %(upstream_id)b::int4[], %(downstream_id)b::int4[]) on conflict do nothing
 
 -- name: spared :many
--- Who is not affected by whom because of these incidents.
+-- Pairs of entities of these incidents between which no wrong column is carried.
 select incident, upstream_id, downstream_id from incident_unaffected where incident = any(%(ids)b::uuid[])
 
 -- name: spare_no_more :exec
@@ -79,7 +79,7 @@ insert into status_changes (entity_id, seq, kind, ref, start_, end_, added)
 select entity_id, seq, kind, %(ref)s, start_, end_, true from new
 
 -- name: marked :one
--- Who has marks of these kinds (no states) with this ref: runs, a column of big-endian numbers each.
+-- Marks of these kinds (no states) with this ref: runs, a column of big-endian numbers each.
 select string_agg(int4send(entity_id), ''), string_agg(int8send(start_), ''), string_agg(int8send(end_), '') from status_marks
 where kind = any(%(kinds)b::text[]) and kind <> 'state' and ref = %(ref)s
 

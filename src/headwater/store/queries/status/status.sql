@@ -15,7 +15,7 @@ select coalesce((select seq from status_reports where recorded_at <= %(at)s::tim
 select key, seq from status_reports where key = any(%(keys)b::bytea[])
 
 -- name: runs :many
--- What was said of these runs of an entity, with the hull of the instances.
+-- Reports about these runs of an entity, with the hull of the instances.
 select r.entity_id, r.ref, r.what, r.happened_at, r.first_, r.end_ from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
 join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what in ('started', 'produced', 'failed') and r.ref <> ''
 
@@ -54,7 +54,7 @@ insert into status_marks (entity_id, kind, ref, start_, end_)
 select * from unnest(%(entity_id)b::int4[], %(kind)b::text[], %(ref)b::text[], %(start_)b::int8[], %(end_)b::int8[])
 
 -- name: report :exec
--- What was said.
+-- Append reports.
 insert into status_reports (seq, recorded_at, key, entity_id, what, ref, first_, end_, happened_at, actor, reason, body)
 select u.seq, u.recorded_at, u.key, u.entity_id, u.what, u.ref, u.first_, u.end_, u.happened_at, u.actor, u.reason, u.body::jsonb
 from unnest(%(seq)b::int8[], %(recorded_at)b::timestamptz[], %(key)b::bytea[], %(entity_id)b::int4[], %(what)b::text[], %(ref)b::text[],
@@ -104,12 +104,12 @@ select kind, ref, start_, end_, added from status_changes
 where entity_id = %(entity_id)s and seq <= %(seq)s and end_ > %(start_)s and start_ < %(end_)s order by seq, added
 
 -- name: reports :many
--- What was said of an entity's instances, the latest first.
+-- Reports about an entity's instances, the latest first.
 select seq, recorded_at, what, ref, happened_at, actor, reason, body::text from status_reports
 where entity_id = %(entity_id)s and first_ < %(end_)s and end_ > %(start_)s and seq <= %(seq)s order by seq desc limit %(limit)s offset %(offset)s
 
 -- name: since :many
--- What was said after a seq, in that order.
+-- Reports after a seq, in that order.
 select r.seq, r.recorded_at, r.entity_id, r.what, r.ref, r.first_, r.end_, r.happened_at, r.actor, r.reason, r.body::text from status_reports r
 where r.seq > %(seq)s and (%(ids)b::int4[] is null or r.entity_id = any(%(ids)b::int4[])) order by r.seq limit %(limit)s
 
@@ -119,7 +119,7 @@ select entity_id, max(seq) from status_reports where seq > %(seq)s group by enti
 union all select null, coalesce(max(seq), 0) from status_reports
 
 -- name: reports_of_versions :many
--- Who made these versions, and when that was recorded.
+-- The makers of these versions, and when each was recorded.
 select seq, recorded_at, actor, reason from status_reports where seq = any(%(seqs)b::int8[])
 
 -- name: durations :many

@@ -33,7 +33,7 @@ order by case %(sort)s when 'name' then null when 'executions' then m.executions
 limit %(limit)s offset %(offset)s
 
 -- name: of_drivers :many
--- What users or tools cost: of each warehouse's log, those that were told.
+-- The cost of users or tools: those reported of each warehouse's log.
 select j.namespace, m.key as name, s.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8 as keep_month, null::timestamptz as last_at, null::text as recurrence,
        count(*) over () as total_rows, sum(m.executions) over ()::int8 as total_executions, sum(m.money) over () as total_money, sum(m.bytes_billed) over ()::int8 as total_bytes_billed, sum(m.slot_ms) over ()::int8 as total_slot_ms,
        sum(m.duration_ms) over ()::int8 as total_duration_ms, sum(m.credits) over () as total_credits, null::float8 as total_keep_month, max(s.at) over () as total_at

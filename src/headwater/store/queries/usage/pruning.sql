@@ -23,7 +23,7 @@ order by case %(sort)s when 'wave' then m.wave when 'money_month' then m.money_m
 limit %(limit)s offset %(offset)s
 
 -- name: waves :many
--- Of the same datasets: how many go with each wave, and what that saves a month.
+-- The same datasets by wave: how many, and the saving a month.
 with merged as (
   select coalesce(c.canonical_id, p.dataset_id) as id, max(p.at) as at, max(p.wave) as wave, sum(p.money_month) as money_month, min(p.confidence) as confidence
   from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted group by 1

@@ -11,7 +11,7 @@ order by case %(sort)s when 'name' then null when 'unexpected' then r.unexpected
 limit %(limit)s offset %(offset)s
 
 -- name: totals :many
--- Of the same shapes by class: how many, their executions, missing and unexpected runs.
+-- The same shapes by class: how many, their executions, missing and unexpected runs.
 select r.class, count(*), sum(r.executions)::int8, sum(r.missing)::int8, sum(r.unexpected)::int8, max(r.at)
 from recurrence r join jobs j on j.id = r.job_id
 where not r.deleted and not j.hidden and (%(id)s::uuid is null or j.id = %(id)s) and (%(namespace)s::text is null or j.namespace = %(namespace)s)
