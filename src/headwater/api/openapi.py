@@ -1,20 +1,90 @@
-"""The OpenAPI document: its head, and the schemas that the types do not show."""
+"""The OpenAPI document: its head, the statuses of errors, and the schemas that the types do not show."""
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from litestar._openapi.schema_generation import SchemaCreator
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.spec import Components, OpenAPIType, Schema, SecurityScheme, Server
+from litestar.openapi.spec import Components, OpenAPI, OpenAPIType, Schema, SecurityScheme, Server
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 
 from headwater import __version__
 
+_PROBLEM = {
+    "type": "object",
+    "required": ["code", "status", "message", "detail"],
+    "properties": {
+        "code": {"type": "string", "description": "The kind of the error, which never changes."},
+        "status": {"type": "integer", "description": "The HTTP status."},
+        "message": {"type": "string", "description": "What is wrong, where, and what to do."},
+        "detail": {"type": "object", "description": "Values of the message, by name."},
+    },
+}
+_MARQUEZ_ROUTES = ("/api/v1/", "/api/v2beta/")
+# The other one is of requests that Marquez's framework refuses.
+_MARQUEZ = {
+    "anyOf": [
+        {"$ref": "#/components/schemas/Problem"},
+        {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+        },
+        {
+            "type": "object",
+            "required": ["errors"],
+            "properties": {"errors": {"type": "array", "items": {"type": "string"}}},
+        },
+    ]
+}
+# What any route may answer besides its own statuses, and what one with a body may.
+_ANY = {
+    "400": "A parameter or the body is invalid.",
+    "401": "The request has no identity: send a key or a token, or sign in.",
+    "403": "The caller's role may not do this.",
+    "404": "What the request names does not exist.",
+    "409": "A name has several meanings; the detail has the candidates.",
+    "421": "The server does not answer to this host.",
+    "422": "A value can be read and makes no sense, or the database refuses it.",
+    "503": "The server or its database cannot answer now: try again, as Retry-After says.",
+}
+_WITH_BODY = {
+    "408": "The body did not arrive in time.",
+    "413": "The body, or the event, is over a limit.",
+}
+
+
+class _Document(OpenAPI):
+    def to_schema(self) -> dict[str, Any]:
+        document: dict[str, Any] = super().to_schema()
+        document["components"].setdefault("schemas", {}).update(Problem=_PROBLEM, MarquezError=_MARQUEZ)
+        for path, item in document["paths"].items():
+            shape = "MarquezError" if path.startswith(_MARQUEZ_ROUTES) else "Problem"
+            for method, operation in item.items():
+                if isinstance(operation, dict) and "responses" in operation:
+                    _add_problems(operation, shape, _ANY | (_WITH_BODY if method in {"post", "put", "patch"} else {}))
+        return document
+
+
+def _add_problems(operation: dict[str, Any], shape: str, statuses: Mapping[str, str]) -> None:
+    """Declare each error that the operation may answer."""
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
+    for status, description in statuses.items():
+        operation["responses"][status] = {"description": description, "content": content}
+
+
+class _Config(OpenAPIConfig):
+    def to_openapi_schema(self) -> OpenAPI:
+        head = super().to_openapi_schema()
+        return _Document(**{field.name: getattr(head, field.name) for field in dataclasses.fields(head)})
+
 
 def config(root_path: str = "") -> OpenAPIConfig:
     """Return the document's head, served at `/schema`. `root_path`: the proxy's path to the server, such as `/lineage`; empty for the root."""
-    return OpenAPIConfig(
+    return _Config(
         "Headwater",
         __version__,
         path="/schema",

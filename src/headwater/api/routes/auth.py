@@ -43,7 +43,7 @@ async def me(request: Request[Any, Any, Any], state: State) -> Me:
     return Me(actor.name, actor.role, actor.via, login, "auth/logout" if actor.via == "session" else None)
 
 
-@get("/login")
+@get("/login", status_code=303)
 async def login(request: Request[Any, Any, Any], state: State, to: FromQuery[str] = "") -> Redirect:
     """Redirect to the provider, which redirects back to `to`, a path of this server."""
     sessions = _sessions(state)
@@ -57,7 +57,7 @@ async def login(request: Request[Any, Any, Any], state: State, to: FromQuery[str
     return _away(address, _cookie(request, state, LOGIN, sessions.sealed(begun), LOGIN_SECONDS, "/auth"))
 
 
-@get("/callback")
+@get("/callback", status_code=303)
 async def callback(
     request: Request[Any, Any, Any],
     state: State,
@@ -87,7 +87,7 @@ async def callback(
     )
 
 
-@route("/logout", http_method=[HttpMethod.GET, HttpMethod.POST], opt={"audit": False})
+@route("/logout", http_method=[HttpMethod.GET, HttpMethod.POST], status_code=303, opt={"audit": False})
 async def logout(request: Request[Any, Any, Any], state: State) -> Redirect:
     """End the session in this browser, and redirect to the page."""
     return _away(_root(state) + "/", _cookie(request, state, SESSION, "", 0))
