@@ -92,7 +92,7 @@ class Tables:
         changed = shapes.changed(known_shapes, now)
         seen = statements.seen(rows, self.spark.createDataFrame(self.texts, TEXTS.schema))
         known_statements = self.spark.createDataFrame(self.statements, STATEMENTS.schema)
-        wanted = statements.wanted(seen, known_statements, changed, schemas)
+        wanted = statements.statements_to_parse(seen, known_statements, changed, schemas)
         parsed = statements.parsed(wanted, now, schemas, seconds, slices=2).collect()
         self.read += len(parsed)
         read = self.spark.createDataFrame(parsed, statements.PARSED)

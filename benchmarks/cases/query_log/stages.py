@@ -62,7 +62,7 @@ def main() -> None:
         seen = statements.seen(kept, identified.select(*TEXTS.columns()))
         timed("seen", seen, asked.rows)
         known = spark.createDataFrame([], STATEMENTS.schema)
-        wanted = statements.wanted(seen, known, made.select("shape_id").limit(0)).persist()
+        wanted = statements.statements_to_parse(seen, known, made.select("shape_id").limit(0)).persist()
         parsed = statements.parsed(wanted, made, slices=4 * asked.cores).persist()
         timed("parsed", parsed, wanted.count())
         levels = {row["level"]: row["count"] for row in parsed.groupBy("level").count().collect()}

@@ -47,7 +47,7 @@ class Session:
     def find(self, name: TableName) -> Schema | None:
         return self.tables.get(name)
 
-    def made(self, name: TableName, schema: Schema | None, *, temporary: bool = False) -> None:
+    def record_table(self, name: TableName, schema: Schema | None, *, temporary: bool = False) -> None:
         """A statement made `name`; without a schema, what was known of it before is gone."""
         self.dropped.discard(name)
         if schema is None:

@@ -70,7 +70,7 @@ class Server(msgspec.Struct, frozen=True):
     api_key: str | None = None
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         parts = urlsplit(self.url if "://" in self.url else f"http://{self.url}")
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path.rstrip('/')}"
 
@@ -175,17 +175,17 @@ def export(
     began = time.monotonic()
     store = Store(spark, path, engine=__version__)
     store.sweep()
-    answer = Exported(store=store.path, server=server.shown)
+    answer = Exported(store=store.path, server=server.display_url)
     state = store.state.get(_STATE, {})
     upto, first = server.page(limit=0).settled, int(state.get("upto", -1))
-    if state and state["server"] != server.shown:
+    if state and state["server"] != server.display_url:
         raise InvalidQuestion(
-            f"{store.path} is an archive of {state['server']}, not of {server.shown}: give another folder",
+            f"{store.path} is an archive of {state['server']}, not of {server.display_url}: give another folder",
             path=store.path,
         )
     if first > upto:
         raise InvalidQuestion(
-            f"{store.path} goes to arrival {first:,}, and the log of {server.shown} to {upto:,}: it is another log, so give another folder",
+            f"{store.path} goes to arrival {first:,}, and the log of {server.display_url} to {upto:,}: it is another log, so give another folder",
             path=store.path,
         )
     done, window, days = first, _FIRST_WINDOW, set[dt.date]()
@@ -214,7 +214,7 @@ def _noting(server: Server, upto: int, found: dict[dt.date, int]) -> Callable[[d
         for day in map(str, found):
             # What _keeping wrote as one is one piece again.
             pieces[day] = 1 if pieces.get(day, 0) >= _PIECES else pieces.get(day, 0) + 1
-        state[_STATE] = {"server": server.shown, "upto": upto, "pieces": pieces}
+        state[_STATE] = {"server": server.display_url, "upto": upto, "pieces": pieces}
 
     return note
 
@@ -222,7 +222,7 @@ def _noting(server: Server, upto: int, found: dict[dt.date, int]) -> Callable[[d
 def _keeping(server: Server, done: int, last: int, found: dict[dt.date, int]) -> Callable[[Desk], None]:
     """Reads arrivals after `done` up to `last` and writes them; `found` becomes the rows of each day."""
 
-    def work(desk: Desk) -> None:
+    def write_events(desk: Desk) -> None:
         rows = fetched(desk.spark, server, done, last).persist()
         try:
             found.update({row[DAY]: row["count"] for row in rows.groupBy(DAY).count().collect()})
@@ -237,7 +237,7 @@ def _keeping(server: Server, done: int, last: int, found: dict[dt.date, int]) ->
         finally:
             rows.unpersist()
 
-    return work
+    return write_events
 
 
 def fetched(spark: SparkSession, server: Server, done: int, last: int) -> DataFrame:
@@ -251,7 +251,7 @@ def fetched(spark: SparkSession, server: Server, done: int, last: int) -> DataFr
         if start + number * step_ < last or number == 0
     ]
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def fetch_ranges(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
@@ -265,7 +265,7 @@ def fetched(spark: SparkSession, server: Server, done: int, last: int) -> DataFr
                     yield pa.RecordBatch.from_pylist([_row(event) for event in page.events], schema=_arrow())
                     after = page.next
 
-    return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(work, EVENTS.schema)
+    return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(fetch_ranges, EVENTS.schema)
 
 
 def _has_context(spark: SparkSession) -> bool:
@@ -315,19 +315,19 @@ def import_(
         raise NotFound(f"{store.path} has no events" + (" of these days" if since or until else ""), path=store.path)
     server.page(limit=0)  # a missing right or server is reported before anything is read
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def send_batches(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         kinds = [(name, pa.int64()) for name in ("events", "accepted", "duplicates", "refused")]
         schema = pa.schema([*kinds, ("examples", pa.list_(pa.string()))])
         yield pa.RecordBatch.from_pylist([_sent(server, batches)], schema=schema)
 
-    answer = Imported(store=store.path, server=server.shown)
+    answer = Imported(store=store.path, server=server.display_url)
     rows = store.read(EVENTS, days).select("digest", "body", "received_at", "event_time")
     told: Any = step(IMPORT, version=__version__, inputs=[f"{store.path}/{EVENTS.name}"]) if recorded else nullcontext()
     with told:
         try:
-            counted = rows.coalesce(max(1, connections)).mapInArrow(work, _TALLY).collect()
+            counted = rows.coalesce(max(1, connections)).mapInArrow(send_batches, _TALLY).collect()
         except PySparkException as error:
             lines = [line for line in str(error).splitlines() if "headwater.errors." in line] or [type(error).__name__]
             raise StageFailed(f"not all of {store.path} was taken: {lines[-1].strip()[:500]}", stage=IMPORT) from error

@@ -95,10 +95,10 @@ def replay(
         outputs = tuple(table_of(merge) for merge in merges)
         told: dict[str, Any] = {}
 
-        def work(desk: Desk) -> None:
+        def write_projections(desk: Desk) -> None:
             told.update(_write_tables(desk, events, projects, merges, live_runs))
 
-        stage = Stage(JOB, (), outputs, work)
+        stage = Stage(JOB, (), outputs, write_projections)
         inputs = [f"{kept.path}/{EVENTS.name}"]
         with step(JOB, version=__version__, inputs=inputs) if recorded else nullcontext() as running:
             run(store, stage, lambda state: state.update({_STATE: {**mark, **told}}))
@@ -161,7 +161,7 @@ def _horizons(rows: DataFrame, live_runs: int) -> DataFrame:
 def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[str, ...]]) -> DataFrame:
     """query, row: what each event stands for, a row as JSON by the names of its query; those of a batch that say the same once."""
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def project_batches(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         schema = pa.schema([("query", pa.string()), ("row", pa.string())])
@@ -180,7 +180,7 @@ def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[
                 [pa.array([query for query, _ in told], pa.string()), pa.array(texts, pa.string())], schema=schema
             )
 
-    return events.select("body", "event_time", "digest").mapInArrow(work, "query string, row string")
+    return events.select("body", "event_time", "digest").mapInArrow(project_batches, "query string, row string")
 
 
 def _plain(value: Any) -> Any:

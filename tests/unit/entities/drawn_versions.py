@@ -382,7 +382,7 @@ class World:
         def columns(rows: Iterable[tuple[int, ...]], width: int) -> list[Int]:
             return list(np.array(sorted(rows), dtype=np.int64).reshape(-1, width).T)
 
-        there = all_.one({name: marks.exist | marks.of("deleted") for name, marks in self.known.items()})
+        there = all_.union({name: marks.exist | marks.of("deleted") for name, marks in self.known.items()})
         within = {name: Ordinals.between(min(ks), max(ks) + 1) for name, ks in self.every.items()}
         told = Versions(*columns(versions, 7))
         told = told._replace(complete=told.complete > 0)

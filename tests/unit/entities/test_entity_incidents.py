@@ -143,9 +143,9 @@ def recorded(
     read = np.array([(seq, all_.rank[name], FIRST + a, FIRST + b, at) for seq, name, a, b, at in reads])
     rows = Versions(*made, made[1], np.ones(made.shape[1], dtype=np.bool_), np.full(made.shape[1], -1))
     every = {name: graph.every(name) for name in graph.entities}
-    return histories(graph, all_, all_.one(alive(known)), every, rows, Reads(*read.reshape(-1, 5).astype(np.int64).T))[
-        0
-    ]
+    return histories(
+        graph, all_, all_.union(alive(known)), every, rows, Reads(*read.reshape(-1, 5).astype(np.int64).T)
+    )[0]
 
 
 def of(known: dict[str, Marks], name: str, kind: str, ref: str = "i") -> Ordinals:

@@ -17,17 +17,17 @@ def test_what_is_done_to_all_is_done_to_each() -> None:
     for _ in range(50):
         all_ = Together(["c", "a", "b"])
         some, other = ({name: drawn(chance) for name in "abc"} for _ in range(2))
-        assert all_.apart(all_.one(some)) == {name: each for name, each in some.items() if each}
-        both = all_.apart(all_.one(some) - all_.one(other))
+        assert all_.apart(all_.union(some)) == {name: each for name, each in some.items() if each}
+        both = all_.apart(all_.union(some) - all_.union(other))
         assert both == {name: each - other[name] for name, each in some.items() if each - other[name]}
-        one = all_.one(some)
+        one = all_.union(some)
         ranks, ordinals = all_.ordinals(one.starts)
         assert (all_.at(ranks, ordinals) == one.starts).all()
 
 
 def test_nothing() -> None:
     all_ = Together([])
-    assert all_.one({}) == NONE
+    assert all_.union({}) == NONE
     assert all_.apart(NONE) == {}
 
 

@@ -16,5 +16,5 @@ async def declared(connection: Connection, at: dt.datetime | None = None) -> Hel
     found = KEPT.get(id_)
     if found is None:
         # Of thousands of entities it takes seconds, in which others are answered.
-        found = await asyncio.to_thread(KEPT.made, id_, await store.declared(connection, moment))
+        found = await asyncio.to_thread(KEPT.get_or_build, id_, await store.declared(connection, moment))
     return found

@@ -65,7 +65,7 @@ async def compared(database: Database, entity: str, asked: Stored, *, now: dt.da
         marks,
         stored,
         over=every if of is None else of.over(now),
-        expired=expired(of, held.one(entity).retention, now),
+        expired=expired(of, held.declaration(entity).retention, now),
         spoken_of=reported,
     )
     return DriftAnswer(

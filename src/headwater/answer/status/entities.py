@@ -104,7 +104,7 @@ async def entity(database: Database, name: str, *, as_of: dt.datetime | None = N
     graph = held.graph
     return OneEntity(
         _entity_view(held, name, by_entity(rows)),
-        document(held.one(name)),
+        document(held.declaration(name)),
         [_link(link) for link in graph.upstream(name)],
         [_link(link) for link in graph.downstream(name)],
     )

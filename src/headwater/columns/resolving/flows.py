@@ -113,11 +113,11 @@ class _Teller:
             self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
             schema = (
-                Schema(name, [self.shown(column) for column, _ in columns], self.resolver.rule.parser)
+                Schema(name, [self.display_name(column) for column, _ in columns], self.resolver.rule.parser)
                 if known
                 else None
             )
-            self.session.made(self.key(what.target.name, what.temporary), schema, temporary=what.temporary)
+            self.session.record_table(self.key(what.target.name, what.temporary), schema, temporary=what.temporary)
 
     def _reads_of(self, relation: Relation, before: int) -> list[TableName]:
         """The tables of one of several flows: those met since, and those its columns and rows name."""
@@ -136,7 +136,7 @@ class _Teller:
             return columns
         names = target.columns
         if not names and not what.creates:
-            schema = self.known(target)
+            schema = self.find_schema(target)
             if schema is not None:
                 names = self._filled([key for key in schema.keys if key not in target.partition], schema, columns)
             elif not target.is_path and any(_says(value) for _, value in columns):
@@ -241,7 +241,7 @@ class _Teller:
         self, clause: form.SetClause, what: form.UpdateForm, source: Relation | None
     ) -> list[tuple[str, form.Expression | Dependencies]]:
         found: list[tuple[str, form.Expression | Dependencies]] = list(clause.assignments)
-        schema = self.known(what.target)
+        schema = self.find_schema(what.target)
         if clause.by_position:
             names = list(schema.keys) if schema is not None else []
             for place, value in enumerate(clause.by_position):
@@ -268,18 +268,21 @@ class _Teller:
             self.flow(None, "SELECT", relation.columns(), relation.rows, list(self.resolver.reads))
         for action, parts, other_parts in what.changes:
             key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
-            name, other = self.resolver.shown(key), self.resolver.shown(other_key) if other_parts else None
+            name, other = (
+                self.resolver.display_name(key),
+                self.resolver.display_name(other_key) if other_parts else None,
+            )
             if action != "DECLARE":  # A variable ends with its batch.
                 self.result.changes.append(Change(action, name, other, what.temporary))
             if action in {"CREATE", "CLONE", "LIKE", "DECLARE"}:
                 schema = None
                 if what.columns:
-                    listed = [self.shown(one) for one in what.columns]
+                    listed = [self.display_name(one) for one in what.columns]
                     schema = Schema(name, listed, self.resolver.rule.parser, what.own)
                 elif other_parts:
                     found = self.session.find(other_key) or self.resolver.catalog.find(other_key)
                     schema = Schema(name, found.columns, self.resolver.rule.parser, found.own) if found else None
-                self.session.made(key, schema, temporary=what.temporary)
+                self.session.record_table(key, schema, temporary=what.temporary)
             if action in {"CREATE", "CLONE"} and other_parts and other is not None:
                 self._copied(name, other, other_key, action)
             elif action == "DROP":
@@ -321,7 +324,7 @@ class _Teller:
         """A table has a new name: its columns go with it."""
         found = self.resolver.catalog.find(key)
         if found is not None and self.session.find(key) is None:
-            self.session.made(other_key, Schema(other, found.columns, self.resolver.rule.parser))
+            self.session.record_table(other_key, Schema(other, found.columns, self.resolver.rule.parser))
 
     def _session(self, what: form.SessionForm) -> None:
         session, values = self.session, what.values
@@ -351,15 +354,15 @@ class _Teller:
             return target.name
         key = self.key(target.name, temporary)
         schema = self.session.find(key) or self.resolver.catalog.find(key)
-        return schema.name if schema is not None and len(schema.name) >= len(key) else self.resolver.shown(key)
+        return schema.name if schema is not None and len(schema.name) >= len(key) else self.resolver.display_name(key)
 
-    def known(self, target: form.Target) -> Schema | None:
+    def find_schema(self, target: form.Target) -> Schema | None:
         if target.is_path:
             return None
         key = self.key(target.name)
         return self.session.find(key) or self.resolver.catalog.find(key)
 
-    def shown(self, name: str) -> str:
+    def display_name(self, name: str) -> str:
         return self.resolver.spellings.get(name, name)
 
     # --- saying it
@@ -371,7 +374,7 @@ class _Teller:
         outputs = []
         for place, (name, value) in enumerate(columns):
             depends = value.star() if isinstance(value, Open) else value
-            outputs.append(Output(self.shown(name), self._inputs(depends, index, place)))
+            outputs.append(Output(self.display_name(name), self._inputs(depends, index, place)))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
         if self.resolver.values:  # What came through a variable was read where it got its value.
             met = dict.fromkeys(one.table for output in outputs for one in output.inputs)
@@ -395,7 +398,7 @@ class _Teller:
                     self.guesses.setdefault(leaf, []).append((flow, output, bits))
                     continue
                 table, field, path = entry  # type: ignore[misc]
-                one = inputs[leaf, bits] = Input(table, self.shown(field), bits, path)
+                one = inputs[leaf, bits] = Input(table, self.display_name(field), bits, path)
             paths = paths or bool(one.path)
             found.append(one)
         if paths:
@@ -420,7 +423,7 @@ class _Teller:
     def _candidate(self, leaf: int, bits: int) -> Input:
         entry = self.resolver.leaves.entries[leaf]
         assert isinstance(entry, tuple)
-        return Input(entry[0], self.shown(entry[1]), bits, entry[2])
+        return Input(entry[0], self.display_name(entry[1]), bits, entry[2])
 
 
 _WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})

@@ -194,14 +194,14 @@ class FromClause(ABC):
             shown = schema.name
         else:
             schema = self.catalog.find(parts)
-            shown = self.shown(parts)
+            shown = self.display_name(parts)
             if schema is not None and len(schema.name) >= len(parts):
                 shown = schema.name
         if schema is None:
             return Relation([("*", Open(self.leaves, shown))]), shown
         return TableRelation(schema, shown, self.leaves), shown
 
-    def shown(self, name: TableName) -> TableName:
+    def display_name(self, name: TableName) -> TableName:
         """A name as it is displayed: as the text spells it, where the dialect does not fold."""
         spellings = self.spellings
         return tuple(spellings.get(part, part) for part in name) if spellings else name

@@ -170,7 +170,7 @@ class Scope:
                     if found is not None and name not in self.aliases:
                         return found
         alias = self.aliases.get(name) if mode == AFTER else None
-        if alias is not None and not (is_open and self._is_made_of(alias, name)):
+        if alias is not None and not (is_open and self._depends_on_name(alias, name)):
             return alias
         if is_open and name.lower() in self.variables:
             return self._held(name.lower(), "")
@@ -184,7 +184,7 @@ class Scope:
                         candidates.append(value)
         return None
 
-    def _is_made_of(self, value: Dependencies, name: str) -> bool:
+    def _depends_on_name(self, value: Dependencies, name: str) -> bool:
         """Whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
         for leaf in value:
             entry = self.leaves.entries[leaf]
@@ -328,8 +328,8 @@ class Scope:
         merged: dict[str, Dependencies] = {}
         for name in names:
             found, candidates = self._search_here(name)
-            left = found if found is not None else self._one_of(name, candidates)
-            right = self._one_of(name, relation.any(name))
+            left = found if found is not None else self._choose_candidate(name, candidates)
+            right = self._choose_candidate(name, relation.any(name))
             add(deciding, left)
             add(deciding, right)
             if join == "right":
@@ -352,7 +352,7 @@ class Scope:
         candidates: list[Dependencies] = []
         return self._hit(name, candidates), candidates
 
-    def _one_of(self, name: str, candidates: list[Dependencies]) -> Dependencies:
+    def _choose_candidate(self, name: str, candidates: list[Dependencies]) -> Dependencies:
         if len(candidates) == 1:
             return candidates[0]
         return self.leaves.guess(name, candidates, "a name in USING that more or fewer than one table may have")

@@ -99,11 +99,11 @@ def sides(masked: str) -> tuple[bytes, list[bytes]]:
     data = masked.encode("utf-8", "surrogatepass")
     code = _LIST.sub(b"in(?)", data.translate(_LOWER, _BLANKS).strip(b";"))
     if b"((" in code:
-        code = _TUPLES.sub(_one_tuple, code)
+        code = _TUPLES.sub(_collapse_tuple, code)
     return code, data.translate(_LOWER_WORDS).split()
 
 
-def _one_tuple(found: re.Match[bytes]) -> bytes:
+def _collapse_tuple(found: re.Match[bytes]) -> bytes:
     return b"in(" + found[1].translate(None, b"+-") + b")"
 
 
@@ -197,7 +197,7 @@ def has_ordinals(code: bytes) -> bool:
 
 def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]]:
     masked = careful(text, known, parameters)[0]
-    return masked, *sides(one_row(masked))
+    return masked, *sides(collapse_rows(masked))
 
 
 def careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:
@@ -263,7 +263,7 @@ def _after_comment(text: str, position: int) -> int:
     return len(text)
 
 
-def one_row(masked: str) -> str:
+def collapse_rows(masked: str) -> str:
     """Rows of literals after VALUES as one, as long as they have the width of the first."""
     pieces: list[str] = []
     done = 0
@@ -280,7 +280,7 @@ def one_row(masked: str) -> str:
 
 
 def _readable(masked: str) -> str:
-    text = " ".join(one_row(masked).replace("\ufeff", " ").split())
+    text = " ".join(collapse_rows(masked).replace("\ufeff", " ").split())
     return _NAME.sub(_unmasked_name, READABLE_LIST.sub(r"\1(?)", text).strip(" ;"))
 
 

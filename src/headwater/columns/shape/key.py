@@ -15,9 +15,9 @@ from headwater.columns.script.pieces import FAMILIES, single
 from headwater.columns.shape.fingerprint import (
     READABLE_LIST,
     careful,
+    collapse_rows,
     doubtful,
     has_ordinals,
-    one_row,
     seen,
     sides,
     split,
@@ -147,7 +147,7 @@ def plan(shape: str, whole: bytes, dialect: str, telling: frozenset[bytes] = ALL
         spelled.update(_ordinals(masked))
     standing = spelled | (places(masked) if how is not Matter.NOTHING else set())
     readable = READABLE_LIST.sub(r"\1(?)", _ALIKE.sub(lambda found: _KIND.sub("?", found[0]), shape))
-    folded = digest(one_row(readable), f"{dialect}\0folded")
+    folded = digest(collapse_rows(readable), f"{dialect}\0folded")
     return Plan(how, tuple(sorted(standing)), folded, whole, tuple(sorted(spelled)))
 
 

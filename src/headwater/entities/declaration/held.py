@@ -39,9 +39,9 @@ class Held:
 
     def instances(self, name: str) -> Instances | None:
         """None of a static entity. NotFound as `number`."""
-        return self.one(name).entity.instances
+        return self.declaration(name).entity.instances
 
-    def one(self, name: str) -> Declared:
+    def declaration(self, name: str) -> Declared:
         """NotFound as `number`."""
         found = self.declared.get(name)
         if found is None:
@@ -68,7 +68,7 @@ class GraphCache:
                 self._held.move_to_end(id)
             return self._held.get(id)
 
-    def made(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> Held:
+    def get_or_build(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> Held:
         """Of these rows, as `Held` takes them; of threads that ask for the same state one makes it and the others wait."""
         with self._making:
             found = self.get(id)

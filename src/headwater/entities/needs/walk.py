@@ -77,7 +77,7 @@ class Walk:
             found = self.facts.exist(name)
             if self.graph.entities[name].instances is not None:
                 found &= self.graph.every(name)
-            found = self._exist[name] = self._one(found)
+            found = self._exist[name] = self._interned(found)
         return found
 
     def closure(self, roots: Mapping[str, Ordinals]) -> dict[str, Ordinals]:
@@ -85,7 +85,7 @@ class Walk:
         reached: dict[str, Ordinals] = {}
         for component in self.order:
             for name in component:
-                found = self._one(roots.get(name, NONE))
+                found = self._interned(roots.get(name, NONE))
                 for link in self.into(name):
                     source = link.upstream if self.forward else link.downstream
                     if source in reached and source not in component:
@@ -120,7 +120,7 @@ class Walk:
                         fresh[target] = fresh.get(target, NONE) | more
         for name in component:
             if name in reached:
-                reached[name] = self._one(reached[name])
+                reached[name] = self._interned(reached[name])
 
     def _chain(self, link: Link, roots: Ordinals) -> Map | None:
         """What an entity comes to over a link to itself, at once. None where only step by step will do."""
@@ -158,7 +158,7 @@ class Walk:
         edge = link.edge
         cuts = self._cuts(link)
         if edge is None or (cuts and not self.forward):
-            found = self._one(self.step(link, some, target, forward=self.forward))
+            found = self._interned(self.step(link, some, target, forward=self.forward))
         else:
             # Forward, all that mean the same share an image, and each cuts it to what exists of it.
             image = self._image(edge, some) if self.forward else some
@@ -166,12 +166,12 @@ class Walk:
             known = self._mapped.get(key)
             if known is None:
                 found = image & target if self.forward else edge.need(some) & target
-                known = self._one(found)
+                known = self._interned(found)
                 if self._same.get(image) is image:
                     self._mapped[key] = known
             found = known
             if found and cuts:
-                found = self._one(found - cuts)
+                found = self._interned(found - cuts)
         if found:
             self.passed.add(id(link))
         return found
@@ -181,7 +181,7 @@ class Walk:
         key = (id(edge if edge.clipped else edge.spans), id(some))
         found = self._images.get(key)
         if found is None:
-            found = self._one(edge.spans.touching(some & edge.needed, self._hull(edge.downstream.calendar)))
+            found = self._interned(edge.spans.touching(some & edge.needed, self._hull(edge.downstream.calendar)))
             if self._same.get(some) is some:
                 self._images[key] = found
         return found
@@ -225,7 +225,7 @@ class Walk:
     def _cuts(self, link: Link) -> Ordinals:
         return self.facts.cuts(link) if self.facts.cuts is not None else NONE
 
-    def _one(self, some: Ordinals) -> Ordinals:
+    def _interned(self, some: Ordinals) -> Ordinals:
         """The one object of all sets that are equal to this."""
         return self._same.setdefault(some, some)
 
@@ -237,7 +237,7 @@ class Walk:
         key = (id(one), id(other))
         found = self._united.get(key)
         if found is None:
-            found = self._united[key] = self._one(one | other)
+            found = self._united[key] = self._interned(one | other)
         return found
 
 

@@ -77,7 +77,7 @@ def impact(
         if mode == "tainted" or due is None
         else {name: exist.get(name, NONE) | due.get(name, NONE) for name in {*exist, *due}}
     )
-    _one_calendar(graph, producers)
+    _check_calendars(graph, producers)
     roots = {}
     for name, each in mine.items():
         some = producer_runs(graph.entities[name], each).instances(runs, asked.get(name, NONE))
@@ -108,7 +108,7 @@ def impact(
     return Impact(tuple(clear), tuple(start), found, reached)
 
 
-def _one_calendar(graph: Graph, producers: Mapping[str, Producer]) -> None:
+def _check_calendars(graph: Graph, producers: Mapping[str, Producer]) -> None:
     known: dict[str, tuple[str, Calendar | None]] = {}
     for name, producer in producers.items():
         if name not in graph.entities:

@@ -30,7 +30,7 @@ class Together:
         """The ranks and ordinals of numbers: the inverse of `at`."""
         return numbers >> _WIDTH, (numbers & ((1 << _WIDTH) - 1)) - _MIDDLE
 
-    def one(self, sets: Mapping[str, Ordinals]) -> Ordinals:
+    def union(self, sets: Mapping[str, Ordinals]) -> Ordinals:
         """All of them as one set. KeyError for a name that has no rank."""
         some = sorted((self.rank[name], each) for name, each in sets.items() if each)
         if not some:

@@ -232,7 +232,7 @@ async def _inputs(connection: Connection, held: Held, request: PlanRequest) -> I
     never: dict[str, dict[str, Ordinals]] = {}
     for name, some in wrong.items():
         had = marks.get(name, Marks())
-        for reason, those in (("wont_fix", had.of("wont_fix")), ("frozen", held.one(name).frozen)):
+        for reason, those in (("wont_fix", had.of("wont_fix")), ("frozen", held.declaration(name).frozen)):
             if those & some:
                 never.setdefault(reason, {})[name] = those & some
     await _exclude_unmakeable(connection, held, wrong, never)

@@ -21,5 +21,5 @@ async def in_state(connection: Connection, id_: uuid.UUID | None, moment: dt.dat
     found = KEPT.get(id_)
     if found is None:
         # Thousands of entities take seconds; a thread leaves the event loop free.
-        found = await asyncio.to_thread(KEPT.made, id_, await store.declared(connection, moment))
+        found = await asyncio.to_thread(KEPT.get_or_build, id_, await store.declared(connection, moment))
     return found

@@ -72,7 +72,7 @@ def _build(
 ) -> tuple[Loaded, Mapping[str, Ordinals], Int]:
     all_ = Together(held.graph.entities)
     rank = _Ranks(held, all_)
-    every = all_.one(hulls)
+    every = all_.union(hulls)
     start, end = all_.at(rank(there.entity_id), there.start_), all_.at(rank(there.entity_id), there.end_)
     alive = there.state > 0
     exist = Ordinals.joined(start[alive], end[alive]) & every

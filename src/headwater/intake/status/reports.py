@@ -173,7 +173,7 @@ class Batch:
         return min(resolved.at, self.began.get((resolved.entity_id, resolved.reported.ref), resolved.at))
 
     async def _record(self, resolved: ResolvedReport, actor: str) -> ReportOutcome:
-        declared_ = self.held.one(resolved.name)
+        declared_ = self.held.declaration(resolved.name)
         before = self.marks.of(resolved.entity_id)
         current = resolved.instances
         if resolved.produced:

@@ -71,7 +71,7 @@ def _small_star(edges: DataFrame) -> DataFrame:
 def _finished(edges: DataFrame) -> DataFrame:
     """id, component of the nodes of so few edges that one task has them all."""
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def label_components(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         from headwater.pipeline.graph_stats import condense
@@ -82,4 +82,4 @@ def _finished(edges: DataFrame) -> DataFrame:
             mine = ids != least
             yield from pa.table({"id": ids[mine], "component": least[mine]}).to_batches()
 
-    return edges.select("far", "near").coalesce(1).mapInArrow(work, "id long, component long")
+    return edges.select("far", "near").coalesce(1).mapInArrow(label_components, "id long, component long")

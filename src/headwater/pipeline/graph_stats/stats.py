@@ -158,7 +158,7 @@ def _parts(edges: DataFrame, nodes: DataFrame, limits: Limits) -> DataFrame:
 def _condensed(parts: DataFrame) -> DataFrame:
     """Each part without its loops; see _CONDENSED."""
 
-    def work(table: Any) -> Any:
+    def condense_part(table: Any) -> Any:
         import numpy as np
         import pyarrow as pa
 
@@ -187,7 +187,7 @@ def _condensed(parts: DataFrame) -> DataFrame:
             }
         )
 
-    return parts.groupBy("part").applyInArrow(work, _CONDENSED)
+    return parts.groupBy("part").applyInArrow(condense_part, _CONDENSED)
 
 
 def _reach(condensed: DataFrame, limits: Limits) -> DataFrame:
@@ -226,7 +226,7 @@ def _width(exact: Column, precision: int) -> Column:
 
 
 def _block(precision: int) -> Callable[[tuple[Any, ...], Iterator[Any]], Any]:
-    def work(key: tuple[Any, ...], table: Any) -> Any:
+    def count_block(key: tuple[Any, ...], table: Any) -> Any:
         import numpy as np
         import pyarrow as pa
 
@@ -254,7 +254,7 @@ def _block(precision: int) -> Callable[[tuple[Any, ...], Iterator[Any]], Any]:
             }
         )
 
-    return work
+    return count_block
 
 
 def _cardinality(name: str, precision: int) -> Column:

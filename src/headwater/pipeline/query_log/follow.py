@@ -134,14 +134,14 @@ class _Following:
 
         context, group = self._spark.sparkContext, f"headwater-follow-{id(self)}"
 
-        def work() -> None:
+        def run_round() -> None:
             try:
                 context.setJobGroup(group, "headwater sync query-log --follow")
                 self._round()
             except BaseException as error:  # noqa: BLE001 - it is raised again where the round was wanted
                 self._errors.append(error)
 
-        thread = threading.Thread(target=work, name="headwater-follow", daemon=True)
+        thread = threading.Thread(target=run_round, name="headwater-follow", daemon=True)
         thread.start()
         while thread.is_alive():
             if self.stop.wait(_LOOK):

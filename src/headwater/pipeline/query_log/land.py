@@ -101,10 +101,10 @@ def _read(rows: DataFrame) -> DataFrame:
     """With what the texts say: `text_key`, `comments`; and `statement` only where a task meets its key for the first time."""
     import pyarrow as pa
 
-    def made(batches: Iterator[tuple[pa.Array, pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+    def extract_texts(batches: Iterator[tuple[pa.Array, pa.Array, pa.Array]]) -> Iterator[pa.Array]:
         yield from _text_columns(batches)
 
-    told = F.arrow_udf(made, _TOLD)(F.col("statement"), F.col("dialect"), F.col(_WANTED))
+    told = F.arrow_udf(extract_texts, _TOLD)(F.col("statement"), F.col("dialect"), F.col(_WANTED))
     named = {"text_key": F.col("_told.text_key"), "comments": F.col("_told.comments")}
     first = F.when(F.col("_told.first"), F.col("statement"))
     return rows.withColumn("_told", told).withColumns({**named, "statement": first}).drop("_told")
@@ -118,15 +118,15 @@ def _text_columns(batches: "Iterable[tuple[pa.Array, pa.Array, pa.Array]]") -> "
     met: set[str] = set()
     for texts, dialects, wanted in batches:
         given = pc.if_else(wanted, texts, None)
-        made = keys(given, dialects)
-        found = made.dictionary_encode()
-        first = np.zeros(len(made), dtype=bool)
-        rows = np.flatnonzero(made.is_valid().to_numpy(zero_copy_only=False))
+        text_keys = keys(given, dialects)
+        found = text_keys.dictionary_encode()
+        first = np.zeros(len(text_keys), dtype=bool)
+        rows = np.flatnonzero(text_keys.is_valid().to_numpy(zero_copy_only=False))
         _, places = np.unique(found.indices.drop_null().to_numpy(), return_index=True)
         for key, row in zip(found.dictionary.to_pylist(), rows[places].tolist(), strict=True):
             first[row] = key not in met
             met.add(key)
-        yield pa.StructArray.from_arrays([made, comments_of(given, MARKS), pa.array(first)], names=_TOLD.names)
+        yield pa.StructArray.from_arrays([text_keys, comments_of(given, MARKS), pa.array(first)], names=_TOLD.names)
 
 
 def _flaw(code: str, reason: Column, repaired: Column) -> Column:

@@ -171,7 +171,7 @@ def _changed(now: DataFrame, before: DataFrame) -> DataFrame:
 def send(going: DataFrame, to: Destination, at: str, *, connections: int = 4, patience: float = 300.0) -> Published:
     """Post the events of rows (kind, namespace, name, payload, gone), from as many tasks as there are connections. Raises nothing of the network."""
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def post_rows(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         told = msgspec.structs.asdict(Posting(to, patience).post(_records(batches, at)))
@@ -180,7 +180,7 @@ def send(going: DataFrame, to: Destination, at: str, *, connections: int = 4, pa
         yield pa.RecordBatch.from_pylist([told], schema=schema)
 
     total = Published()
-    for row in going.repartition(max(1, connections)).mapInArrow(work, _TALLY).collect():
+    for row in going.repartition(max(1, connections)).mapInArrow(post_rows, _TALLY).collect():
         total = total.and_(Published(**row.asDict()))
     return total
 

@@ -108,7 +108,7 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
     The input is read once, and once more if something in it could not be used.
     """
 
-    def work(desk: Desk) -> None:
+    def land_files(desk: Desk) -> None:
         read = source(batch.source).read(desk.spark, [file.path for file in files], batch.namespace)
         found = land(read, within=_within(batch))
         seen = Observation()
@@ -130,7 +130,7 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
         )
         batch.put(desk.state)
 
-    return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), work)
+    return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), land_files)
 
 
 def quarantine(desk: Desk, found: DataFrame) -> int:
@@ -167,7 +167,7 @@ def _shapes(desk: Desk) -> None:
 
 
 def _statements(settings: Settings) -> Callable[[Desk], None]:
-    def work(desk: Desk) -> None:
+    def parse_statements(desk: Desk) -> None:
         from headwater import __version__
 
         known, shapes = desk.read(STATEMENTS), desk.read(SHAPES)
@@ -175,7 +175,7 @@ def _statements(settings: Settings) -> Callable[[Desk], None]:
         newer = desk.state.get(_PARSER) not in {None, __version__}
         changed = shapes.select("shape_id") if newer else desk.read(REREAD)
         seen = statement.seen(desk.read(LANDED), desk.read(TEXTS))
-        wanted = statement.wanted(seen, known, changed, settings.schemas).persist()
+        wanted = statement.statements_to_parse(seen, known, changed, settings.schemas).persist()
         parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
         try:
             desk.replace(STATEMENTS, statement.statements(known, parsed))
@@ -190,11 +190,11 @@ def _statements(settings: Settings) -> Callable[[Desk], None]:
             wanted.unpersist()
         desk.state[_PARSER] = __version__
 
-    return work
+    return parse_statements
 
 
 def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
-    def work(desk: Desk) -> None:
+    def build_executions(desk: Desk) -> None:
         days = batch.touched()
         landed, before = desk.read(LANDED), desk.read(EXECUTIONS, days)
         rows_of_day = {date.fromisoformat(day): rows for day, rows in batch.days.items()}
@@ -204,7 +204,7 @@ def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
         known = _with_exports(desk, merged(before, arrived, landed, rows_of_day))
         desk.replace(EXECUTIONS, _priced(known, settings), days)
 
-    return work
+    return build_executions
 
 
 def _with_exports(desk: Desk, executions: DataFrame) -> DataFrame:
@@ -219,10 +219,10 @@ def _priced(executions: DataFrame, settings: Settings) -> DataFrame:
 
 
 def _sums(days: Collection[date]) -> Callable[[Desk], None]:
-    def work(desk: Desk) -> None:
+    def sum_days(desk: Desk) -> None:
         _summed(desk, desk.read(EXECUTIONS, days), days)
 
-    return work
+    return sum_days
 
 
 def _summed(desk: Desk, executions: DataFrame, days: Collection[date]) -> None:
@@ -255,11 +255,11 @@ def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
 def repricing(days: Collection[date], settings: Settings) -> tuple[Stage, ...]:
     """The stages after a change of prices: all days' money, and what is summed of it."""
 
-    def work(desk: Desk) -> None:
+    def price_executions(desk: Desk) -> None:
         desk.replace(EXECUTIONS, _priced(desk.read(EXECUTIONS), settings))
 
     return (
-        Stage("prices", (EXECUTIONS,), (EXECUTIONS,), work),
+        Stage("prices", (EXECUTIONS,), (EXECUTIONS,), price_executions),
         Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days)),
     )
 
@@ -272,7 +272,9 @@ def redoing(part: str, settings: Settings) -> Stage:
         if known.isEmpty():
             return
         nowhere = known.limit(0).withColumn("source", F.lit(None).cast("string"))
-        wanted = statement.wanted(nowhere, known, shapes.select("shape_id").limit(0), settings.schemas).persist()
+        wanted = statement.statements_to_parse(
+            nowhere, known, shapes.select("shape_id").limit(0), settings.schemas
+        ).persist()
         parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
         try:
             desk.replace(STATEMENTS, statement.statements(known, parsed))
@@ -303,11 +305,11 @@ def redoing(part: str, settings: Settings) -> Stage:
         desk.state[WHO_VERSION] = desk.state.get(WHO_VERSION, 0) + 1
 
     def behind(*stages: str) -> Callable[[Desk], None]:
-        def work(desk: Desk) -> None:
+        def mark_behind(desk: Desk) -> None:
             every = [stage.name for stage in final_stages(Settings())]
             desk.state[BEHIND] = [name for name in every if name in {*desk.state.get(BEHIND, []), *stages}]
 
-        return work
+        return mark_behind
 
     if part == "schemas":
         return Stage(part, (STATEMENTS, SHAPES, QUARANTINE, EXECUTIONS), (STATEMENTS, QUARANTINE), schemas)
@@ -327,11 +329,11 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         desk.replace(EDGES, edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
         desk.replace(COLUMN_EDGES, column_edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
 
-    def made(table: Table, make: Callable[[DataFrame, DataFrame], DataFrame]) -> Stage:
-        def work(desk: Desk) -> None:
+    def table_stage(table: Table, make: Callable[[DataFrame, DataFrame], DataFrame]) -> Stage:
+        def replace_table(desk: Desk) -> None:
             desk.replace(table, make(desk.read(DAILY), desk.read(UNDERSTOOD)))
 
-        return Stage(table.name, (DAILY, UNDERSTOOD), (table,), work)
+        return Stage(table.name, (DAILY, UNDERSTOOD), (table,), replace_table)
 
     def quality_of(desk: Desk) -> None:
         desk.replace(QUALITY, quality(desk.read(DAILY), desk.read(STATEMENTS), desk.read(TOLD), desk.read(QUARANTINE)))
@@ -348,13 +350,13 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     return (
         Stage(RUNNABLE, (STATEMENTS, TOLD), (UNDERSTOOD,), understood),
         Stage("edges", (DAILY, UNDERSTOOD), (EDGES, COLUMN_EDGES), lineage),
-        made(USAGE, usage),
-        made(COST, lambda rows, statements: cost(rows, statements, storage=sizes(rows), price_list=listed)),
+        table_stage(USAGE, usage),
+        table_stage(COST, lambda rows, statements: cost(rows, statements, storage=sizes(rows), price_list=listed)),
         Stage(
             "recurrence", (DAILY,), (RECURRENCE,), lambda desk: desk.replace(RECURRENCE, recurrence(desk.read(DAILY)))
         ),
         Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of),
-        made(PRUNING, advice),
+        table_stage(PRUNING, advice),
     )
 
 

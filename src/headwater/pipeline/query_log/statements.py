@@ -72,7 +72,9 @@ def seen(landed: DataFrame, texts: DataFrame) -> DataFrame:
     return placed.groupBy(*_KEY, "dialect", *_PLACE).agg(F.min("source").alias("source"))
 
 
-def wanted(seen: DataFrame, known: DataFrame, changed: DataFrame, schemas: Schemas | None = None) -> DataFrame:
+def statements_to_parse(
+    seen: DataFrame, known: DataFrame, changed: DataFrame, schemas: Schemas | None = None
+) -> DataFrame:
     """What is to be read: places of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and other schemas."""
     columns = [*_KEY, "dialect", *_PLACE, "source"]
     dated = known.withColumn("source", F.lit(None).cast("string"))
@@ -104,7 +106,7 @@ def parsed(
     }
     dated = versions(schemas)
 
-    def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+    def parse_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -113,7 +115,7 @@ def parsed(
         for batch in batches:
             yield pyarrow.RecordBatch.from_pylist([reader.row(row) for row in batch.to_pylist()], schema=made)
 
-    return given.repartition(slices, "shape_id").mapInArrow(work, PARSED)
+    return given.repartition(slices, "shape_id").mapInArrow(parse_batches, PARSED)
 
 
 class _Reader:
@@ -226,12 +228,12 @@ _LOWER: Final = tuple(
 )
 
 
-def datasets(told: Column) -> Column:
+def datasets(names: Column) -> Column:
     """The datasets of names a source told, in order; needs `namespace` and `dialect` beside it."""
 
-    def one(name: Column) -> Column:
+    def qualified_name(name: Column) -> Column:
         spelled = F.when(F.col("dialect").isin(*_LOWER), F.lower(name)).otherwise(name)
         whole = F.when(F.col("dialect") == "bigquery", F.regexp_replace(spelled, r"\$[^.$]*\z", "")).otherwise(spelled)
         return F.struct(F.col("namespace").alias("namespace"), F.coalesce(whole, F.lit("")).alias("name"))
 
-    return F.array_sort(F.array_distinct(F.transform(told, one)))
+    return F.array_sort(F.array_distinct(F.transform(names, qualified_name)))

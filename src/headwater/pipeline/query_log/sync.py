@@ -269,7 +269,7 @@ class _Sync:
     def _do(
         self, stage: Stage, batch: Batch | None = None, *, last: bool = False, noting: dict[str, Any] | None = None
     ) -> None:
-        def told(what: Literal["begins", "ended"], seconds: float = 0.0) -> None:
+        def report_progress(what: Literal["begins", "ended"], seconds: float = 0.0) -> None:
             answer = self.answer
             if batch is None:
                 found = Progress(what=what, stage=stage.name, batches=answer.batches, rows=answer.rows, seconds=seconds)
@@ -289,11 +289,11 @@ class _Sync:
             done(stage.name, batch, last)(state)
             state.update(noting or {})
 
-        told("begins")
+        report_progress("begins")
         read = [f"{self.store.path}/{table.name}" for table in stage.reads]
         if batch is not None and stage.name == LAND:
             read += sorted({file.rpartition("/")[0] for file in batch.files})
         with self.recorded(f"{JOB}.{stage.name}", read, [f"{self.store.path}/{table.name}" for table in stage.writes]):
             seconds = run(self.store, stage, note)
         self.answer.stages[stage.name] = round(self.answer.stages.get(stage.name, 0.0) + seconds, 3)
-        told("ended", round(seconds, 3))
+        report_progress("ended", round(seconds, 3))

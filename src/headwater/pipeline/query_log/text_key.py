@@ -187,10 +187,10 @@ def with_key(rows: DataFrame, text: str = "statement", dialect: str = "dialect")
     """Adds `text_key`: 32 hex digits, null for no text and for one of blanks."""
     import pyarrow as pa
 
-    def made(texts: pa.Array, dialects: pa.Array) -> pa.Array:
+    def compute_keys(texts: pa.Array, dialects: pa.Array) -> pa.Array:
         return keys(texts, dialects)
 
-    return rows.withColumn("text_key", F.arrow_udf(made, StringType())(F.col(text), F.col(dialect)))
+    return rows.withColumn("text_key", F.arrow_udf(compute_keys, StringType())(F.col(text), F.col(dialect)))
 
 
 _Made = Callable[[str], str]
@@ -317,7 +317,7 @@ def _numbered(skeleton: str) -> tuple[str, set[str]]:
     """A text of the skeleton with a value of its own in each place, and these values."""
     places: set[str] = set()
 
-    def shown(found: re.Match[str]) -> str:
+    def number_value(found: re.Match[str]) -> str:
         sign = found[1]
         if len(sign) > 1:
             return sign
@@ -326,7 +326,7 @@ def _numbered(skeleton: str) -> tuple[str, set[str]]:
         places.add(value)
         return value
 
-    return _MARK.sub(shown, skeleton), places
+    return _MARK.sub(number_value, skeleton), places
 
 
 def _filled(skeleton: str) -> str:

@@ -55,7 +55,7 @@ def identified(unmet: DataFrame, seconds: float = SECONDS, slices: int = SLICES)
     """FOUND of each text of `unmet`. `seconds`: how long one text may take."""
     spread = unmet.repartition(slices, "text_key")
 
-    def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+    def identify_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -70,7 +70,7 @@ def identified(unmet: DataFrame, seconds: float = SECONDS, slices: int = SLICES)
             ]
             yield pyarrow.RecordBatch.from_pylist(rows, schema=made)
 
-    return spread.select("text_key", "dialect", "statement").mapInArrow(work, FOUND)
+    return spread.select("text_key", "dialect", "statement").mapInArrow(identify_batches, FOUND)
 
 
 def identity(text: str, dialect: str, seconds: float = SECONDS) -> dict[str, str]:

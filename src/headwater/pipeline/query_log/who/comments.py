@@ -48,11 +48,11 @@ def with_comments(table: "DataFrame", marks: tuple[str, ...], *, statement: str,
     import pyarrow as pa
     from pyspark.sql import functions as F  # noqa: N812
 
-    def made(texts: pa.Array) -> pa.Array:
+    def extract_comments(texts: pa.Array) -> pa.Array:
         return find_comments(texts, marks)
 
     # Bytes that are no text have no characters.
-    return table.withColumn(name, F.arrow_udf(made, "string")(F.make_valid_utf8(F.col(statement))))
+    return table.withColumn(name, F.arrow_udf(extract_comments, "string")(F.make_valid_utf8(F.col(statement))))
 
 
 def comments(text: str) -> tuple[str, ...]:
