@@ -262,7 +262,7 @@ def test_what_is_asked_for_wrongly() -> None:
         ({"x": days(1, 2)}, {}, "there is no entity 'x'"),
         ({"a": Ordinals.between(1, 2)}, {}, "a has no instances {1}"),
         ({"a": days(1, 2)}, {"a": Producer("j", max_periods=0)}, "j makes at most 0 periods in a run"),
-        ({"a": days(1, 2)}, {"a": Producer("j"), "b": Producer("j", max_periods=2)}, "j is said in two ways"),
+        ({"a": days(1, 2)}, {"a": Producer("j"), "b": Producer("j", max_periods=2)}, "j is declared in two ways"),
     ):
         with pytest.raises(InvalidPlan, match=said):
             plan(graph, wrong, exist={}, producers=producers)

@@ -25,7 +25,7 @@ Json = dict[str, object]
 
 
 def document(declared: Declared) -> Json:
-    """Of one entity; equal for declarations that mean the same, wherever they stand."""
+    """The document of one entity; equal for declarations of equal meaning, regardless of their place."""
     entity_ = declared.entity
     found: Json = {"entity": entity_.name, **_kind(declared)}
     if entity_.instances is not None:

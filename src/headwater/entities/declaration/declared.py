@@ -52,7 +52,7 @@ class Declared(NamedTuple):
     retention: Length | None = None  # so long after a period's end its instance may be deleted; None: it is kept
     frozen: Ordinals = NONE  # instances that are never made again
     repair: Literal["latest", "all"] | int = (
-        "latest"  # of rebuilt snapshots: what `Snapshot.repair` is told; an ordinal: that one and later
+        "latest"  # of rebuilt snapshots: the argument of `Snapshot.repair`; an ordinal: that one and later
     )
     transparent: bool = False  # only points at what it depends on: drawings leave it out and keep its lines
     renamed_from: str = ""

@@ -54,7 +54,7 @@ def _changed(name: str, path: str, old: Mapping[str, object], new: Mapping[str, 
         if was == now:
             continue
         if word == _ORDER and isinstance(was, list) and isinstance(now, list) and set(was) != set(now):
-            # Which states came and went is told with what they need.
+            # Added and removed states are reported with their needs.
             continue
         here = f"{path}.{word}" if path else word
         if isinstance(was, Mapping) and isinstance(now, Mapping):
@@ -64,7 +64,7 @@ def _changed(name: str, path: str, old: Mapping[str, object], new: Mapping[str, 
 
 
 def _with_named_lists(said: Json, renamed: Mapping[str, str]) -> Json:
-    """The document with lists that have names made into mappings by them. What it was called is told by `renamed`."""
+    """The document with lists that have names made into mappings by them. `renamed` gives the former name."""
     found = {word: value for word, value in said.items() if word not in {"entity", "renamed_from", "states"}}
     states = said["states"]
     if not isinstance(states, list):

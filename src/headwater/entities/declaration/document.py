@@ -192,6 +192,6 @@ def _put(inside: _Open, part: Part, problems: list[Problem]) -> None:
         (name, place), inside.key = inside.key, None
         if name in value:
             first = inside.keys[name].line
-            problems.append(Problem(*place, f"{name!r} is said twice, here and in line {first}; leave one out"))
+            problems.append(Problem(*place, f"{name!r} is given twice, here and in line {first}; remove one"))
         else:
             value[name], inside.keys[name] = part, place

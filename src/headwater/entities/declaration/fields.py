@@ -1,5 +1,5 @@
-"""Values out of parts: texts, numbers, lengths, choices. What is wrong is noted with its place, and reading goes on, so that a person sees all
-mistakes at once. A field that is wrong counts as not said.
+"""Values out of parts: texts, numbers, lengths, choices. An invalid value is noted with its place and reading goes on: a person sees all
+mistakes at once. An invalid field counts as absent.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""Declarations as a database holds them: canonical JSON and the number under which an entity's instances are kept."""
+"""Declarations as the database stores them: canonical JSON, and the number that identifies an entity's instances."""
 
 import difflib
 import json
@@ -17,7 +17,7 @@ _KEPT = 4
 
 
 class Held:
-    """All declarations of one time, as one graph. `id` names that state of them."""
+    """All declarations at one moment, as one graph. `id` identifies that state."""
 
     def __init__(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> None:
         self.id = id
@@ -31,18 +31,18 @@ class Held:
         self.graph = Graph(one.entity for one in self.declared.values())
 
     def number(self, name: str) -> int:
-        """Under which an entity's instances are kept. NotFound if it is not declared, with the nearest declared name."""
+        """The number of an entity's instances. NotFound, with the nearest declared name, if it is not declared."""
         found = self.ids.get(name)
         if found is None:
             raise self.unknown(name)
         return found
 
     def instances(self, name: str) -> Instances | None:
-        """None of a static entity. NotFound as `number`."""
+        """The instances of an entity; None if it is static. Raises NotFound as `number` does."""
         return self.declaration(name).entity.instances
 
     def declaration(self, name: str) -> Declared:
-        """NotFound as `number`."""
+        """The declaration of an entity. Raises NotFound as `number` does."""
         found = self.declared.get(name)
         if found is None:
             raise self.unknown(name)
@@ -55,7 +55,7 @@ class Held:
 
 
 class GraphCache:
-    """The last few states, so that a graph is made once."""
+    """A cache of the last few states; each graph is built once."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[uuid.UUID | None, Held] = OrderedDict()
@@ -69,7 +69,7 @@ class GraphCache:
             return self._held.get(id)
 
     def get_or_build(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> Held:
-        """Of these rows, as `Held` takes them; of threads that ask for the same state one makes it and the others wait."""
+        """The state of these rows (as for `Held`). If several threads ask for one state, one builds it and the others wait."""
         with self._making:
             found = self.get(id)
             if found is None:
@@ -82,4 +82,4 @@ class GraphCache:
 
 
 KEPT = GraphCache()
-"""Of this process: an id is that of no other state, in whatever database."""
+"""One cache per process: an id is unique across states and databases."""

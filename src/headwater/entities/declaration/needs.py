@@ -42,7 +42,7 @@ class Needed(NamedTuple):
 
 
 class State(NamedTuple):
-    """A state, where it stands, and what it needs, sorted: by upstream, then by what is said of it."""
+    """A state, its place in the text, and its needs, sorted by upstream, then by their fields."""
 
     name: str
     place: Place
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def states(fields: Fields, said: dict[str, Part], place: Place, kind: Kind) -> list[State]:
-    """Of an entity, in the order declared. `completed` where it declares none."""
+    """The states of an entity, in the order declared. `completed` where it declares none."""
     below, declared = said.get("depends_on"), said.get("states")
     if declared is None:
         return [State(COMPLETED, below.place if below else place, _needs(fields, below, COMPLETED, kind))]
@@ -153,7 +153,9 @@ def _read_need(
         return
     said = fields.mapping(part, what, _WORDS)
     if "states" in said and said["states"].value == []:
-        fields.note(said["states"].place, f"{what}: states is empty, so that none would do; leave it out for completed")
+        fields.note(
+            said["states"].place, f"{what}: states is empty, but at least one is required; omit it for completed"
+        )
     then = fields.text(said.get("then"), f"{what}, then")
     if then and "wait" not in said:
         fields.note(said["then"].place, f"{what}: then goes with wait: from when on does it hold?")
@@ -187,7 +189,7 @@ def _rows(part: Part) -> dict[tuple[str, ...], Place]:
 
 
 def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind: Kind) -> Dates | None:
-    """None where nothing is said of them. Texts of one meaning are written as one: in lower case, single spaces, `within` among them."""
+    """The `dates` of a need; None if it declares none. Equal meanings get one text: lower case, single spaces, `within` included."""
     if not said:
         return None
     words: dict[str, object] = {
@@ -232,7 +234,7 @@ def _parse_dates(said: Mapping[str, object]) -> Dates:
 
 
 def _minimum(fields: Fields, part: Part | None, what: str) -> Minimum | None:
-    """`20`, `95%`, `-1`. All of them, `100%`, is None: it is what holds where nothing is said."""
+    """`20`, `95%`, `-1`. `100%` is None: it is the default."""
     if part is None:
         return None
     text = part.value.strip() if isinstance(part.value, str) else ""

@@ -30,7 +30,7 @@ class Cut(NamedTuple):
 
 
 def cut(fields: Fields, said: dict[str, Part], place: Place) -> Cut:
-    """Of an entity; where something is wrong it is noted, and something like it taken in its place."""
+    """The kind of an entity. An invalid field is noted and replaced by a similar valid one."""
     name = fields.choice(said.get("kind"), "kind", KINDS)
     for word, kinds in OF_KIND.items():
         if word in said and name not in kinds:
@@ -57,7 +57,7 @@ def cut(fields: Fields, said: dict[str, Part], place: Place) -> Cut:
 
 
 def _period_part(fields: Fields, said: dict[str, Part], place: Place, kind: str) -> Part | None:
-    """What is said of the period, by either name. `granularity` is the word of old."""
+    """The declared period, under either name. `granularity` is the former name."""
     period, granularity = said.get("period"), said.get("granularity")
     if period is not None and granularity is not None:
         fields.note(granularity.place, "granularity is the old word for period; leave one of them out")

@@ -1,4 +1,4 @@
-"""How a dataset is cut by time, read out of the intervals that its runs were for, the partitions they wrote, or when it was updated. Pure.
+"""Infer how a dataset is cut by time, from the intervals of its runs, the partitions they wrote, or its update times. Pure.
 
 What is proposed is always checked with the calendar itself: an interval counts only where it is exactly one of its periods. Zones are told by where
 midnights lie: those of the clock's changes are what tells Paris from UTC. Several zones may fit alike; which were left is said.
@@ -25,7 +25,7 @@ from headwater.model.cadence import Rhythm, learn_seconds
 Interval = tuple[int, int]
 Confidence = Literal["high", "medium", "low"]
 
-# Where rules are alike the first is taken, and the others are said.
+# Of equivalent rules, the first is taken; the others are reported.
 COMMON = (
     "Europe/Paris", "Europe/London", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "America/Sao_Paulo",
     "Asia/Kolkata", "Asia/Tokyo", "Asia/Shanghai", "Asia/Singapore", "Asia/Dubai", "Australia/Sydney", "Pacific/Auckland", "Europe/Athens",

@@ -62,7 +62,7 @@ def readable(text: str) -> str:
 
 
 def commented(text: str) -> str:
-    """A comment of one line, whatever is in the text."""
+    """The text as a comment of one line."""
     return f"# {readable(text)}"
 
 

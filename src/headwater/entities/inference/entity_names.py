@@ -1,4 +1,4 @@
-"""What datasets may be called as entities: the end of their names, and as much more of them as it takes to tell them apart. Pure."""
+"""Propose entity names for datasets: the last segment of each name, and as many more as make it unique. Pure."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ _KEPT = 190  # leaves room for a number
 
 
 def named(datasets: Iterable[DatasetName], taken: Collection[str]) -> dict[DatasetName, str]:
-    """A name for each, valid and its own, and none of `taken`. The same datasets are named the same in any order."""
+    """A valid, unique name for each dataset, not in `taken`. The result does not depend on the order of the datasets."""
     found: dict[DatasetName, str] = {}
     used = set(taken)
     left = sorted(set(datasets))

@@ -1,6 +1,6 @@
-"""Drafts that fit together: a dependency with which an instance would need itself is left out, and said to be. Pure.
+"""Make drafts fit together: leave out, and report, each dependency that would make an instance need itself. Pure.
 
-Of a cycle those links stay that evidence speaks for, then by name: the same drafts in any order lose the same links.
+The links of a cycle with the most evidence stay, then by name: the same drafts lose the same links in any order.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from headwater.errors import InvalidEntities
 
 
 def fitted(drafts: Iterable[Draft]) -> list[Draft]:
-    """The same drafts, by name, so that no instance needs itself. What is declared already needs no draft, so it is in no such cycle."""
+    """The same drafts, by name, without dependencies that make an instance need itself. Declared entities have no draft here."""
     by_name = {draft.name: draft for draft in sorted(drafts, key=lambda each: each.name)}
     names = list(by_name)
     number = {name: place for place, name in enumerate(names)}
@@ -28,7 +28,7 @@ def fitted(drafts: Iterable[Draft]) -> list[Draft]:
 
 
 def _without_cycles(drafts: Mapping[str, Draft]) -> dict[str, Draft]:
-    """Of one component: links within it are added one after the other, as far as they make sense."""
+    """Fit one component: add its links one by one, skipping those that do not make sense."""
     links = [
         (name, place)
         for name, draft in drafts.items()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from headwater.entities.needs.graph import Graph
 
 Columns = frozenset[str]
-"""Names as `named` has them. `ALL`: every one, whatever they are."""
+"""Names as `named` has them. `ALL`: every column."""
 
 Dataset = uuid.UUID
 
@@ -101,7 +101,7 @@ class Carried:
         return len(self._made)
 
     def unknown(self) -> set[Dataset]:
-        """Datasets of which it has to be known what is made from them; none when everything is told."""
+        """Datasets whose downstream columns are still needed; empty when all were passed to `learn`."""
         while True:
             self._walk()
             if self._waiting:

@@ -53,7 +53,7 @@ class Edge:
         return self.spans.of(wanted & self._exist) & self.needed
 
     def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
-        """Of each run of downstream instances by itself the hull of what it needs, and whether it needs all of that; (0, 0) of nothing."""
+        """For each run of downstream instances, the hull of what it needs, and whether it needs all of the hull; (0, 0) for nothing."""
         exist = self._exist
         if not exist:
             return np.zeros_like(starts), np.zeros_like(starts), np.ones(starts.shape, dtype=np.bool_)
@@ -69,7 +69,7 @@ class Edge:
         return self.spans.touching(changed & self.needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
-        """Of each downstream instance, ascending, the first upstream one of `changed` that it needs. They are of `affected(changed)`."""
+        """For each downstream instance of `affected(changed)`, ascending, the first upstream one of `changed` that it needs."""
         return self.spans.first_of(affected, changed & self.needed)[0]
 
     def incomplete(self, among: Ordinals | None = None) -> Ordinals:

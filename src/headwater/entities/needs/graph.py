@@ -148,12 +148,12 @@ class Graph:
             )
 
     def upstream(self, name: str, state: str | None = None) -> Sequence[Link]:
-        """What an entity needs, in the order declared; of one of its states only. KeyError for a name that no entity has."""
+        """The links to what an entity needs, in the order declared; with `state`, only of that state. KeyError for a name that no entity has."""
         links = self._upstream[name]
         return links if state is None else [link for link in links if link.state == state]
 
     def downstream(self, name: str, state: str | None = None) -> Sequence[Link]:
-        """Who needs an entity; only where that state of it will do. KeyError for a name that no entity has."""
+        """The links of entities that need this one; with `state`, only those that accept it. KeyError for a name that no entity has."""
         links = self._downstream[name]
         if state is None:
             return links

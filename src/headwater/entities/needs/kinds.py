@@ -9,7 +9,7 @@
 | `Static` | versions without dates | who used the version | the version, then they |
 | `Cumulative` | a period revised again and again | of each period the revisions from the first that read u on | the last, or all in order |
 
-What is declared is what *could* have been used. Where it was recorded what *was* used, that is exact, and the caller intersects with it.
+Declarations give what *could* have been used. Recorded reads are exact: the caller intersects with them.
 """
 
 from typing import Literal, NamedTuple
@@ -24,7 +24,7 @@ from headwater.entities.time.zones import seconds
 
 
 class Repair(NamedTuple):
-    """What to make again, ascending and one after the other where `ordered`; `left` stays wrong and is said to (`wont_fix`)."""
+    """What to make again, ascending, and one after the other if `ordered`; `left` stays wrong and gets the mark `wont_fix`."""
 
     redo: Ordinals
     ordered: bool = False
@@ -37,7 +37,7 @@ class TimeSeries(NamedTuple):
     default_dates: str = "same"
 
     def tainted(self, edge: Edge, changed: Ordinals, exist: Ordinals) -> Ordinals:
-        """Of the instances that exist, those that need any upstream instance of `changed`."""
+        """The existing instances that need any upstream instance of `changed`."""
         return edge.affected(changed, exist)
 
     def repair(self, tainted: Ordinals) -> Repair:
@@ -125,7 +125,7 @@ class Static(NamedTuple):
 
 
 class Revisions(NamedTuple):
-    """Of each data period the process periods `first` ≤ q < `end`; three arrays of one length, periods ascending."""
+    """The process periods `first` ≤ q < `end` of each data period; three arrays of equal length, periods ascending."""
 
     periods: Int
     first: Int
@@ -169,7 +169,7 @@ class Cumulative(NamedTuple):
         read = process.floor(edge.upstream.calendar.begins(edge.first_needed(periods, changed)))
         first = np.maximum(first, read)
         if since is not None:
-            # Whatever happens in the midst of a process period may be read in it.
+            # A change during a process period may be read in that period.
             at = since if isinstance(since, int) else seconds(since)
             first = np.maximum(first, process.floor(np.array([at], dtype=np.int64)))
         if done is not None:

@@ -15,7 +15,7 @@ from headwater.entities.time.ordinals import Int, Ordinals
 from headwater.entities.time.relations import Relation
 from headwater.entities.time.spans import Spans
 
-# Of an edge that never needs anything: more than all the time there is.
+# The lag of an edge that never needs anything: more than the whole supported time.
 NEVER = 1 << 40
 _AT_ONCE = 1 << 20
 

@@ -18,7 +18,7 @@ from headwater.entities.time.ordinals import NONE, Int, Ordinals
 
 Action = Literal["restore", "rerun", "manual"]
 
-# Of what is not made by runs of a producer: a ticket is as long as its stretch.
+# For instances without producer runs: a ticket covers its whole stretch.
 UNLIMITED = 1 << 40
 
 
@@ -181,7 +181,7 @@ class Grouping:
         return self._stages[self._append(blocks, self._before(names))]
 
     def _before(self, names: Sequence[str]) -> set[int]:
-        # Of the names themselves only what is restored is known by now.
+        # For these names, only restored blocks exist at this point.
         links = [link for name in names for link in self._graph.upstream(name)]
         return {place for link in links for place in self._of.get(link.upstream, ())}
 
@@ -208,7 +208,7 @@ class Grouping:
         return found
 
     def stages(self) -> list[Stage]:
-        """All, in the order in which they are to be done, with their levels, and closed; `needs` are places of this list."""
+        """All stages, closed, in order of execution, with their levels; `needs` are indexes into this list."""
         for stage in self._stages:
             for block in stage.blocks:
                 block.close()

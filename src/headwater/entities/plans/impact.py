@@ -1,9 +1,9 @@
-"""What a run that failed, or made something wrong, means for others: which runs to clear, and which to start, job by job.
+"""Compute the effect of a run that failed or produced wrong instances: which runs to clear and which to start, job by job.
 
     impact(graph, "airflow://prod/load/reads", hours, mode="failed", …)
 
-Periods are converted on the way: three hours that failed are a day's run and a week's. Which runs there are is told, not looked up; nothing is
-cleared or started here.
+Periods are converted on the way: three hours that failed are a day's run and a week's. The caller passes the existing runs; this module
+clears and starts nothing.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ class Runs(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """clear: runs that exist and are to be done again; start: those that do not exist yet. Both in the order in which they are to be done; a
-    producer is in one of them twice where another comes in between. The run that was asked about is among them.
+    """clear: existing runs to repeat; start: runs that do not exist yet. Both are in order of execution; a producer
+    appears twice in one of them if another comes in between. The run in question is included.
 
     plan: the whole, with what must be done by hand or is restored. reached: what depends on the run, with depths and paths.
     """

@@ -1,4 +1,4 @@
-"""Who is made together and who after whom: the stages of a plan, from a graph and what is to be made.
+"""Order the stages of a plan: which entities are made together, and which after which, from a graph and the instances to make.
 
 Within a stage items ascend in time, which is right where nothing needs what a later run makes. What that says of two entities of one producer decides
 whether they share its runs. Entities that need each other in turns are put in order of time by what is known of their lags (`lags.py`).
@@ -27,12 +27,12 @@ def stages(
     *,
     newest_first: bool = False,
 ) -> list[Stage]:
-    """All that is to be made, in order: stages of which none needs a later one, and within each the items in the order of their numbers.
+    """Order everything to make: no stage needs a later one, and within a stage the items ascend by number.
 
     InvalidPlan where there is no such order: `newest_first` of what needs what was before it, a run that would need itself.
     """
     grouping = Grouping(graph, newest_first)
-    # Upstream first: what goes back may have been made from what goes back.
+    # Upstream first: a restored instance may have been made from another restored instance.
     for name in (name for component in graph.order for name in component if name in restore):
         instances = restore[name]
         own = graph.entities[name].instances
@@ -151,7 +151,7 @@ def _take_turns(graph: Graph, stage: Stage, inner: Sequence[Link]) -> None:
 
 
 def _ends(graph: Graph, name: str, block: Block) -> Int:
-    """Of each item the instant at which the last instance that it makes ends."""
+    """For each item, the instant at which the last instance that it makes ends."""
     own = graph.entities[name].instances
     assert own is not None, name  # what is static is in no knot
     members = block.instances[name].members()
@@ -167,7 +167,7 @@ def _checked(link: Link, downstream: Block, upstream: Block) -> None:
     assert downstream.numbered is not None
     assert upstream.numbered is not None
     members = downstream.instances[link.downstream].members()
-    # The last that it needs of what is to be made, if there is one.
+    # The last needed instance among those to make, if any.
     last, some = link.edge.spans.last_of(members, upstream.instances[link.upstream])
     places = [
         np.searchsorted(block.runs.members(), block.made[name].last(instances))

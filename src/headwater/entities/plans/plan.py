@@ -168,8 +168,8 @@ class Plan:
         return found
 
     def _makers(self, makes: Sets) -> Iterator[tuple[Block, Ordinals]]:
-        """Who makes what these need, and the numbers of the items that do."""
-        # What several need of the same upstream over the same edge is looked up once.
+        """The blocks that make what these need, with the numbers of their items."""
+        # Look up once what several entities need of the same upstream over the same edge.
         wanted = {
             (link.upstream, id(link.edge or link), some): link
             for name, some in makes.items()
@@ -221,9 +221,9 @@ def plan(
     """How to make right what is `wrong`, by entity: tainted, inherited, or missing and wanted.
 
     exist: what there is. roots: those that are wrong by themselves. producers: by entity; of others a person must make what is wrong.
-    unrepairable: by reason (frozen, retention, wont_fix …) and entity; of what is not wrong nothing is said.
+    unrepairable: by reason (frozen, retention, wont_fix …) and entity; instances that are not wrong are ignored.
     restorable: of which a right version is stored, made from the inputs that it would be made from again.
-    snapshots: of rebuilt snapshots what to make again; the latest where nothing is said.
+    snapshots: which versions of rebuilt snapshots to make again; default: the latest.
     newest_first: each producer's latest runs come first. Only where no entity needs its own past.
     tiers: how important an entity is, and seconds: what a producer takes for one period; they say which items have the first turn, and nothing else.
 
@@ -304,7 +304,8 @@ def _check(graph: Graph, wrong: Sets, producers: Mapping[str, Producer]) -> None
             )
         if known.setdefault(producer.name, producer) != producer:
             raise InvalidPlan(
-                f"{producer.name} is said in two ways: {known[producer.name]} and {producer}", producer=producer.name
+                f"{producer.name} is declared in two ways: {known[producer.name]} and {producer}; declare it once",
+                producer=producer.name,
             )
 
 

@@ -41,10 +41,10 @@ def turns(
 ) -> list[Ordinals]:
     """The numbers of all items, as sets: those of the first set go first, and of each set the lowest.
 
-    makers: who makes what some instances need, with the numbers of the items. tiers: by entity. seconds: of one period, by producer.
+    makers: the blocks that make what some instances need, with the numbers of the items. tiers: by entity. seconds: of one period, by producer.
 
-    An item's tier is the best of what it makes and of what needs it. Of one tier those go first after which the most seconds are to come, one stage
-    after the other, as far as the same tier waits for them. Of what needs its own past, all before an item counts as needed by it.
+    An item's tier is the best of what it makes and of what needs it. Within a tier, the items with the most seconds still to follow go first,
+    counted stage by stage along the items of that tier that wait for them. If an entity needs its own past, an item needs all items before it.
     """
     if not any(tiers.get(name) for stage in stages for block in stage.blocks for name in block.made):
         return [Ordinals.between(stage.start, stage.start + stage.count) for stage in stages]

@@ -1,6 +1,6 @@
-"""Of a large plan what may be ready, without a look at each item: nothing that it needs is still to be made by an item of another stage.
+"""Find the candidate-ready items of a large plan without scanning every item: those that wait for no item of another stage.
 
-Those of one stage may still wait for one another, so this is more than what is ready, never less.
+Items of one stage may still wait for one another, so the candidates include every ready item and may include others.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 
 
 def free(plan: Plan, over: Ordinals, left: Ordinals) -> Ordinals:
-    """Of these numbers, `left`, those that wait for no other stage; `over`: the numbers of what is done."""
+    """The numbers in `left` whose items wait for no other stage. `over`: the numbers of finished items."""
     waiting: dict[str, list[tuple[int, Ordinals]]] = {}
     for at in range(len(plan.stages)):
         for name, made in _makes(plan, at, over):

@@ -53,12 +53,12 @@ class ProducerRuns(NamedTuple):
         return instances if self.spans is None else self.spans.touching(self.spans.of(instances), instances)
 
     def last(self, instances: Int) -> Int:
-        """Of each instance that is possible, the run after which it is there."""
+        """For each possible instance, the run after which it exists."""
         return instances if self.spans is None else self.spans.bounds(instances)[1] - 1
 
 
 def producer_runs(entity: Entity, producer: Producer | None) -> ProducerRuns:
-    """How a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are those of its process, whatever else is said."""
+    """How a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are always those of its process."""
     if entity.instances is None:
         return ProducerRuns(None)
     own = entity.instances.calendar

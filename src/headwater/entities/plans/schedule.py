@@ -1,12 +1,12 @@
 """How long a plan takes and what it costs, before it is begun.
 
-A list schedule: whatever is ready starts in the order of its turn (`priority.py`) as soon as its producer, its pool and the whole have a slot
+A list schedule: a ready item starts in the order of its turn (`priority.py`) as soon as its producer, its pool and the whole plan have a slot
 and the window is open. Every run takes its producer's median, or, for the other figure, every run takes its 95th percentile: all being slow at once
 is rare, so p95 is late rather than early.
 
 Up to `EXACT` items are placed one by one. Above that stages are: each begins when those it needs are over, and takes its work divided by its slots;
-and nothing is over before all work is done by the slots that there are. Stages that could overlap do not then, which is too late, and those that
-share slots are thought to find them free, which is too early. `approximate` says so.
+and the plan ends no earlier than the work of each producer or pool divided by its slots. This is too late for stages that could overlap, and too early for stages that
+share slots. `approximate` is true then.
 """
 
 import heapq

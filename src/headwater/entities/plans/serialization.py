@@ -1,4 +1,4 @@
-"""What a plan is computed from, as JSON and back: a plan is kept as its question, not as its items."""
+"""Convert the inputs of a plan to JSON and back: Headwater stores the inputs, not the items."""
 
 import json
 import uuid

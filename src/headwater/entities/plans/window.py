@@ -25,7 +25,7 @@ class Window(NamedTuple):
 
     @classmethod
     def of(cls, between: str, tz: str) -> "Window | None":
-        """Of `22:00-06:00`, past midnight where the second time is the earlier one. None where nothing is said.
+        """Of `22:00-06:00`, past midnight where the second time is the earlier one. None if unset.
 
         InvalidPlan where that is no window, InvalidCalendar where there is no such zone.
         """

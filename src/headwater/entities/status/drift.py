@@ -43,7 +43,7 @@ def drift(marks: Marks, stored: Ordinals, *, over: Ordinals, expired: Ordinals, 
 def expired(instances: Instances | None, retention: Length | None, now: dt.datetime) -> Ordinals:
     """Those whose periods ended longer ago than they are kept: days and months by the clock of the calendar's zone, hours by a stopwatch.
 
-    None where nothing is said of retention, and of what has no periods.
+    None without a retention or without periods.
     """
     if instances is None or retention is None or not instances.all:
         return NONE

@@ -1,6 +1,6 @@
-"""What is known of how instances were made, version by version: what `propagation.py` follows. Made of records by `recorded_reads.py`.
+"""How instances were made, version by version, for `propagation.py`. `recorded_reads.py` builds it from records.
 
-A version of an instance is the current one, or it is past. Several past ones are not told apart by a reader's record.
+A version of an instance is the current one, or it is past. The record of a reader does not distinguish several past versions.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from headwater.entities.time.ordinals import Bool, Int, Ordinals
 
 
 class Readers(NamedTuple):
-    """Who read instances of one upstream, row by row. Instances start ≤ k < end of the entity with this `rank`, by a past version of theirs or the
+    """The readers of one upstream, row by row. Instances start ≤ k < end of the entity with this `rank`, by a past version of theirs or the
     current one, read low ≤ u < high.
 
     together: they were made in one go, and each used what is declared that it needs of the upstream. All of them need least ≤ u < most: of what they

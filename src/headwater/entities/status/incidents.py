@@ -1,8 +1,8 @@
-"""Which versions an incident makes wrong, told with the marks of instances: when it is opened, when something is made again, when it was none.
+"""Which versions an incident makes wrong, as marks of instances: when it is opened, after a repair, and when it is dismissed.
 
 A version is wrong because of an incident where it was condemned, or read a version that is wrong; unless content equal to its own replaced it and is
-right. Marks speak of current versions. Of all that came before they know one thing: `repaired`, that some version of the instance was wrong and is
-replaced or deleted. Where that is less than the versions themselves would tell, the answer here is that an instance is wrong, never that it is right:
+right. Marks describe current versions. Of earlier ones they record one fact: `repaired`, that some version of the instance was wrong and was
+replaced or deleted. If that is less than the versions would show, the answer is that an instance is wrong, never that it is right:
 
 - of an instance with `repaired`, which of its versions a reader read is not told apart when it is asked what else is wrong still;
 - of a snapshot without a record of what it was carried on from, any before it may have been it: record it when it is made;
@@ -74,8 +74,8 @@ class Version(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is known of the entity of a new version now. `cleared`: by incident, the instances whose wrong version was replaced by the same content
-    and that are right: who read it may be right too, which `same_content` tells.
+    """The marks of the entity after a new version. `cleared`: by incident, the instances whose wrong version was replaced by the same content
+    and that are right. Their readers may be right too; see `same_content`.
     """
 
     marks: Marks
@@ -146,8 +146,8 @@ def same_content(
     cleared: Mapping[str, Ordinals] | None = None,
     unaffected: Pairs = frozenset(),
 ) -> dict[str, Marks]:
-    """Who stays wrong because of an incident after something turned out to be right: who may be come to from what is still `tainted`, or was
-    replaced and is `repaired`, over nothing but what is wrong. Nothing becomes wrong by it.
+    """The instances that stay wrong because of an incident after others turned out to be right: those reachable, over wrong instances only, from
+    what is still `tainted`, or was replaced and is `repaired`. No further instance becomes wrong.
 
     `known` is after the verdict on the new version. `histories`: what is recorded of what is wrong; None: nothing. `cleared`: what turned out to be
     right; of the others only declared dependents become right, for what else the rest read is unknown. `unaffected`: of an
@@ -157,7 +157,7 @@ def same_content(
     tainted_ = {name: some for name, marks in known.items() if (some := marks.get(Mark("tainted", incident), NONE))}
     past = {name: some for name, marks in known.items() if (some := marks.get(Mark("repaired", incident), NONE))}
     for name, some in past.items():
-        # Of what is deleted the last version is no longer the current one, and may be the wrong one.
+        # The last version of a deleted instance is no longer current, and may be the wrong one.
         if gone := some & known[name].of("deleted"):
             tainted_[name] = tainted_.get(name, NONE) | gone
     may = {name: some | past.get(name, NONE) for name, some in wrong.items()}

@@ -19,7 +19,7 @@ Kind = Literal[
     "tainted",  # validity: it is wrong itself; `ref`: the incident
     "inherited",  # validity: wrong because it used what is wrong; `ref`: the incident
     "suspect",  # validity: a check failed; `ref`: the check, or the incident
-    "quarantined",  # validity: must not be read; `ref`: who says so
+    "quarantined",  # validity: must not be read; `ref`: who withholds it
     "wont_fix",  # it stays wrong and that is known; `ref`: the incident
     "repaired",  # history: a wrong version of it was replaced by a different one; who read that one is wrong still; `ref`: the incident
     "stale",  # freshness: something it used has been made again with other content since; `ref`: nothing
@@ -44,11 +44,11 @@ class Marks(Mapping[Mark, Ordinals]):
         self._held = {mark: some for mark, some in (held or {}).items() if some}
 
     def of(self, *kinds: Kind) -> Ordinals:
-        """Instances with any mark of these kinds, whatever it refers to."""
+        """Instances with any mark of these kinds, for any ref."""
         return NONE.union(*(some for mark, some in self._held.items() if mark.kind in kinds))
 
     def by_ref(self, kind: Kind) -> dict[str, Ordinals]:
-        """Of one kind: the instances of each ref."""
+        """The instances of each ref for one kind."""
         return {mark.ref: some for mark, some in self._held.items() if mark.kind == kind}
 
     @property

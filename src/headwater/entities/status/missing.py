@@ -16,7 +16,7 @@ Why = Literal[
     "before_start",  # before the upstream's first instance: can never be
     "after_end",  # after its last: can never be
     "empty_window",  # no period of the upstream lies where it was looked for; `instances` is empty
-    "quarantined",  # there, and must not be read; `ref`: who says so
+    "quarantined",  # there, and must not be read; `ref`: who withholds it
     "tainted",  # there, and wrong, itself or by what it used; `ref`: the incident
     "suspect",  # there, and doubted; `ref`: the check
     "running",  # not there, and a run is making it; `ref`: the run
@@ -29,7 +29,7 @@ Outcome = Literal["blocks", "failed", "accepted"]
 
 
 class Missing(NamedTuple):
-    """Instances of one upstream that may not be read, all for one reason. Of several refs the least is told: of incidents the oldest.
+    """Instances of one upstream that may not be read, all for one reason. With several refs, the least is given: the oldest incident.
 
     until: of `not_due` the moment from which all of them are expected, seconds since the epoch.
     outcome: `blocks`: it is waited for; `failed`: the wait is over, and it is not to be waited for any more; `accepted`: ready without it.
@@ -53,7 +53,7 @@ _REFUSED: tuple[tuple[Why, tuple[Kind, ...]], ...] = (
 def readable(marks: Marks, among: Ordinals, states: Collection[str], *, accept_tainted: bool) -> Ordinals:
     """Which of `among` have one of these states and are right. `accept_tainted`: wrong and suspect ones too, but nothing quarantined.
 
-    What has the mark of a deletion is not there, whatever state it is said to have.
+    An instance with the mark `deleted` does not exist, regardless of its reported state.
     """
     found, refused = NONE, NONE
     for mark, some in marks.items():
@@ -109,7 +109,7 @@ def reasons(
 
 
 def _by_ref(marks: Marks, kinds: tuple[Kind, ...], among: Ordinals) -> Iterator[tuple[str, Ordinals]]:
-    """Of each ref, in their order, the instances that no ref before it has."""
+    """For each ref, in order, the instances that no ref before it has."""
     if not among:
         return
     found: dict[str, Ordinals] = {}

@@ -1,7 +1,7 @@
-"""What is wrong because some versions are: by what is declared where nothing else is known, and otherwise by what versions had read.
+"""Spread wrong versions to what used them: by recorded reads, and by declared needs where no reads are recorded.
 
-Current versions are followed together, over links, which costs little (`walk.py`); who read what is not declared, and past versions and who read
-those, are followed row by row. Either leads to the other, so both go round until nothing is new; mostly that is once.
+Current versions are followed together, over links, which costs little (`walk.py`). Undeclared reads, past versions and their readers
+are followed row by row. Each may lead to the other, so both repeat until nothing is new, usually once.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -96,7 +96,7 @@ class _Round:
                 reached[name] = reached.get(name, NONE) | some
 
     def _rows(self, fresh: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
-        """Whom these lead to, over nothing that the walk follows."""
+        """The instances that these lead to outside of the links of the walk."""
         found: dict[bool, dict[str, Ordinals]] = {False: {}, True: {}}
         for past, sets in fresh.items():
             for name, some in sets.items():
@@ -115,7 +115,7 @@ class _Round:
         return cuts | self._known.unrecorded.get(link.downstream, NONE) if self._recorded else cuts
 
     def _onward(self, name: str, some: Ordinals, past: bool) -> Iterator[tuple[str, bool, Ordinals]]:
-        """Whom nothing but rows leads to: entity, whether it is its past version, instances."""
+        """What only rows lead to: entity, whether it is a past version, instances."""
         readers = self._known.readers.get((name, past))
         if readers is not None:
             yield from self._readers(name, readers, some)
@@ -125,8 +125,8 @@ class _Round:
             other = link.downstream
             if before := self._known.past.get(other):
                 yield other, True, _may(link, some, before)
-            # From a current version to those that are not recorded it is the walk that leads; but a snapshot without a record of what it was
-            # carried on from may have been from any before it, whatever was recorded of those between.
+            # The walk leads from a current version to unrecorded ones. But a snapshot without a record of its predecessor may have been
+            # carried on from any before it, regardless of the records in between.
             if past or link.carried:
                 yield other, False, _may(link, some, self._known.unrecorded.get(other, NONE))
 
@@ -158,7 +158,7 @@ class _Round:
 
 
 def _may(link: Link, some: Ordinals, among: Ordinals) -> Ordinals:
-    """Who of these may have used any of some, as it is declared."""
+    """The instances of `among` that may have used any of `some`, by declaration."""
     if link.carried:
         return among & Ordinals.between(some.first + 1, among.end) if among else NONE
     return link.edge.affected(some, among) if link.edge is not None else among

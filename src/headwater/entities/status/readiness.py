@@ -90,7 +90,7 @@ def windows(graph: Graph, entity: str, ordinals: Ordinals, state: str | None = N
             for link in (need.link, need.instead) if need.instead is not None else (need.link,):
                 needed = graph.every(link.upstream)
                 if link.edge is not None:
-                    # Of one instance the same is asked again when its marks are known.
+                    # The same question is repeated for one instance once its marks are loaded.
                     one = ordinals.count == 1
                     needed &= _needed(link.edge, ordinals.first) if one else link.edge.need(ordinals)
                 found[link.upstream] = found.get(link.upstream, NONE) | needed
@@ -145,7 +145,7 @@ class _Asked(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """Of a link, a dependency or a group: whether it will do."""
+    """Whether a link, a dependency or a group is satisfied."""
 
     enough: bool
     pins: Mapping[str, Ordinals]

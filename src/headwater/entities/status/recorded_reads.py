@@ -45,7 +45,7 @@ class Reads(NamedTuple):
 
 
 class RecordedHistories(NamedTuple):
-    """`there`: what is there, as `Together` counts it: what was said to be, and whatever has a version. `beyond`: instances outside of what was given
+    """`there`: existing instances, as `Together` counts them: those reported, and those with a version. `beyond`: instances outside of what was given
     that were made together with others, from undeclared inputs, so it is unknown for which of them it was.
     """
 
@@ -66,7 +66,7 @@ class _Meant(NamedTuple):
 def histories(
     graph: Graph, all_: Together, there: Ordinals, within: Mapping[str, Ordinals], versions: Versions, reads: Reads
 ) -> RecordedHistories:
-    """`there`: what exists or is deleted, as `all_` counts it. `within`: of what entities and instances all is given; of others nothing is said."""
+    """`there`: what exists or is deleted, as `all_` counts it. `within`: the entities and instances for which all rows are passed."""
     found = _Recorded(graph, all_, there, within, versions, reads)
     return RecordedHistories(found.histories(), found.there, found.beyond)
 
@@ -103,7 +103,7 @@ class _Recorded:
         self.beyond = Ordinals()
 
     def _numbered(self) -> Int:
-        """Of each read a number that grows with the rows, by version and upstream."""
+        """For each read, a number that grows with the rows, by version and upstream."""
         seq = self._reads.seq
         self._seqs = seq[np.append(True, seq[1:] != seq[:-1])[: seq.size]]
         return self._of(self._reads.seq, self._reads.upstream)
@@ -135,7 +135,7 @@ class _Recorded:
         )
 
     def _plain(self, there: Mapping[str, Ordinals]) -> Bool:
-        """Of each read, whether its version used the upstream as declared. The links of those that did not are cut."""
+        """For each read, whether its version used the upstream as declared. The links of the others are cut."""
         versions, reads = self._versions, self._reads
         plain = np.zeros(reads.seq.size, dtype=np.bool_)
         one = _times(versions.seq)[self._known.row] == 1
@@ -179,7 +179,7 @@ class _Recorded:
         return found
 
     def _needed(self, meaning: int | None, link: Link, row: Int) -> tuple[Int, Int, Bool]:
-        """What these versions need of a link that means this, and whether it can be told that it is all."""
+        """What these versions need over a link of this meaning, and whether that is certainly all."""
         start, end = self._versions.start[row], self._versions.end[row]
         if meaning is None:
             return start, start, np.zeros(row.size, dtype=np.bool_)

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 class Hit(NamedTuple):
     """What of one entity is reached.
 
-    depth: the fewest links from any root, 0 of a root. Of a chain within the entity nothing is counted.
+    depth: the fewest links from any root; 0 for a root. Links within the entity do not count.
     witness: the last of these links; None of a root. Of several the first declared of the nearest.
     """
 

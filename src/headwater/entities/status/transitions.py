@@ -75,7 +75,7 @@ class Withheld(NamedTuple):
 
 
 class Released(NamedTuple):
-    """Who withheld the instances does so no longer."""
+    """`who` no longer withholds the instances."""
 
     who: str
 
@@ -115,7 +115,7 @@ Report = (
 
 
 class Rule(NamedTuple):
-    """What a report asks of an instance, and does to its marks. `sets` and `ends` are of the report's own ref, `takes` of whatever ref.
+    """What a report asks of an instance, and does to its marks. `sets` and `ends` concern the report's own ref, `takes` any ref.
 
     of: `any` instance; only one that `exists`, or that is `wrong` because of the incident: others are refused; `there`: others stay as they are.
     """
@@ -128,10 +128,10 @@ class Rule(NamedTuple):
 
 RULES: Mapping[type[Report], Rule] = {
     Started: Rule(sets="running"),
-    # What was said of the old version does not hold of the new one. Who withholds the instance and who plans it have not said anything new.
+    # Marks of the old version do not apply to the new one. A withholding or a plan of the instance stays until its owner ends it.
     Produced: Rule(takes=("state", "deleted", "suspect", "wont_fix", "stale"), ends="running"),
     Failed: Rule(ends="running"),
-    # Without a version nothing is wrong, doubted, withheld or old. Retention speaks of a stretch of time, whatever is there of it.
+    # Without a version nothing is wrong, doubted, withheld or old. Retention concerns a stretch of time, existing instances or not.
     Deleted: Rule(
         of="there",
         takes=("state", "tainted", "inherited", "suspect", "quarantined", "wont_fix", "stale"),
@@ -197,7 +197,7 @@ def after(
 
 
 def _remembered(marks: Marks, instances: Ordinals) -> dict[Mark, Ordinals]:
-    """Who read a wrong version is wrong though it has been deleted: that there was one is kept, as of one that was replaced."""
+    """Record that a deleted version was wrong, as for a replaced one: its readers stay wrong."""
     found: dict[Mark, Ordinals] = {}
     for mark, some in marks.items():
         if mark.kind in ("tainted", "inherited"):
@@ -231,7 +231,7 @@ def _refuse(marks: Marks, report: Report, rule: Rule, instances: Ordinals) -> No
     said = type(report).__name__.lower()
     if rule.of in ("exists", "wrong") and (missing := instances - marks.exist):
         raise InvalidStatus(
-            f"{said}: {missing} are not there; only what has been produced and not deleted can be spoken of",
+            f"{said}: {missing} do not exist; report only instances that were produced and not deleted",
             instances=str(missing),
         )
     if isinstance(report, LeftWrong):

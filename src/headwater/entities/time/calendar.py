@@ -2,7 +2,7 @@
 
 A calendar is b(k), strictly increasing; period k is b(k) ≤ instant < b(k + 1). Hours and minutes are physical: counted in UTC, always as long.
 Days and above are of the wall calendar of a zone: a period begins at the first instant at which the local clock has come to its start, so days have
-23, 24, 25 or other hours, and a date that a country skipped has no number. Cron and table calendars are whatever they say.
+23, 24, 25 or other hours, and a date that a country skipped has no number. Cron and table calendars have the periods that they list.
 
 Every period lies in 1950 to 2149. Instants are whole seconds since 1970 in UTC, int64; a `datetime` will do where one instant is asked for.
 What an entity has of a calendar, from its first instance on, is not told here but in `instances.py`.
@@ -146,7 +146,7 @@ class Calendar:
         return self.zone.local_from(self.begins(ordinals)), self.zone.local_until(self.begins(ordinals + 1))
 
     def nominal(self, ordinal: int) -> int | None:
-        """Of a calendar of days and above: the number of a period counted with the dates that never existed. None where it is outside."""
+        """For a calendar of days and above: the number of a period, counting dates that never existed. None if it is outside."""
         place = ordinal - self.first
         return int(self._nominal[place]) if self.civil is not None and 0 <= place < self._nominal.size else None
 

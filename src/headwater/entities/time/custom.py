@@ -1,4 +1,4 @@
-"""What a `custom` table says: of some instances by name what they need, or whom they affect, whatever the rule is for the others.
+"""Read a `custom` table: what the instances in it need, or which they affect, in place of the rule for the others.
 
     custom:
       needs:                                # of the downstream's instances, each row in place of `dates`

@@ -43,7 +43,7 @@ class Point(NamedTuple):
     by: Length = Length()
     lag: int = 0  # so many periods of mine earlier
     weekday: int | None = None  # not the unit's start but this day of it; which place it has, the calendar's week says
-    date: dt.date | None = None  # this date's start, whatever my period is
+    date: dt.date | None = None  # this date's start, regardless of the downstream period
 
 
 class Meaning(NamedTuple):
@@ -106,7 +106,7 @@ class Dates(NamedTuple):
                     field="within",
                 )
             if meaning.start is not None:
-                _refuse(f"within is said twice: {text!r} says it too", field="within")
+                _refuse(f"within is given twice: {text!r} has it too; remove one", field="within")
             meaning = parse(f"{text} within {said['within']}")
         choice = {word: _choice(said, word) for word in _CHOICES}
         if choice["as_of"] == "now":

@@ -16,7 +16,7 @@ _WORDS = {"every", "cron", "table", "tz", "starts", "offset", "anchor", "from", 
 
 
 class Instances(NamedTuple):
-    """first ≤ k < end of a calendar. Either is None where nothing is said: then they go as far as the calendar, to 1950 and to 2149."""
+    """first ≤ k < end of a calendar. Either is None if undeclared: then the calendar is the bound, 1950 or 2149."""
 
     calendar: Calendar
     first: int | None = None

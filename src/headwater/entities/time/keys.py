@@ -116,7 +116,7 @@ def _label(calendar: Calendar, civil: Civil) -> str:
 
 
 def _numbered(calendar: Calendar, civil: Civil, text: str) -> int | None:
-    """By the date with which the text begins, whatever it is written like: the caller compares the spelling."""
+    """Look up by the date at the start of the text, in any spelling: the caller compares the spelling."""
     date = _date(text.partition("/")[0])
     if date is None or not FIRST <= date < LAST:
         return None

@@ -31,7 +31,7 @@ def read(instances: Instances | None, texts: Iterable[str]) -> Ordinals:
 
 
 def read_periods(calendar: Calendar, text: str) -> Ordinals:
-    """The periods of a calendar that one key names, whatever an entity has of it. InvalidPeriod as `read`."""
+    """The periods of a calendar that one key names, within an entity or not. Raises InvalidPeriod as `read` does."""
     return _named(calendar, text.strip())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.entities.time.ordinals import NONE, Bool, Int, Ordinals
 
-# For each ordinal: low and high, both non-decreasing, and whether the interval is taken to be empty whatever they say.
+# For each ordinal: low and high, both non-decreasing, and whether the interval counts as empty regardless of both.
 Bounds = Callable[[Int], tuple[Int, Int, Bool]]
 
 _PROBES = 256
@@ -67,7 +67,7 @@ class Spans:
         return Ordinals.joined(table.low[left], table.high[right])
 
     def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
-        """Of each run of ordinals by itself the hull of all their intervals, and whether these leave no gap in it; (0, 0) where there are none."""
+        """For each run of ordinals, the hull of their intervals, and whether these leave no gap in it; (0, 0) if there are none."""
         first, end = np.maximum(starts, self.first), np.minimum(ends, self.end)
         some = first < end
         if not some.any():
@@ -105,7 +105,7 @@ class Spans:
         return found if among is None else found & among
 
     def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """Of each ordinal, ascending, the first of `others` in its interval, and whether there is one; where there is none, any number."""
+        """For each ordinal, ascending, the first of `others` in its interval, and whether there is one; if not, the number is arbitrary."""
         low, high, some = self._inside(ordinals)
         if not others:
             return low, np.zeros_like(some)

@@ -34,7 +34,7 @@ def moment(instant: int) -> dt.datetime:
 class Zone:
     """Pieces of time, each with its offset. Before 1948 and after 2151 the nearest offset is taken to hold.
 
-    Changes are found with `zoneinfo`, whatever data it has: a new release of the IANA database may move them.
+    Changes come from the data of `zoneinfo`: a new release of the IANA database may move them.
     """
 
     def __init__(self, name: str) -> None:

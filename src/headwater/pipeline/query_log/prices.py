@@ -6,7 +6,7 @@
         per_tib_billed: 6.25
       - source: snowflake
         warehouse: [LOAD_*, TRANSFORM]      # names; * stands for anything
-        credits_per_hour: 4                 # a warehouse's size, for executions whose credits the log does not tell
+        credits_per_hour: 4                 # a warehouse's size, for executions whose credits the log does not report
         per_credit: 3
       - source: databricks
         per_dbu: 0.55
@@ -15,7 +15,7 @@
         per_gib_month: 0.02
 
 The first rule of `compute` that fits an execution (source, namespace, warehouse) prices it; its rates add up. Nothing is guessed: an execution that
-no rule fits, or whose rule needs what the log does not tell, has no money, which is not the same as costing nothing.
+no rule fits, or whose rule needs a value the log does not report, has no money, which is not the same as costing nothing.
 """
 
 import re
@@ -101,14 +101,15 @@ def parse(told: object) -> Prices:
         hidden = next((first for first in range(place) if _covers(compute[first], rule)), None)
         if hidden is not None:
             raise InvalidPrices(
-                f"compute[{place}] can never apply: compute[{hidden}] comes first and fits whatever it fits",
+                f"compute[{place}] can never apply: compute[{hidden}] comes first and matches every row it matches; reorder or remove one",
                 field=f"compute[{place}]",
             )
     storage = tuple(_keep(one, f"storage[{place}]") for place, one in enumerate(_list(top, "storage")))
     for place, keep in enumerate(storage):
         if any(first.namespace in {None, keep.namespace} for first in storage[:place]):
             raise InvalidPrices(
-                f"storage[{place}] can never apply: a rule before it fits whatever it fits", field=f"storage[{place}]"
+                f"storage[{place}] can never apply: an earlier rule matches every row it matches; reorder or remove one",
+                field=f"storage[{place}]",
             )
     return Prices(currency, compute, storage)
 
