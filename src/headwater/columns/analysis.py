@@ -52,7 +52,7 @@ def analyse(
 ) -> list[Statement]:
     """Every statement of `text`, in order. `session` moves on with them.
 
-    Raises ValueError for an unknown dialect; nothing else, whatever the text.
+    Raises ValueError for an unknown dialect, and nothing else for any text.
     """
     rule = rules(dialect)
     catalog = catalog or Catalog(dialect=dialect)

@@ -69,7 +69,7 @@ class Cache:
     ) -> list[Statement]:
         """What `analysis.analyse` says, and what it does to `session`.
 
-        Raises ValueError for an unknown dialect; nothing else, whatever the text.
+        Raises ValueError for an unknown dialect, and nothing else for any text.
         """
         parser = rules(dialect).parser
         catalog = catalog or Catalog(dialect=dialect)

@@ -1,7 +1,7 @@
-"""A script's lineage from end to end: tables that live only inside it are folded away.
+"""Compose the lineage of a script from end to end: tables that exist only inside it are removed.
 
-`create temp table x as … from a; insert into b select … from x` is, when all is said, a into b. A table counts as the script's own when it is made
-temporary, or made and dropped again. What several statements write into one target stays several flows, in order.
+`create temp table x as … from a; insert into b select … from x` becomes a into b. A table belongs to the script if it is
+temporary, or created and dropped again. Several writes to one target stay several flows, in order.
 """
 
 from collections.abc import Iterable, Sequence

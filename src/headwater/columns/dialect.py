@@ -12,7 +12,7 @@ class Rules(msgspec.Struct, frozen=True):
     """The rules of one dialect. `parser`: the parser's name for it.
 
     `fold`: what an unquoted name becomes ("lower", "upper", "same"). `quoted_folds`: quoting does not keep a name's case apart.
-    `insensitive`: names that differ only in case are one name, whatever is displayed. `tables_sensitive`: but those of tables are not.
+    `insensitive`: names that differ only in case are one name; display keeps the spelling. `tables_sensitive`: but those of tables are not.
     `alias_first`: an output's alias hides a column of the same name in GROUP BY. `lateral_aliases`: an output may name
     the alias of one before it. `alias_in_where`: so may WHERE.
     """

@@ -1,4 +1,4 @@
-"""The internal form: what a statement says about columns, whatever the dialect, with the parser's tree boiled down to what matters.
+"""The internal form: the column semantics of a statement in any dialect, reduced from the tree of the parser.
 
 Lowering (`expression`, `query`, `statement`) writes it once; resolving (`resolver`, `flows`) reads it as often as schemas change. It holds names as
 keys (`dialect.fold`), never schemas, so it can be stored, sent and cached: plain structs that pickle and that msgspec encodes (`encode`, `decode`).

@@ -1,7 +1,7 @@
-"""A statement as OpenLineage says it: datasets' names, column lineage, what happened to a table, the text. Pure: no event is made here.
+"""A statement in terms of OpenLineage: dataset names, column lineage, what happened to a table, the text. Pure: no event is made here.
 
-Sources: OpenLineage's naming page and the facets columnLineage 1-2-0, lifecycleStateChange 1-0-1, sql 1-1-0. What the facets cannot say is
-left out rather than bent: columns only a schema can tell (`*`) and names that stay unresolved; their tables still stand among inputs and outputs.
+Sources: OpenLineage's naming page and the facets columnLineage 1-2-0, lifecycleStateChange 1-0-1, sql 1-1-0. What the facets cannot express is
+omitted: columns that only a schema determines (`*`) and unresolved names; their tables are still inputs and outputs.
 """
 
 import re
@@ -114,7 +114,7 @@ def facets(
 
 
 def _unknown(statement: Statement) -> set[str]:
-    """Columns of which it is not sure that what is told is all that feeds them."""
+    """Columns whose reported inputs may be incomplete."""
     if statement.level is not Level.FULL:
         return {output.name for flow in statement.flows for output in flow.columns}
     placed = {place[:2] for one in statement.unresolved for place in one.outputs}

@@ -44,7 +44,7 @@ class Input(msgspec.Struct, frozen=True, order=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """A column of what a statement makes, in its place, and what it depends on. `name` "*": columns that only a schema can tell."""
+    """An output column of a statement, in its position, and its dependencies. `name` "*": columns that only a schema determines."""
 
     name: str
     inputs: tuple[Input, ...]
@@ -118,7 +118,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that statements of one shape share, whatever their literals (`shape.fingerprint`). Computed when asked for."""
+        """16 hex digits that statements of one shape share, with any literals (`shape.fingerprint`). Computed when asked for."""
         return fingerprint(self.text, self.dialect)
 
     @property

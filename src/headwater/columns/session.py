@@ -1,13 +1,13 @@
-"""What statements before this one have set: defaults for names, variables, the tables a script has made, renamed and dropped."""
+"""State set by earlier statements: defaults for names, variables, the tables a script has made, renamed and dropped."""
 
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.result import TableName
 
 
 class Session:
-    """The state a text is analysed in, and which analysing it moves on.
+    """The state in which a text is analysed; the analysis updates it.
 
-    `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order where the catalog tells (the first otherwise).
+    `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order if the catalog has them (the first otherwise).
     `variables`: names that are no columns.
     `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
     """
@@ -48,7 +48,7 @@ class Session:
         return self.tables.get(name)
 
     def record_table(self, name: TableName, schema: Schema | None, *, temporary: bool = False) -> None:
-        """A statement made `name`; without a schema, what was known of it before is gone."""
+        """Record that a statement created `name`; without a schema, forget its former one."""
         self.dropped.discard(name)
         if schema is None:
             self.tables.pop(name, None)

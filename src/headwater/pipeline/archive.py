@@ -1,7 +1,7 @@
-"""The event log as Parquet files, by day of arrival, and back into a server.
+"""Export the event log to Parquet files, by day of arrival, and import it into a server.
 
 The executors read the log over the API, each a range of numbers of arrival, and keep bodies byte for byte. A window of numbers is one commit, and how
-far the archive goes is in the same commit: whatever stops an export, the next call goes on there, and nothing is in the archive twice.
+far the archive goes is in the same commit: after an interruption the next call continues there, and the archive holds no event twice.
 """
 
 import datetime as dt

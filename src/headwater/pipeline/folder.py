@@ -1,7 +1,7 @@
-"""The little a store and a sync ask of a file system: list, read, make a file that is not there yet, remove.
+"""The file system operations of stores and syncs: list, read, create a new file, remove.
 
 A path without a scheme, or with `file:`, is this machine's, and is reached without Spark. Any other is reached through Hadoop's own classes in the
-session's JVM, so it is whatever the cluster can read. A session without a JVM of its own (Spark Connect) has only the first kind.
+session's JVM, so it may be any path that the cluster can read. A session without a JVM of its own (Spark Connect) has only the first kind.
 """
 
 import glob
@@ -21,7 +21,7 @@ from headwater.pipeline.session import is_remote
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputFile:
-    """A file by what tells it apart from itself after a change: path, size in bytes, modification time in milliseconds."""
+    """A file and what changes with its content: path, size in bytes, modification time in milliseconds."""
 
     path: str
     size: int
@@ -61,7 +61,7 @@ def whole(path: str) -> str:
 
 
 def folder(spark: SparkSession, path: str) -> Folder:
-    """Who reaches the path. Raises UnreachableFolder for one that needs a JVM the session does not have."""
+    """The folder that reaches the path. Raises UnreachableFolder for one that needs a JVM the session does not have."""
     if whole(path).startswith("file://"):
         return LocalFolder()
     if is_remote(spark):
@@ -146,7 +146,7 @@ def _plain(path: str) -> str:
 
 
 class HadoopFolder:
-    """Whatever the session's JVM can reach: HDFS, S3, GCS, ADLS."""
+    """Paths that the session's JVM can reach: HDFS, S3, GCS, ADLS."""
 
     def __init__(self, spark: SparkSession) -> None:
         session: Any = spark

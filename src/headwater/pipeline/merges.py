@@ -88,7 +88,7 @@ def _any(name: str) -> str:
 
 
 def _latest(name: str, *order: str, where: str | None = None) -> str:
-    """Of the row that is last by (at, digest, …), of those where `where` is told."""
+    """`name` from the last row by (at, digest, …), among those whose `where` is not null."""
     told = f"struct({', '.join(dict.fromkeys(('at', 'digest', *order, name)))})"
     return f"max({told if where is None else f'case when {where} is not null then {told} end'}).{name}"
 

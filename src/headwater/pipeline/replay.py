@@ -1,7 +1,7 @@
-"""`headwater pipeline replay`: the tables that a server makes of its log, made of an archive on Spark: for logs that take one PostgreSQL too long.
+"""`headwater pipeline replay`: compute the projections of a server from an archive on Spark, for logs that take one PostgreSQL too long.
 
-Executors turn events into rows with the server's own function, which is given; `merges.py` puts the rows together. In any order, any number of times,
-the same events make the same tables; so nothing has to be sorted, and what is kept is only ever replaced whole.
+Executors turn events into rows with a function of the server, which the caller passes; `merges.py` merges the rows. The same events give the
+same tables in any order and any number of times, so no step sorts, and tables are only replaced whole.
 """
 
 import datetime as dt

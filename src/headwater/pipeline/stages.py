@@ -101,7 +101,7 @@ def gone(error: Exception) -> bool:
 
 
 def cause(error: Exception) -> str:
-    """The first line that says something: of the exception Spark ends with, not of the stack above it. Of a Python worker, its exception."""
+    """The first meaningful line: of the final exception of Spark, not of the stack above it. For a Python worker, its exception."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     _, _, trace = str(error).partition("Traceback (most recent call last):\n")
     if own := next((line for line in trace.splitlines() if line.strip() and not line.startswith(" ")), ""):

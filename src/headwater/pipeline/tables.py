@@ -95,7 +95,7 @@ class Store:
 
     @property
     def engine(self) -> str:
-        """The version of whatever made the last change."""
+        """The version of the program that made the last change."""
         return self._manifest.engine
 
     @property

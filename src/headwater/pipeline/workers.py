@@ -1,6 +1,6 @@
-"""Before a cluster is given work: whether its workers have this Headwater, and see the folder of the tables.
+"""Check, before the first stage, that the workers of a cluster have this Headwater and see the folder of the tables.
 
-Spark itself would not notice the second: each machine writes to a disk of its own, and a table without files is an empty table.
+Spark would not notice a missing folder: each machine writes to a disk of its own, and a table without files is an empty table.
 """
 
 import secrets
@@ -27,9 +27,9 @@ _FILES: Final = "file://"
 
 
 def check(spark: SparkSession, path: str) -> None:
-    """That those who do Spark's work can do it: they have this version of Headwater, and where `path` is of this machine they see it too.
+    """Check that the workers have this version of Headwater, and see `path` if it is a path of this machine.
 
-    Nothing is asked of a session that is on this machine alone. Raises NotInstalled, UnreachableFolder.
+    A session on this machine alone is not checked. Raises NotInstalled, UnreachableFolder.
     """
     if _alone(spark):
         return

@@ -62,7 +62,7 @@ class Context:
             self.warnings.append(words)
 
     def key(self, name: Any) -> str:
-        """The key of an identifier (or of whatever stands in its place)."""
+        """The key of an identifier, or of an expression in its place."""
         if name.__class__ is str:
             return self.fold(name, False)
         args = name.args

@@ -23,7 +23,7 @@ _LONGEST = 200
 def name_outputs(what: form.Form, tokens: list[Any], text: str, parser: str) -> None:
     """Gives the nameless outputs of a query or a written query their text, or their function where the product (`parser`) does so.
 
-    What cannot be told stays nameless.
+    Otherwise it stays nameless.
     """
     if not isinstance(what, (form.QueryForm, form.WriteForm)):
         return

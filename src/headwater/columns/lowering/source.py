@@ -282,7 +282,7 @@ def _function(context: Context, node: Any, alias: str, columns: list[str]) -> fo
     if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
         known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
     if alias and not columns and len(known) <= 1:
-        # `f(x) AS a`: where the dialect says so, a names the one column too; any other name is a column of it as well.
+        # `f(x) AS a`: in some dialects a also names the single column; any other name is a column of it as well.
         return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
     return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
 

@@ -55,7 +55,7 @@ def _changing(context: Context, node: Any) -> tuple[form.Query, form.Form]:
 
 
 def lower_statement(node: Any, rule: Rules) -> form.Lowered:
-    """The form of one parsed statement. Whatever is not understood is a warning. RecursionError is the caller's to catch."""
+    """The form of one parsed statement. An unknown construct is a warning. The caller catches RecursionError."""
     context = new_context(rule)
     kind, found = _lowered(context, node)
     if context.effects and found is not None:

@@ -131,7 +131,7 @@ def query_place(phrase: Phrase, start: int) -> int:
 
 
 def plain(phrase: Phrase, found: Created, place: int, end: int) -> list[Any]:
-    """The tokens of `CREATE VIEW name (columns) AS query`, which says the same about columns whatever is created."""
+    """The tokens of `CREATE VIEW name (columns) AS query`, which has the same column lineage for any created object."""
     first = phrase.tokens[0]
     name = phrase.tokens[found.name_at : found.after_name]
     if phrase.context.rule.parser == "clickhouse" and (to := phrase.find("TO", start=found.after, end=place)) > 0:

@@ -329,7 +329,7 @@ def _columns(phrase: Phrase, place: int) -> tuple[list[str], int]:
 
 
 def _copy(phrase: Phrase, place: int) -> Read | None:
-    """COPY t FROM 'path' …, COPY t TO 'path' …, COPY INTO t FROM 'path' …, whatever options follow."""
+    """COPY t FROM 'path' …, COPY t TO 'path' …, COPY INTO t FROM 'path' …, with any options."""
     if phrase.after(place, "FILES", "INTO") > 0:
         target, _ = phrase.stage(place + 2)
         source, _ = phrase.stage(phrase.find("FROM", start=place) + 1)

@@ -1,7 +1,7 @@
-"""What the parser does not read, read in other ways, one after the other; each says how much it understood.
+"""Recover statements that the parser rejects, by several methods in turn; each result states how much it covers.
 
-First the words themselves, where they say it all; then the tokens without what is in the way; then without the piece that fails; at last
-the tables the words name. At most `_PARSES` parses a statement; time grows with the statement's length.
+First the words, if they suffice; then the tokens without irrelevant clauses; then without the failing piece; last
+only the tables that the words name. At most `_PARSES` parses a statement; time grows with the statement's length.
 """
 
 from typing import Any
@@ -196,7 +196,7 @@ class _Ladder:
         return form.Lowered(held.kind, held.build(forms), self.rule.parser, context.spelling, context.warnings), level
 
     def repaired(self, text: str, tokens: list[Any], problem: str, error: ParseError | None) -> Found | None:
-        """The tokens without what stands in the way, then without what fails."""
+        """Parse the tokens without irrelevant clauses, then without the failing piece."""
         context = new_context(self.rule)
         simple, kind = rewriting.simplified(Phrase(tokens, context))
         warnings: list[str] = []

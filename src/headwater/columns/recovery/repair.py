@@ -1,6 +1,6 @@
 """A statement without the piece that does not parse: an expression in a SELECT list, a query in brackets, a branch of a set operation.
 
-What takes the piece's place names the tables the piece names and has any column, made of nothing: nothing wrong is said of it.
+The replacement names the tables of the piece and has any column, without inputs: it adds no wrong lineage.
 """
 
 from typing import Any

@@ -66,7 +66,7 @@ def trailing(phrase: Phrase, start: int, *, sink: bool = False) -> int:
 
 
 def simplified(phrase: Phrase) -> tuple[list[Any], str]:
-    """The tokens without what only stands in the way, and the statement's kind where they no longer tell it."""
+    """The tokens without irrelevant clauses, and the statement's kind if they no longer show it."""
     created = creation.head(phrase)
     if created is not None:
         place = creation.query_place(phrase, created.after_name)

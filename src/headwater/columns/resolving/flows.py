@@ -64,7 +64,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         result.level = Level.PARTIAL
         if resolver.unknown.startswith(
             ("behind the variable", "behind an expression")
-        ):  # Of a macro the template itself says so.
+        ):  # For a macro, the template itself reports it.
             result.warnings.append(f"tables or outputs are {resolver.unknown}: they are known only when it runs")
     return result
 
@@ -365,7 +365,7 @@ class _Teller:
     def display_name(self, name: str) -> str:
         return self.resolver.spellings.get(name, name)
 
-    # --- saying it
+    # --- recording flows
 
     def flow(
         self, target: TableName | None, action: str, columns: list[Column], rows: Rows | None, reads: list[TableName]

@@ -134,7 +134,7 @@ class Rows:
 
 
 class Open:
-    """Columns only a schema can tell: those of an unknown table, but for the names `excluded`, some under new names (`renamed`: new to old)."""
+    """Columns only a schema determines: those of an unknown table, but for the names `excluded`, some under new names (`renamed`: new to old)."""
 
     __slots__ = ("_star", "excluded", "leaves", "renamed", "table")
 
@@ -182,7 +182,7 @@ class OpenValue(Open):
 
 
 class Behind(Open):
-    """Columns that a template's macro makes: they are unknown before it runs. `reason` says so."""
+    """Columns that a template's macro makes: they are unknown before it runs. `reason` explains that."""
 
     __slots__ = ("reason",)
 

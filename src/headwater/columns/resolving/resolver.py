@@ -243,7 +243,7 @@ class Resolver(FromClause):
                 value = self.value(one.value, scope)
                 if one.fields:
                     value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
-                if one.name == "*":  # The fields of a value: only their types could tell them.
+                if one.name == "*":  # The fields of a value: only its type determines them.
                     columns += (
                         list(value.fields.items())
                         if isinstance(value, StructValue)

@@ -1,4 +1,4 @@
-"""Expressions that hold queries, and strings that hold SQL. What is put together only when it runs is said to be so."""
+"""Expressions that hold queries, and strings that hold SQL. SQL that is assembled at run time is marked as such."""
 
 from collections.abc import Sequence
 
@@ -76,7 +76,7 @@ class Values(Cursor):
             self.folded[name] = value
 
     def branching(self) -> bool:
-        """Whether what is said here may not happen, or more than once."""
+        """Whether this part may run never, or more than once."""
         return any(frame.kind in ("IF", "LOOP", "CASE") for frame in self.frames[-DEEP:])
 
     # Strings of SQL

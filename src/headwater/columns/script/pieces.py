@@ -61,7 +61,7 @@ PLAIN = {
     TokenType.ALTER,
     TokenType.LOAD,
 }
-"""First tokens after which a statement runs to its `;`, whatever it says."""
+"""First tokens after which a statement runs to its `;`, with any content."""
 HELD = {
     TokenType.TABLE,
     TokenType.VIEW,

@@ -1,5 +1,5 @@
-"""Where a template's macro stands says what it can be: a query, CTEs, a clause. Where that is plain, its place is filled with SQL that says
-as much. The text keeps its length and its lines. One pass over the text; it never raises.
+"""Fill the place of a template's macro. Its position shows what it can be (a query, CTEs, a clause); if that is clear, equivalent SQL replaces
+it. The text keeps its length and its lines. One pass over the text; it never raises.
 """
 
 import re

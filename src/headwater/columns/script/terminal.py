@@ -99,7 +99,7 @@ def continued(text: str) -> bool:
 
 
 def ends(text: str, family: str) -> list[int]:
-    """Where a statement ends with its line and no mark says so."""
+    """Where a statement ends with its line, without a mark."""
     if family != "postgres" or "\\" not in text:
         return []
     return [match.end() for match in COPIED.finditer(text)]

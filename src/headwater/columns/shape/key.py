@@ -134,7 +134,7 @@ _SHOWN_COMMENT = re.compile(_COMMENT + "[0-9a-f]+x")
 
 
 def plan(shape: str, whole: bytes, dialect: str, telling: frozenset[bytes] = ALL_WORDS) -> Plan:
-    """All there is to know of a shape. `whole`: its digest. `telling`: as for `matter`."""
+    """The cache plan of a shape. `whole`: its digest. `telling`: as for `matter`."""
     masked = _SHOWN_COMMENT.sub(" ", shape.lstrip("\0")) if _COMMENT in shape else shape.lstrip("\0")
     masked = " ".join(_KIND.sub("?", masked).removeprefix("True\n").removeprefix("False\n").split())
     code, words = sides(masked)

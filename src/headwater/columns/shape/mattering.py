@@ -44,7 +44,7 @@ ALL_PARTS = (
     *(b"read_", b"_scan", b"scan_", b"openjson"),
     *(word + sign for word in (b"s3", b"gcs", b"hdfs") for sign in (b"(", b"?", b"=")),
 )
-"""Some are the names of columns too: `s3` tells nothing where nothing is given to it."""
+"""Some are the names of columns too: `s3` has no meaning without an argument."""
 STRING_PARTS = (b"json", b"struct", b"dictget")
 _AFTER = (
     *(

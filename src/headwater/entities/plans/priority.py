@@ -44,7 +44,7 @@ def turns(
     makers: the blocks that make what some instances need, with the numbers of the items. tiers: by entity. seconds: of one period, by producer.
 
     An item's tier is the best of what it makes and of what needs it. Within a tier, the items with the most seconds still to follow go first,
-    counted stage by stage along the items of that tier that wait for them. If an entity needs its own past, an item needs all items before it.
+    on the longest path over stages with items of that tier that wait for them. If an entity needs its own past, an item needs all items before it.
     """
     if not any(tiers.get(name) for stage in stages for block in stage.blocks for name in block.made):
         return [Ordinals.between(stage.start, stage.start + stage.count) for stage in stages]

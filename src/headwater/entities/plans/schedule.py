@@ -5,8 +5,8 @@ and the window is open. Every run takes its producer's median, or, for the other
 is rare, so p95 is late rather than early.
 
 Up to `EXACT` items are placed one by one. Above that stages are: each begins when those it needs are over, and takes its work divided by its slots;
-and the plan ends no earlier than the work of each producer or pool divided by its slots. This is too late for stages that could overlap, and too early for stages that
-share slots. `approximate` is true then.
+and the plan ends no earlier than the work of each producer or pool divided by its slots. This is too late for stages that could overlap, and too
+early for stages that share slots. `approximate` is true then.
 """
 
 import heapq

@@ -1,4 +1,4 @@
-"""What hangs together, whatever the direction of its edges: connected components as DataFrames, of graphs that fit no single machine.
+"""Weakly connected components as DataFrames, for graphs that fit no single machine.
 
 Edges are turned into stars around the least node of each component, by two steps in turn (large star, small star: Kiveris et al., Connected
 Components in MapReduce and Beyond, 2014). The rounds grow with the logarithm of a component's size, not with its diameter; no step makes more edges

@@ -135,7 +135,7 @@ def _tarjan(after: Adjacency, count: int) -> Index:
 
 
 def connected(sources: Whole, targets: Whole) -> tuple[Whole, Whole]:
-    """The nodes of the edges, sorted, and of each the least node it hangs together with, whatever the direction."""
+    """The nodes of the edges, sorted, and for each the least node of its weakly connected component."""
     ids, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
     one, other = ends[: len(sources)], ends[len(sources) :]
     least = np.arange(ids.size)

@@ -239,7 +239,7 @@ def _block(precision: int) -> Callable[[tuple[Any, ...], Iterator[Any]], Any]:
         depth = np.zeros(int(strong.max()) + 1, np.int32)
         depth[strong] = table["c"].to_numpy()[member]
         members = b[member]
-        # The same order in every block, whatever way the rows came.
+        # The same order in every block, for any order of the rows.
         order = np.argsort(members)
         walk = reach.Walk(members[order], strong[order], depth, a[edge], b[edge].astype(np.int32))
         found = reach.exactly(walk, block, width) if exact else reach.estimated(walk, block, width, precision)

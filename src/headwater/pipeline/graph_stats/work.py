@@ -24,7 +24,7 @@ from headwater.pipeline.tables import Store
 
 JOB: Final = "graph-stats"
 _STATE: Final = "graph_stats"
-# Of the summary, what the run in the lineage says of itself.
+# The fields of the summary that the run reports.
 _TOLD: Final = ("datasets", "edges", "components", "largest", "loops", "longest", "closure", "estimated")
 
 
@@ -68,7 +68,7 @@ def graph_stats(
 ) -> GraphStats:
     """Statistics of the edges in `files`, or of those a query log left in the store at `path`; into that store.
 
-    `again`: also when nothing changed. `recorded`: it is a run of its own, told by the client to wherever it tells.
+    `again`: also when nothing changed. `recorded`: report it as a run, with the client.
 
     NotFound: no files, or a store without edges. InvalidQuestion: files without the columns of an edge, a graph no task can take. StageFailed,
     StoreChanged: call again.
@@ -157,7 +157,7 @@ def _from_files(spark: SparkSession, patterns: Sequence[str]) -> DataFrame:
 
 
 def _digest(edges: DataFrame, alone: DataFrame | None) -> str:
-    """Of the rows, whatever their order."""
+    """A digest of the rows, in any order."""
 
     def of(rows: DataFrame) -> str:
         number = F.xxhash64(*rows.columns)

@@ -14,7 +14,7 @@ from headwater.pipeline.query_log.schema import DAILY, TOLD
 
 SUMMED: Final = ("duration_ms", "bytes_read", "bytes_billed", "bytes_written", "rows_written", "slot_ms", "cpu_ms")
 _EXACT: Final = ("credits", "money")
-# What tells one row of a day from another. `namespace` and `place` say what the shape's names mean.
+# The key of a row within a day. `namespace` and `place` determine what the names of the shape mean.
 GROUPED: Final = (
     "day",
     "source",

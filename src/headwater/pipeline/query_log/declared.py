@@ -1,6 +1,6 @@
-"""What a sync is told besides its log: how large tables are, which ones stay whatever the log says, and what tools' exports say of who asked.
+"""Inputs of a sync besides its log: sizes of tables, tables to retain, and the exports of tools that attribute queries.
 
-Each part has a version. When a part is another than at the last sync, what depends on it is made again, and nothing else (`sync`).
+Each input has a version. When the version changes, the next sync computes what depends on that input again, and nothing else (`sync`).
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class RetainedTable:
-    """Tables that are needed, whatever the log says. `name` may have `*` and `?`; letter case is ignored. None: of any namespace."""
+    """Tables that are needed even without reads. `name` may have `*` and `?`; letter case is ignored. None: any namespace."""
 
     name: str
     namespace: str | None = None
@@ -76,19 +76,19 @@ class Exports:
     lookml: tuple[str, ...] = ()
 
     def version(self, spark: SparkSession) -> str:
-        """What tells these files from others; the empty string if there are none. Raises NotFound for a glob without files."""
+        """A digest of these files; the empty string if there are none. Raises NotFound for a glob without files."""
         globs = [*(one.run_results for one in self.dbt), *(one.manifest for one in self.dbt if one.manifest)]
         files = inputs(spark, [*globs, *self.looker_history, *self.asset_names, *self.lookml])
         return digest(files) if files else ""
 
 
 def digest(told: object) -> str:
-    """A short name of what is told; the empty string of nothing."""
+    """A short digest of a value; the empty string for an empty value."""
     return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if told else ""
 
 
 def storage(spark: SparkSession, told: Sequence[Stored]) -> DataFrame | None:
-    """namespace, name, bytes, for `cost` and `pruning`; None if nothing is told."""
+    """namespace, name, bytes, for `cost` and `pruning`; None without declared sizes."""
     if not told:
         return None
     rows = [(one.namespace, one.name, one.size) for one in told]
@@ -96,7 +96,7 @@ def storage(spark: SparkSession, told: Sequence[Stored]) -> DataFrame | None:
 
 
 def retained_datasets(statements: DataFrame, told: Sequence[RetainedTable]) -> DataFrame | None:
-    """namespace, name of the datasets in `statements` that are to be kept; None if none are told."""
+    """namespace, name of the datasets in `statements` to retain; None without declared tables."""
     if not told:
         return None
     touched = F.explode(F.array_union(F.coalesce("reads", F.array()), F.coalesce("writes", F.array())))
@@ -118,7 +118,7 @@ def _fits(namespace: str | None, patterns: Sequence[str]) -> Column:
 
 
 def lookml_tables(path: str, namespace: str | None) -> tuple[RetainedTable, ...]:
-    """The tables that the explores of a LookML project ask, whatever database and schema a shorter name is in. Needs no Spark.
+    """The tables that the explores of a LookML project ask, in any database and schema if the name is shorter. Needs no Spark.
 
     NotFound: no file matches. InvalidQuestion, UnreadableContent: no file is LookML, or one is damaged.
     """

@@ -21,7 +21,7 @@ Event = dict[str, Any]
 LOG_JOB: Final = "query-log"
 # The namespace of what could not be read at all, and so is of no warehouse.
 NO_WAREHOUSE: Final = "headwater"
-# A longer text is cut: no one reads it, and its columns are sent as such.
+# A longer text is cut: it is unreadable, and its columns are sent separately.
 LONGEST_SQL: Final = 65_536
 _CUT: Final = " /* cut here */"
 _RUNS: Final = uuid.UUID("0d6b9f0e-9d5c-5b1c-8a52-51756572794c")
@@ -30,7 +30,7 @@ _FACETS: Final = {
     "columnLineage": "ColumnLineageDatasetFacet",
     "lifecycleStateChange": "LifecycleStateChangeDatasetFacet",
 }
-# Of an execution's columns, what its run's facet says.
+# The columns of an execution that its run facet has.
 _EXECUTION: Final = (
     "duration_ms", "queued_ms", "rows_read", "rows_written", "bytes_read", "bytes_billed", "bytes_written", "slot_ms", "cpu_ms", "credits",
     "money", "cache_hit", "level", "actor", "actor_kind", "user",
@@ -164,7 +164,7 @@ def log(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> li
 
 
 def quality(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """How well a day's statements were understood: `days`, rows of QUALITY. A day is told again, never taken back, so `name` means nothing here."""
+    """How well a day's statements were understood: `days`, rows of QUALITY. A day is sent again, never deleted, so `name` means nothing here."""
     if not row.get("days"):
         return []
     days = [

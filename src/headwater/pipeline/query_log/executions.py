@@ -1,13 +1,13 @@
 """Landed rows to executions: one row a query, without its text, in partitions by the day it started.
 
-A query may be told several times: by the same file read twice, by overlapping exports, by a snapshot taken while it ran, by two logs of which each
-knows a part. Its rows are folded by greatest values, so the outcome depends on the set of rows and neither on their order nor on how many batches
+A log may report a query repeatedly: by the same file read twice, by overlapping exports, by a snapshot taken while it ran, by two logs of which each
+has a part. Its rows are folded by greatest values, so the outcome depends on the set of rows and neither on their order nor on how many batches
 they came in. What belongs together is taken together from one row (the text and what its names mean; who asked; how it ended), the rest column by
-column, so that a row that knows less takes nothing away.
+column: a row with fewer values removes none.
 
-A query is known by source, namespace, id and the day it started: an id told with two days is two queries.
+A query is known by source, namespace, id and the day it started: an id with two days is two queries.
 
-Folding sorts wide rows. Most logs tell most queries once, so what is told more often is found first, by hashes alone, and only that is folded.
+Folding sorts wide rows. Most logs report most queries once, so repeated ones are found first, by hashes alone, and only these are folded.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""`headwater sync query-log --follow`: a landing folder, taken in as files come, with Spark's Structured Streaming.
+"""`headwater sync query-log --follow`: import the files of a landing folder as they arrive, with Spark's Structured Streaming.
 
-The stream looks for new files and says when there are some; each of its micro-batches is a sync of what is asked for, through the same stages and
-with the same commits. Which files are new, and for what part of time, is the ledger's to say and not the stream's: nothing is taken in twice,
-whatever the stream remembers, and a file that grew is taken in with the next that comes. The stream's checkpoint is in the store. It is written after
-the last commit of a micro-batch, so one that was cut off is done again, and ends it.
+The stream detects new files; each of its micro-batches is a sync of the whole input, through the same stages and
+with the same commits. The ledger, not the stream, decides which files are new, and for which time: no file is imported twice,
+and a file that grew is imported with the next new one. The stream's checkpoint is in the store. It is written after
+the last commit of a micro-batch, so an interrupted one is repeated to its end.
 """
 
 import threading
@@ -48,10 +48,10 @@ def follow(
     took: Callable[[Synced], None] = lambda _: None,
     failed: Callable[[HeadwaterError, float], None] = lambda _error, _seconds: None,
 ) -> int:
-    """Take in what is there and what comes until `stop` is set; how often something was taken in.
+    """Import present and new files until `stop` is set; return the number of syncs that imported something.
 
-    Being stopped loses at most the stage at work, which the next call does again. What may help itself (an error that is not permanent: a server that
-    is away, another sync that was quicker) is told to `failed` with the seconds until the next try. A folder or a glob may be empty yet.
+    A stop loses at most the current stage, which the next call repeats. `failed` is called with each error that is not permanent (an unreachable
+    server, a faster concurrent sync) and the seconds until the next try. A folder or a glob may be empty yet.
 
     StageFailed: Spark is gone, or cannot look at the folder; another process can go on.
     InvalidQuestion: a Spark Connect session, whose streams run elsewhere. NotFound: a folder that is not there.

@@ -1,9 +1,9 @@
 """Find the unneeded nodes of a graph, and an order in which they can be removed.
 
-Alive is what is used, and whatever feeds something alive; so a set of nodes that only feed each other is not. What is left is taken away in waves,
+A node is alive if it is used or feeds an alive node; nodes that only feed each other are not alive. The others are removed in waves,
 consumers first. Where only loops and what leads to and between them are left, the loops (with what lies between two of them) go as one wave.
 
-One task holds the whole graph, as numbers: it has as many nodes as a warehouse has tables, whatever the length of its log.
+One task holds the whole graph, as numbers: it has as many nodes as a warehouse has tables, for a log of any length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ def _peel_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBat
 def peeled(
     used: Sequence[bool], confidence: Sequence[float], source: Sequence[int], target: Sequence[int]
 ) -> list[Peeled]:
-    """What may go of the nodes 0 … len(used) - 1. An edge that is told twice counts once, one of a node to itself not at all."""
+    """The removable ones of the nodes 0 … len(used) - 1. A repeated edge counts once, a loop of one node not at all."""
     pairs = sorted({(one, other) for one, other in zip(source, target, strict=True) if one != other})
     feeds = _Lists(len(used), pairs)
     fed = _Lists(len(used), sorted((other, one) for one, other in pairs))

@@ -58,7 +58,7 @@ def pruning(
     price_list: Prices | None = None,
     kept: DataFrame | None = None,
 ) -> DataFrame:
-    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed, whatever the
+    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed despite the
     log says. `storage` (namespace, name, bytes), priced by `price_list`: what keeping costs. Temporary tables are no advice.
 
     reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost

@@ -1,9 +1,9 @@
-"""What the tables hold, sent to a server as OpenLineage events: built and posted by the executors, in batches, again and again until taken.
+"""Send the content of the tables to a server as OpenLineage events, which executors build and post in batches, with retries.
 
-What was measured is sent when it is other than what that server was told last (`published`), and taken back when it holds no more. Events are
-functions of the tables, so what a crash made uncertain is sent again and changes nothing there.
+A measurement is sent when it differs from the last one sent to that server (`published`), and deleted when it no longer holds. Events are
+functions of the tables, so repeating uncertain ones after a crash changes nothing there.
 
-Refuses to go on for long against a server that takes nothing: ServerUnavailable, and the next time it begins with what was not sent.
+Raises ServerUnavailable if a server accepts nothing for long; the next call begins with the unsent rest.
 """
 
 import datetime as dt
@@ -29,7 +29,7 @@ from headwater.pipeline.query_log.publishable import Runs, measured_rows, run_ro
 from headwater.pipeline.query_log.schema import TEXTS_LIST
 from headwater.pipeline.tables import Store, Table
 
-# What each server was told last. `facets`: those it has of this dataset or job from us.
+# The last measurements sent to each server. `facets`: those it has of this dataset or job from us.
 PUBLISHED: Final = Table(
     "published",
     StructType(
@@ -128,10 +128,10 @@ def publish_measures(
     patience: float = 300.0,
     again: bool = False,
 ) -> Published:
-    """Send what was measured and is not yet known there; then write down what the server knows (`PUBLISHED`).
+    """Send the measurements that the server does not have yet; then record them as sent (`PUBLISHED`).
 
-    `again`: send everything that was measured, whatever the server was told. The rest is as with `publish_runs`; after ServerUnavailable nothing is
-    written down.
+    `again`: send every measurement, also those sent before. The rest is as with `publish_runs`; after ServerUnavailable nothing is
+    recorded.
     """
     server = to.redacted
     now = measured_rows(store).withColumn("digest", F.sha2("payload", 256)).persist()

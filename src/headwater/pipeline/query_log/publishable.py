@@ -30,7 +30,7 @@ from headwater.pipeline.tables import Store, Table
 
 Runs = Literal["latest", "daily", "every"]
 
-# Users and tools of a warehouse that are told of, of each grain the dearest; actors and tools of a job.
+# Published users and tools of a warehouse, the most expensive of each grain; actors and tools of a job.
 DRIVERS: Final = 1_000
 _LISTED: Final = 20
 _JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
@@ -59,7 +59,7 @@ def job_name(kind: Column, reads: Column, writes: Column, temporary: Column, ass
 
 
 def _asset() -> Column:
-    """What the rows were for, where a BI tool says so: `looker:dashboard/12`."""
+    """The asset that the rows were for, if a BI tool names it: `looker:dashboard/12`."""
     told = F.concat_ws(":", "tool", "tool_asset")
     return F.when((F.col("actor_kind") == "bi") & F.col("tool").isNotNull() & F.col("tool_asset").isNotNull(), told)
 
@@ -141,7 +141,7 @@ def _latest(store: Store, days: Collection[dt.date], runs: Runs, statements: Dat
     last = both.groupBy(*by, "good").agg(
         F.max(F.struct("started_at", "query_id", "source", F.col("day").alias("on_day"))).alias("last")
     )
-    # A failure is told where it is what happened last.
+    # A failure is published if it is the latest outcome.
     newest = last.withColumn("newest", F.max("last.started_at").over(Window.partitionBy(*by)))
     kept = newest.where(F.col("good") | (F.col("last.started_at") == F.col("newest")))
     return kept.select(

@@ -48,7 +48,7 @@ def quality(
     parsed_only the reverse; one execution may be both. Names agree without regard to case, and when the source's is the end of ours.
 
     `quarantine`: its rows by the day of `at` (or NO_DAY): under the namespace and dialect of their source where it has only one in the log, else
-    under the source's name, for what could not be read does not tell whose it was.
+    under the source's name, because unreadable rows do not name their namespace.
     """
     knobs = alarm or Alarm()
     days = _days(daily, statements)

@@ -1,6 +1,6 @@
-"""The stages of a query log's way, each with the tables it reads and writes. What they do is in the module of the table; here it is put together.
+"""The stages of a sync, each with the tables it reads and writes. The module of each table has the logic; this one connects them.
 
-Of a batch: land, shapes, statements, executions, daily. Over all days, once after the batches: understood, edges, usage, cost, recurrence, quality,
+Per batch: land, shapes, statements, executions, daily. Over all days, once after the batches: understood, edges, usage, cost, recurrence, quality,
 pruning.
 """
 
@@ -59,23 +59,23 @@ BEHIND: Final = "behind"
 UNPUBLISHED: Final = "unpublished"
 WATERMARKS: Final = "watermarks"
 PRICED: Final = "priced"
-# The versions of what was told besides the log; how often what says who asked was another; the exports' tables that have rows.
+# The versions of the inputs besides the log; how often the attribution rules changed; the exports' tables that have rows.
 DECLARED: Final = "declared"
 WHO_VERSION: Final = "who_version"
 _EXPORTED: Final = "exported"
 _PARSER: Final = "parser"
 LAND: Final = "land"
 RUNNABLE: Final = "understood"
-"""After this stage what runs tell can be published."""
+"""After this stage, runs can be published."""
 # Redshift's texts are in an export of their own, Snowflake's accesses may be, and PostgreSQL logs the end of a statement wherever it ends.
 SPREAD: Final = frozenset({"postgres", "redshift", "snowflake"})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a sync is told besides its input. `schemas`: of each namespace the columns of its tables, for what a text does not say itself.
+    """Inputs of a sync besides its log. `schemas`: the columns of tables by namespace, where a text does not name them.
 
-    `storage`: how large tables are. `kept`: which stay whatever the log says. `exports`: files in which tools say who asked.
+    `storage`: sizes of tables. `kept`: tables to retain. `exports`: files in which tools attribute queries.
     """
 
     prices: price_list.Prices | None = None
@@ -86,7 +86,7 @@ class Settings:
     exports: Exports = field(default_factory=Exports)
 
     def declared(self, spark: SparkSession) -> dict[str, str]:
-        """The version of each part that is told, in the order in which they are to be taken up."""
+        """The version of each declared part, in order of application."""
         files = self.exports.version(spark)
         found = {
             "who": "" if self.who == Config() else digest(self.who),
@@ -103,7 +103,7 @@ class Settings:
 
 
 def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
-    """Takes these files in: landed rows, the ledger's lines, what could not be used; and puts the batch with the rows of each day into the state.
+    """Import these files: landed rows, lines of the ledger, quarantined rows; and store the batch, with the rows of each day, in the state.
 
     The input is read once, and once more if something in it could not be used.
     """
@@ -232,7 +232,7 @@ def _summed(desk: Desk, executions: DataFrame, days: Collection[date]) -> None:
 
 
 def _all_behind(desk: Desk, days: Collection[date]) -> None:
-    """All that is rolled up is to be made anew, and runs of these days to be told again."""
+    """Mark all roll-ups to be computed again, and the runs of these days to be published again."""
     desk.state[BEHIND] = [stage.name for stage in final_stages(Settings())]
     desk.state[UNPUBLISHED] = sorted({*desk.state.get(UNPUBLISHED, []), *(str(day) for day in days)})
 

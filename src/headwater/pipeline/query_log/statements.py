@@ -75,7 +75,7 @@ def seen(landed: DataFrame, texts: DataFrame) -> DataFrame:
 def statements_to_parse(
     seen: DataFrame, known: DataFrame, changed: DataFrame, schemas: Schemas | None = None
 ) -> DataFrame:
-    """What is to be read: places of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and other schemas."""
+    """What to read: places of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and other schemas."""
     columns = [*_KEY, "dialect", *_PLACE, "source"]
     dated = known.withColumn("source", F.lit(None).cast("string"))
     stale = dated.where(~F.col("catalog_version").eqNullSafe(_version(schemas)))
@@ -142,7 +142,7 @@ class _Reader:
                 found = understood(text, parser, namespace, session, self._catalog(namespace, parser), self._cache)
         except Late:
             code, reason = PARSE_TIMEOUT, f"it could not be read in {self._seconds:g} seconds"
-            self._cache.clear()  # whatever was under way in it
+            self._cache.clear()  # it may hold an unfinished entry
         except Exception as error:  # noqa: BLE001 - it is quarantined with what happened; the others go on
             code, reason = PARSE_FAILED, f"{type(error).__name__}: {error}"[:WARNING_AT_MOST]
         if code is not None:

@@ -1,8 +1,8 @@
-"""`headwater sync query-log`: files to published lineage, stage by stage, from wherever the last call stopped.
+"""`headwater sync query-log`: turn files into published lineage, stage by stage, from the point where the last call stopped.
 
-A sync first ends the batch that an earlier one left, then takes in the files that the ledger does not know, some at a time, publishes their runs,
-which make the graph, and last makes anew what is summed over all days, and publishes that. Each stage is one commit. Calling it again, after
-success or a crash at any point, ends with the same tables.
+A sync first finishes the batch of an interrupted one. Then it imports the files that are not in the ledger, batch by batch, and publishes their runs,
+which make the graph. Last it computes and publishes the sums over all days. Each stage is one commit. Repeating it, after
+success or a crash at any point, gives the same tables.
 """
 
 import datetime as dt
@@ -51,7 +51,7 @@ FIRST_BYTES = 8 << 20
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a sync is. A stage is told when it `begins` and, after its commit, when it `ended`; those after all batches are of batch 0."""
+    """Where a sync is. Reported when a stage `begins` and, after its commit, when it `ended`. Stages after all batches have batch 0."""
 
     what: Literal["begins", "ended"]
     stage: str
@@ -100,15 +100,15 @@ def sync(
     show: Callable[[Progress], None] = lambda _: None,
     recorded: bool = False,
 ) -> Synced:
-    """Take in what is asked for and what an earlier sync left undone, into the store at `path`; publish it, if there is a publisher.
+    """Import the requested files, and the rest of an interrupted sync, into the store at `path`; publish them if there is a publisher.
 
-    `recorded`: the sync and its stages are runs of their own, told by the client (`headwater.step`) to wherever it tells.
+    `recorded`: the client (`headwater.step`) reports the sync and its stages as runs.
 
     NotFound: a glob without files. InvalidQuestion: an unknown source, files that are no such log. StageFailed, StoreChanged: call again, what was
     committed stays. An exception out of `show` ends the sync as a crash would, and harms nothing.
     """
     began = time.monotonic()
-    source(asked.source)  # an unknown one is said before anything is done
+    source(asked.source)  # refuse an unknown source before any work
     work = _Sync(Store(spark, path, engine=__version__), asked, settings, show, recorded)
     answer = work.answer
     work.store.sweep()

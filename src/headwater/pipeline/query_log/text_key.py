@@ -289,7 +289,7 @@ _known: Final = _Verdicts()
 
 
 def verdict(skeleton: str, parser: str, compared: bool = False) -> Verdict:
-    """Whether all texts of a skeleton surely have one fingerprint and one lineage. `compared`: as `skeletons` was told."""
+    """Whether all texts of a skeleton surely have one fingerprint and one lineage. `compared`: as for `skeletons`."""
     text, places = _numbered(skeleton)
     if _TOUCHING.search(skeleton) or _TEMPLATE.search(text) or _ODD.search(_MARK.sub("", skeleton)):
         return Verdict.ODD
@@ -330,5 +330,5 @@ def _numbered(skeleton: str) -> tuple[str, set[str]]:
 
 
 def _filled(skeleton: str) -> str:
-    """The text of a skeleton with the same values whatever text it was made of."""
+    """The text of a skeleton with fixed values, independent of the original text."""
     return _MARK.sub(lambda found: _SHOWN.get(found[1], found[1]), skeleton)

@@ -83,14 +83,14 @@ def identity(text: str, dialect: str, seconds: float = SECONDS) -> dict[str, str
     try:
         with deadline(seconds):
             telling, normalised = _telling(text, parser)
-    except (Late, Exception):  # noqa: BLE001 - what is wrong is told when it is read
+    except (Late, Exception):  # noqa: BLE001 - the error is reported when the text is read
         telling, normalised = [parser, "\0", text], text[:_SHOWN]
     shape_id = blake2b("\0".join(telling).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return {"shape_id": shape_id, "normalised": normalised, "text": text, "kind": kind_of(text)}
 
 
 def _telling(text: str, parser: str) -> tuple[list[str], str]:
-    """What tells a text's shape from others, and the text it shows."""
+    """What identifies the shape of a text, and its normalised text."""
     spelled = shape_of(text, parser)
     telling = [parser, spelled.fingerprint]
     rule = rules(parser)

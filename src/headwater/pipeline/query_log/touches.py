@@ -31,7 +31,7 @@ def newest(daily: DataFrame) -> datetime | None:
 
 
 def moment(at: datetime) -> Column:
-    """A time as a literal, whatever the time zone of the session or of this process. A time without a zone is UTC."""
+    """A time as a literal, independent of the time zone of the session and of this process. A time without a zone is UTC."""
     known = aware(at)
     return F.timestamp_micros(F.lit((known - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)))
 
@@ -95,7 +95,7 @@ def dropped(daily: DataFrame, statements: DataFrame) -> DataFrame:
 def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
     """One row for each row of `daily` and dataset that its statement read or wrote, of executions that succeeded.
 
-    Columns: day, namespace, name, act (read | write), kind (one of KINDS), asker (the kind of who ran it, whatever it was for), lasts (the statement
+    Columns: day, namespace, name, act (read | write), kind (one of KINDS), asker (the kind of actor that ran it), lasts (the statement
     left something behind), reader, runs, first_at, last_at. A row of `daily` whose every execution
     failed touched nothing. Of one in which some failed, the times are those of all. What a temporary table got is no write.
     """

@@ -1,4 +1,4 @@
-"""Who uses a dataset: reads apart from writes, people apart from services, dashboards and pipelines, and how long ago.
+"""Usage of a dataset: reads apart from writes, people apart from services, dashboards and pipelines, and how long ago.
 
 What counts as a read, and whose it is, `touches` says. Everything is a function of the rows: "now" is the newest time in the log.
 """

@@ -1,4 +1,4 @@
-"""Errors of a warehouse's client: which may pass, how often they are tried again, and how they are told without giving a secret away."""
+"""Errors of a warehouse's client: which are transient, how often to retry, and how to report them without secrets."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Trino: system.runtime.queries, written as the events that an event listener would have sent.
 
-The coordinator forgets a query after a quarter of an hour or so (`query.min-expire-age`, `query.max-history`), so it has to be asked often; it tells
-neither catalog and schema of a session nor rows and bytes. An event listener tells everything: this is for where there is none.
+The coordinator forgets a query after a quarter of an hour or so (`query.min-expire-age`, `query.max-history`), so pull often. It reports
+neither catalog and schema of a session nor rows and bytes. An event listener reports everything: use this only without one.
 
 Where to and as whom: `TRINO_HOST`, `TRINO_PORT`, `TRINO_USER`, and `TRINO_PASSWORD` or `TRINO_TOKEN`, with either of which it is HTTPS.
 """

@@ -34,7 +34,7 @@ class Source(Protocol):
         """The executions in the files: `paths` are files, folders (read with all below them) or globs, of any Hadoop file system.
 
         `namespace` is OpenLineage's, of the tables the statements speak of; None where the log itself says it.
-        InvalidQuestion: no files, a format that cannot be told, a file that is no such log, a namespace that must be given and is not.
+        InvalidQuestion: no files, an undetectable format, a file that is no such log, a namespace that must be given and is not.
         """
         ...
 

@@ -117,7 +117,7 @@ def text(column: Column) -> Column:
 
 
 def value(column: Column, actual: DataType, wanted: DataType) -> Column:  # noqa: PLR0911  (one line for each kind of value)
-    """The column as the wanted type, whatever it is in the file; null where it cannot be read. Times are read by `time`."""
+    """The column as the wanted type, from any type in the file; null where it cannot be read. Times are read by `time`."""
     if isinstance(wanted, StringType):
         return _as_text(column, actual)
     if isinstance(actual, StringType) and isinstance(wanted, StructType | ArrayType | MapType):

@@ -1,6 +1,6 @@
 """PostgreSQL: the server's log as csvlog or jsonlog, by log_statement, log_duration, log_min_duration_statement, auto_explain, or several of them.
 
-An execution may be told by several lines of its session: its beginning, its plan, its end or its error. They are put together in the order of the
+Several lines of a session may report one execution: its beginning, its plan, its end or its error. They are put together in the order of the
 session's lines; `postgres_lines` knows what one line says. What is inside a function and was logged by auto_explain is an execution of its own,
 whose parent is the statement that called the function. The server gives executions no name, so the query id is the session's and the number of the
 line: `SESSION/LINE`.
@@ -150,7 +150,7 @@ def _standing(placed: DataFrame) -> DataFrame:
         .when((kind == lines.PLAN) & top, ~_true(plan_of_last) & ~_true(plan_of_coming))
         .otherwise(F.lit(True))
     )
-    # What is told whole is told at its end, after what ran inside it, and no beginning is in between; or all there is of it is its plan.
+    # A whole record comes at the end of its execution, after those inside it, with no beginning in between; or only the plan exists.
     whole_ahead = _true(whole["line"] < F.coalesce("next_begin", whole["line"] + 1))
     plan_ahead = _true(plan["line"] < F.coalesce("next_begin", plan["line"] + 1))
     plan_first = plan_ahead & ~_true(whole_ahead & (plan["line"] > whole["line"]))

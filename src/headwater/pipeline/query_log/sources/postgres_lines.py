@@ -67,7 +67,7 @@ def at() -> Column:
 
 
 def duration_us() -> Column:
-    """Microseconds, of a line that tells a duration."""
+    """Microseconds, from a line with a duration."""
     told = F.nullif(F.regexp_extract("message", _DURATION, 1), F.lit("")).try_cast("decimal(30,3)")
     return F.when(F.col("message").startswith("duration: "), (told * 1_000).try_cast("bigint"))
 
@@ -110,7 +110,7 @@ def statement() -> Column:
 
 
 def statement_mark() -> Column:
-    """What tells whether two lines speak of one statement: its text as the client sent it, in short."""
+    """A digest that is equal for lines of one statement: its text as the client sent it, shortened."""
     after = F.expr("substr(body, instr(body, ': ') + 2)")
     said = F.when(F.col("kind").isin(BEGINS, WHOLE), after).otherwise(F.col("statement"))
     return F.when(F.col("kind") != ENDS, F.xxhash64(F.rtrim(F.trim(said), F.lit("; \n\t\r"))))

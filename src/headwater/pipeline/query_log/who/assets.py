@@ -42,7 +42,7 @@ def looker_history(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
 
     found = _read(spark, paths, _HISTORY, "slug")
     others = [name for name in _HISTORY if name != "slug"]
-    # A slug is told once; of copies that differ the largest is as good as any, and always the same.
+    # A slug appears once; among different copies the largest is taken, to be deterministic.
     one = found.groupBy("slug").agg(F.max(F.struct(*others)).alias("told"))
     return one.select("slug", *(F.col(f"told.{name}").alias(name) for name in others))
 
@@ -56,7 +56,7 @@ def history_slug() -> "Column":
 
 
 def with_looker_history(rows: "DataFrame", history: "DataFrame") -> "DataFrame":
-    """Looker's rows with the dashboard, look or explore and the person that History tells of their slug; all others as they are.
+    """Looker's rows with the dashboard, look or explore and the person that History has for their slug; all others as they are.
 
     `rows` have the columns of `who`, `query_id` and `tool_run` (`history_slug`). `history`: of `looker_history`.
     """

@@ -26,7 +26,7 @@ _OPENING = re.compile(r"--|/\*|#")
 
 
 def find_comments(texts: "pa.Array", marks: tuple[str, ...]) -> "pa.Array":
-    """Of each text `statement_comments`. Only texts that hold a mark anywhere become objects of Python."""
+    """`statement_comments` of each text. Only texts that hold a mark anywhere become objects of Python."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""What the reader of a query log may have to be told: namespaces of the orchestrators, names of dbt's jobs, kinds of users."""
+"""Settings for attributing queries: namespaces of the orchestrators, names of dbt's jobs, kinds of users."""
 
 from typing import Literal
 

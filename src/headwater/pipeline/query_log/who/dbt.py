@@ -101,7 +101,7 @@ def _node(
 def job_name(
     unique_id: str, names: str, database: str | None = None, schema: str | None = None, which: str | None = None
 ) -> str | None:
-    """The job the OpenLineage dbt integration reports for a node; None when it cannot be told.
+    """The job the OpenLineage dbt integration reports for a node; None if unknown.
 
     `unique_id`: the node's unique id, as it is. `relation`: `database.schema.` and the unique id without its `model.` or `snapshot.`, then
     `.snapshot` for snapshots and `.build.run`, `.build.snapshot` under `dbt build`; tests are reported by the node they test, which a test's

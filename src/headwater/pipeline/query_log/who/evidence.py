@@ -62,7 +62,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool's module makes of the evidence; None is what it does not know.
+    """The attribution that the module of a tool derives from the evidence; None: unknown.
 
     `actor` is the person or account behind the tool, `tool_asset` a path of kinds and ids (`dashboard/12/card/7`). `run` says how the run's
     id is made: `invocation`, `airflow` (with `run_seed`: namespace.dag.task.), `parent`, or "" when it cannot be known.

@@ -1,4 +1,4 @@
-"""Looker: which user, and which dashboard, look or explore where the connection is told to say so.
+"""Looker: which user, and which dashboard, look or explore if the connection is set up to report it.
 
 - The comment before every statement: `-- Looker Query Context '{"user_id":6,"history_slug":"…","instance_slug":"…"}'`; BigQuery gets the
   labels `looker-context-user_id`, `looker-context-history_slug` (or `-history_id`), `looker-context-instance_slug` instead

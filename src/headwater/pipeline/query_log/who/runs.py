@@ -186,7 +186,7 @@ def text(comments: str, tags: str, application: str | None) -> str:
 
 
 def parts(text: str) -> Parts:
-    """What differs from run to run, as one text tells it."""
+    """The values in one text that differ from run to run."""
     found = {name: match[1] for name, pattern in _PARTS.items() if (match := pattern.search(text))}
     return Parts(**{name: unquote(value) if "%" in value else value for name, value in found.items()})
 

@@ -1,4 +1,4 @@
-"""Superset and Preset: who ran a query, and for which chart or dashboard where the mutator says so.
+"""Superset and Preset: who ran a query, and for which chart or dashboard if the mutator reports it.
 
 - Superset adds nothing to a statement unless SQL_QUERY_MUTATOR does; the form its configuration file shows is
   `-- [SQL LAB] user time` (superset/config.py). A mutator that writes `dashboard_id`, `slice_id` or `chart_id` next to the word superset is

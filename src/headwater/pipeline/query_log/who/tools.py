@@ -81,7 +81,7 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recognise(known: Evidence, config: Config) -> Who:
-    """Who is behind this evidence. Never raises; what is not recognized is unknown, and the actor then is the user or the application."""
+    """Attribute this evidence. Never raises. Unrecognized evidence is unknown, and the actor then is the user or the application."""
     found = [answer for ask in _RECOGNISERS if (answer := ask(known, config))]
     told = users.configured_kind(known.user, config) if known.user and config.users else None
     account = known.user or known.application or UNKNOWN
