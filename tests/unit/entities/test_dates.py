@@ -59,7 +59,7 @@ def test_refused(text: str, column: int, why: str) -> None:
         ({"dates": "same", "strict": "yes"}, "write overlap or within"),
         ({"dates": "previous", "strict": "within"}, "about windows"),
         ({"dates": "same", "within": "3 days"}, "`last 45 days`"),
-        ({"dates": "last_available within 3d", "within": "3 days"}, "said twice"),
+        ({"dates": "last_available within 3d", "within": "3 days"}, "given twice"),
         ({"dates": "last_available", "within": "3 dayz"}, "'dayz' is no unit"),
         ({"dates": "last_available", "within": "3 days", "as_of": "now"}, "without within"),
         ({"dates": "same", "as_of": "now"}, "last_available alone"),

@@ -107,8 +107,8 @@ def test_the_table_has_every_report_in_every_situation() -> None:
         (StatesChanged(("completed",), ("completed",)), "added and removed at once"),
         (StatesChanged((), ("completed", "partial", "estimated")), r"no state would be left of \{5\}"),
         (Deleted("retained"), "no cause 'retained'; there are 'retention', 'external'"),  # type: ignore[arg-type]
-        (Doubted("c"), r"doubted: \{6..9\} are not there"),
-        (LeftWrong("i"), r"leftwrong: \{6..9\} are not there"),
+        (Doubted("c"), r"doubted: \{6..9\} do not exist"),
+        (LeftWrong("i"), r"leftwrong: \{6..9\} do not exist"),
     ],
 )
 def test_a_refusal_says_what_and_where(report: Report, message: str) -> None:

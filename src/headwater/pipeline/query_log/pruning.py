@@ -58,8 +58,8 @@ def pruning(
     price_list: Prices | None = None,
     kept: DataFrame | None = None,
 ) -> DataFrame:
-    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed despite the
-    log says. `storage` (namespace, name, bytes), priced by `price_list`: what keeping costs. Temporary tables are no advice.
+    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed even if
+    unused. `storage` (namespace, name, bytes), priced by `price_list`: what keeping costs. Temporary tables are no advice.
 
     reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost
     that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known.
