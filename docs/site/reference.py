@@ -1,4 +1,4 @@
-"""Reference pages generated from the code: every command and every route."""
+"""Reference pages generated from the code: every command, every route, and the SQL dialects."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,11 @@ from typing import Any
 
 def pages() -> dict[str, str]:
     """Markdown by the page's address on the site."""
-    return {"reference/commands.md": commands(), "reference/routes.md": routes()}
+    return {
+        "reference/commands.md": commands(),
+        "reference/routes.md": routes(),
+        "reference/sql-dialects.md": sql_dialects(),
+    }
 
 
 def commands() -> str:
@@ -45,6 +49,47 @@ def _command(path: str, command: Any) -> list[str]:
     if rows:
         lines += ["| option | |", "|---|---|", *(f"| {_code(name)} | {_cell(text)} |" for name, text in rows), ""]
     return lines
+
+
+def sql_dialects() -> str:
+    """Each SQL dialect, with what its names mean and where its texts come from."""
+    from headwater.columns.dialect import ALIASES, NAMES, rules
+    from headwater.pipeline.query_log.sources import SOURCES
+
+    folds = {"lower": "lower case", "upper": "upper case", "same": "stay as written"}
+    lines = [
+        "# SQL dialects", "",
+        "Generated from the column engine. Give a dialect, or one of its other names, to `headwater sql --dialect`, or as the `dialect` of a job's `sql` facet.", "",
+        "A statement that the parser reads whole gives columns. One that it cannot read gives the tables that its words name, and says so (`tables`); what is unclear lowers the level to `partial`.", "",
+        "| dialect | other names | unquoted names | names that differ in case | aliases | query log |",
+        "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for name in ("", *NAMES):
+        rule = rules(name)
+        others = ", ".join(f"`{alias}`" for alias, dialect in sorted(ALIASES.items()) if dialect == name)
+        case = (
+            "one name"
+            if rule.insensitive or rule.quoted_folds
+            else "one name unless quoted"
+            if rule.fold != "same"
+            else "different names"
+        )
+        if rule.tables_sensitive:
+            case += "; tables: different names"
+        aliases = [
+            text
+            for flag, text in (
+                (rule.lateral_aliases, "an output may use the alias of an earlier one"),
+                (rule.alias_in_where, "WHERE may use aliases"),
+                (rule.alias_first, "in GROUP BY an alias hides a column"),
+            )
+            if flag
+        ]
+        log = "yes" if name in SOURCES else ""
+        lines.append(
+            f"| {f'`{name}`' if name else 'standard SQL'} | {others} | {folds[rule.fold]} | {case} | {'; '.join(aliases)} | {log} |"
+        )
+    return "\n".join([*lines, ""])
 
 
 def routes() -> str:

@@ -54,7 +54,7 @@ _RULES = {
     "trino": Rules("trino", "lower", True, True),
     "tsql": Rules("tsql", insensitive=True),
 }
-_ALIASES = {
+ALIASES = {
     "ansi": "",
     "generic": "",
     "mariadb": "mysql",
@@ -78,7 +78,7 @@ NAMES = tuple(sorted(name for name in _RULES if name))
 def rules(dialect: str) -> Rules:
     """The rules of `dialect` (any case; "" is standard SQL). Raises ValueError, naming the dialects there are."""
     name = dialect.strip().lower()
-    name = _ALIASES.get(name, name)
+    name = ALIASES.get(name, name)
     found = _RULES.get(name)
     if found is None:
         raise ValueError(f"no dialect is called {dialect!r}; there are {', '.join(NAMES)}")
