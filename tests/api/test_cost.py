@@ -101,8 +101,8 @@ def test_shapes_by_who_ran_them(client: Any) -> None:
 def test_questions_that_make_no_sense(client: Any) -> None:
     told(client)
     assert "is not one of table, shape" in refused(client, PATH, grain="schema")
-    assert "grain=shape alone" in refused(client, PATH, actor_kind="person")
-    assert "tool goes with" in refused(client, PATH, tool="dbt")
+    assert "requires grain=shape" in refused(client, PATH, actor_kind="person")
+    assert "tool requires" in refused(client, PATH, tool="dbt")
     assert "is not about" in refused(client, PATH, node=f"job:{N}:SELECT a 1")
     assert "is not about" in refused(client, PATH, node=f"dataset:{N}:a", grain="user")
     assert "sort" in refused(client, PATH, sort="price")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from headwater.graph.tracing import FAN, Drawn, picture
+from headwater.graph.tracing import FAN, PictureNode, picture
 
 _LONGEST = 60
 # Mermaid reads labels as Markdown, and refuses to draw lists.
@@ -58,11 +58,11 @@ def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is(one: Drawn, style: str) -> bool:
+def _is(one: PictureNode, style: str) -> bool:
     return one.root if style == "root" else one.node["state"] in _WRONG
 
 
-def _shape(one: Drawn, written: bool) -> str:
+def _shape(one: PictureNode, written: bool) -> str:
     words = [one.label]
     if one.kind == "RUN":
         words += [word for word in (one.node["version"], "forced" if one.node["forced"] else None) if word]

@@ -22,7 +22,7 @@ _DIGITS = re.compile(r"(\d+)")
 _LONGEST = 80
 
 
-class Drawn(msgspec.Struct):
+class PictureNode(msgspec.Struct):
     """One node of a picture. `count` > 1: it stands for so many (`members`, by id); `node` is then one of them. `content`: what was drawn into it."""
 
     id: str
@@ -47,7 +47,7 @@ class Arrow(msgspec.Struct, frozen=True, order=True):
 class Picture(msgspec.Struct):
     """Nodes by id, those that nothing is above first, and every one after all that is above it; roots stand for the roots of the answer."""
 
-    nodes: dict[str, Drawn]
+    nodes: dict[str, PictureNode]
     arrows: list[Arrow]
     roots: list[str]
 
@@ -128,7 +128,7 @@ class _Drawing:
             alike[up[id_], down[id_]].append(id_)
         rank: dict[str, int] = {}
         stands_for: dict[str, str] = {}
-        drawn: dict[str, Drawn] = {}
+        drawn: dict[str, PictureNode] = {}
         # Parents before children, so that of alike children those are kept whose parents are.
         for members in alike.values():
             members.sort(
@@ -152,13 +152,17 @@ class _Drawing:
         )
 
     def _placed(
-        self, drawn: dict[str, Drawn], stands_for: dict[str, str], above: dict[str, set[str]], level: dict[str, int]
-    ) -> dict[str, Drawn]:
+        self,
+        drawn: dict[str, PictureNode],
+        stands_for: dict[str, str],
+        above: dict[str, set[str]],
+        level: dict[str, int],
+    ) -> dict[str, PictureNode]:
         """In the order of their parents, so that few arrows cross. What is alike is equally far from the farthest source."""
-        rows: dict[int, list[Drawn]] = defaultdict(list)
+        rows: dict[int, list[PictureNode]] = defaultdict(list)
         for one in drawn.values():
             rows[level[_any_member(one)]].append(one)
-        placed: dict[str, Drawn] = {}
+        placed: dict[str, PictureNode] = {}
         places: dict[str, int] = {}
         for _, row in sorted(rows.items()):
             keys = {
@@ -186,23 +190,23 @@ class _Drawing:
     def _natural(self, id_: str) -> list[Any]:
         return _natural(label(self.nodes[id_]))
 
-    def _drawn(self, id_: str) -> Drawn:
+    def _drawn(self, id_: str) -> PictureNode:
         node = self.nodes[id_]
-        return Drawn(
+        return PictureNode(
             id_, node["kind"], label(node), node, node["depth"], id_ in self.roots, content=self.content.get(id_)
         )
 
-    def _rest(self, alike: list[str], members: list[str]) -> Drawn:
+    def _rest(self, alike: list[str], members: list[str]) -> PictureNode:
         """The one that stands for those not drawn: called by what all names begin with."""
         names = {label(self.nodes[id_]) for id_ in alike}
         name = names.pop() if len(names) == 1 else f"{_beginning([*names])}.."
         node = self.nodes[members[0]]
         depth = min((self.nodes[id_]["depth"] for id_ in members), key=abs)
         root = any(id_ in self.roots for id_ in members)
-        return Drawn(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
+        return PictureNode(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
 
 
-def _any_member(drawn: Drawn) -> str:
+def _any_member(drawn: PictureNode) -> str:
     return drawn.members[0] if drawn.members else drawn.id
 
 

@@ -128,7 +128,9 @@ def connecting(url: str) -> dict[str, Any]:
         told = {name: value for name, value in conninfo_to_dict(url).items() if name in _PATIENCE}
     except psycopg.ProgrammingError as error:
         # Not shown: it may hold a password.
-        raise DatabaseRefused("the database's address is none that PostgreSQL's library understands") from error
+        raise DatabaseRefused(
+            "the database's address is not a PostgreSQL URL or connection string; correct HEADWATER_DATABASE__URL"
+        ) from error
     return {**_PATIENCE, **told}
 
 
@@ -162,7 +164,7 @@ class translated:  # noqa: N801 - reads as a statement: `with translated():`
             if state is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
                 raise DatabaseUnavailable(f"PostgreSQL connection failed: {text}") from error
             if state == _STALE:
-                raise StaleGeneration("what this process remembers is out of date") from error
+                raise StaleGeneration("the caches of this process are out of date") from error
             if state is not None and state[:2] in _RETRYABLE_CLASSES:
                 raise DatabaseUnavailable(f"PostgreSQL cannot answer now: {text}", sqlstate=state) from error
             raise DatabaseRefused(f"PostgreSQL refused: {text}", sqlstate=state) from error

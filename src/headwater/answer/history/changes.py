@@ -109,7 +109,9 @@ async def about(database: Database, node_id: str) -> Metadata:
             said = (await annotation_store.of_owners(connection, [row.id])).get(row.id, [])
             return Metadata(row.node_id, [_statement(one) for one in said])
         if kind not in {"namespace", "source", "tag"}:
-            raise InvalidQuestion(f"{node_id!r} is none of dataset:, job:, namespace:, source:, tag:", node=node_id)
+            raise InvalidQuestion(
+                f"{node_id!r} must begin with dataset:, job:, namespace:, source: or tag:", node=node_id
+            )
         target = f"{kind}:{key_of(name) if kind == 'tag' else name}"
         said = (await annotation_store.of_targets(connection, [target])).get(target, [])
     if not said:

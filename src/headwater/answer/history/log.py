@@ -44,5 +44,5 @@ def _place(text: str | None) -> archive.Place:
         return archive.Place(int(arrived), dt.datetime.fromisoformat(time), bytes.fromhex(digest))
     except (ValueError, OverflowError):
         raise InvalidQuestion(
-            f"after={text!r} is no place in the log; give a number, or what `next` said", after=text
+            f"after={text!r} is not a place in the log; send a number, or the `next` of an earlier answer", after=text
         ) from None

@@ -115,7 +115,7 @@ async def receipt(database: Database, digest: str) -> ReceiptDetail:
             raise NotFound(f"no event {digest!r} is in the log", receipt=digest)
         if len({row.digest for row in rows}) > 1:
             raise Ambiguous(
-                f"several events begin with {digest!r}; give more of it", candidates=[row.digest.hex() for row in rows]
+                f"several events begin with {digest!r}; send more digits", candidates=[row.digest.hex() for row in rows]
             )
         row = rows[0]
         body = await store.body(connection, row)
@@ -132,7 +132,7 @@ def _between(digest: str) -> tuple[bytes, bytes]:
     text = digest.lower()
     if not 8 <= len(text) <= 2 * _DIGEST_SIZE or set(text) - set(string.hexdigits):
         raise InvalidQuestion(
-            f"{digest[:80]!r} is no digest of an event, nor a beginning of one: 8 to 32 hexadecimal digits",
+            f"{digest[:80]!r} is not a digest of an event or the beginning of one; send 8 to 32 hexadecimal digits",
             receipt=digest[:80],
         )
     return bytes.fromhex(text.ljust(2 * _DIGEST_SIZE, "0")), bytes.fromhex(text.ljust(2 * _DIGEST_SIZE, "f"))

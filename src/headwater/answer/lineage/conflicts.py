@@ -74,7 +74,7 @@ async def conflicts(database: Database, question: Question, live_runs: int = 10)
     if question.kind is not None and question.kind not in KINDS:
         raise InvalidQuestion(f"kind {question.kind!r} is not one of {', '.join(KINDS)}", parameter="kind")
     if question.node is not None and (question.namespace is not None or question.after is not None):
-        raise InvalidQuestion("node stands alone: no namespace, no after", parameter="node")
+        raise InvalidQuestion("node cannot be combined with namespace or after", parameter="node")
     moment = Moment(question.as_of or "infinity", live_runs)
     answer = Conflicts(question.as_of or dt.datetime.now(dt.UTC), [], 0, 0, None)
     async with database.snapshot() as connection:
@@ -110,7 +110,7 @@ def _place(after: str | None) -> uuid.UUID | None:
     try:
         return None if after is None else uuid.UUID(after)
     except ValueError as error:
-        raise InvalidQuestion("after is not what an earlier answer gave as next", parameter="after") from error
+        raise InvalidQuestion("after must be the `next` of an earlier answer", parameter="after") from error
 
 
 async def _add(

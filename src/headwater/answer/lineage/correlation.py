@@ -166,7 +166,7 @@ async def _roots(connection: Connection, question: Question) -> _Roots:
         rows = await store.nodes(connection, await store.of_version(connection, fingerprint))
         if not rows:
             raise NotFound(
-                f"nothing is known of the content {fingerprint}: no event names it as what was read or written",
+                f"no event reports the content {fingerprint} as read or written",
                 fingerprint=fingerprint,
             )
         rows.sort(key=lambda row: (row.at, row.id), reverse=True)
@@ -179,8 +179,8 @@ async def _roots(connection: Connection, question: Question) -> _Roots:
         newest = await store.newest_of_dataset(connection, (await node_row(connection, text)).id)
         if newest is None:
             raise NotFound(
-                f"{text!r} is known, and no version of it that was written has an id, a version or a fingerprint; "
-                "`headwater lineage` knows where it comes from",
+                f"no written version of {text!r} has an id, a version or a fingerprint; "
+                "see its sources with `headwater lineage`",
                 node=text,
             )
         return _Roots(

@@ -186,7 +186,7 @@ async def lineage_in(connection: Connection, question: Question, live_runs: int)
             f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}", direction=question.direction
         )
     if not 0 <= question.depth <= 100:
-        raise InvalidQuestion("depth goes from 0 to 100", depth=question.depth)
+        raise InvalidQuestion("depth must be from 0 to 100", depth=question.depth)
     moment = Moment(question.as_of or "infinity", live_runs)
     row = await node_row(connection, question.node)
     if question.as_of is not None and row.first_seen > question.as_of:

@@ -317,14 +317,14 @@ async def run_lineage(database: Database, question: Question) -> RunLineage:
             f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}", direction=question.direction
         )
     if not 0 <= question.depth <= 100:
-        raise InvalidQuestion("depth goes from 0 to 100", depth=question.depth)
+        raise InvalidQuestion("depth must be from 0 to 100", depth=question.depth)
     async with database.snapshot() as connection:
         first = (await start(connection, question.run))[0]
         walk = _Walk(connection, question)
         keys = await store.family(connection, first.run_id, walk.as_of, question.max_nodes + 1)
         if not keys:
             raise NotFound(
-                f"run {first.run_id} was not known yet at {walk.as_of}; first heard of {first.first_event_at.isoformat()}",
+                f"run {first.run_id} was not yet reported at {walk.as_of}; it was first reported at {first.first_event_at.isoformat()}",
                 run=str(first.run_id),
             )
         roots = {key for key in await walk.load_runs(keys) if walk.enter(key, 0)}

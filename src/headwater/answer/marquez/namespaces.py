@@ -28,7 +28,9 @@ async def page(database: Database, limit: int, offset: int) -> shapes.Namespaces
     return shapes.Namespaces(namespaces=[_shape(*row, made.get(row[0], {})) for row in found])
 
 
-def _shape(name: str, first_seen: dt.datetime | None, hidden: bool, words: Mapping[str, said.Word]) -> shapes.Namespace:
+def _shape(
+    name: str, first_seen: dt.datetime | None, hidden: bool, words: Mapping[str, said.AnnotatedText]
+) -> shapes.Namespace:
     times = sorted([*([first_seen] if first_seen else []), *(word.at for word in words.values())])
     return shapes.Namespace(
         name=name,

@@ -23,7 +23,7 @@ class NodeChanges(msgspec.Struct):
     field_descriptions: dict[str, str]
 
 
-class Word(msgspec.Struct, frozen=True):
+class AnnotatedText(msgspec.Struct, frozen=True):
     """One thing said of a namespace, source or tag."""
 
     value: object
@@ -34,7 +34,7 @@ def nothing() -> NodeChanges:
     return NodeChanges([], set(), {}, {}, None, {})
 
 
-def text(word: Word | None) -> str | None:
+def text(word: AnnotatedText | None) -> str | None:
     return word.value if word is not None and isinstance(word.value, str) and word.value else None
 
 
@@ -61,22 +61,22 @@ def _folded(said: Iterable[Annotation]) -> NodeChanges:
     return found
 
 
-async def created_by_people(connection: Connection, what: str) -> dict[str, dict[str, Word]]:
+async def created_by_people(connection: Connection, what: str) -> dict[str, dict[str, AnnotatedText]]:
     """Namespaces, sources or tags that people made or spoke of: name → kind → what they said."""
-    found: dict[str, dict[str, Word]] = {}
+    found: dict[str, dict[str, AnnotatedText]] = {}
     for one in await annotation_store.of_things(connection, what):
         name = str(one.value["name"]) if what == "tag" else one.target.partition(":")[2]
         words = found.setdefault(name, {})
         if one.kind == "owner":
-            words["owner"] = Word(one.value["name"], one.at)
+            words["owner"] = AnnotatedText(one.value["name"], one.at)
         elif one.kind == "description":
-            words["description"] = Word(one.value["text"], one.at)
+            words["description"] = AnnotatedText(one.value["text"], one.at)
         elif one.kind == "source":
-            words["type"] = Word(one.value["type"], one.at)
-            words["connectionUrl"] = Word(one.value["url"], one.at)
-            words["description"] = Word(one.value["description"], one.at)
+            words["type"] = AnnotatedText(one.value["type"], one.at)
+            words["connectionUrl"] = AnnotatedText(one.value["url"], one.at)
+            words["description"] = AnnotatedText(one.value["description"], one.at)
         elif one.kind == "schema":
-            words["description"] = Word(one.value["description"], one.at)
+            words["description"] = AnnotatedText(one.value["description"], one.at)
     return found
 
 

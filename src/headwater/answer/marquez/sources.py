@@ -28,7 +28,9 @@ async def page(database: Database, limit: int, offset: int) -> shapes.Sources:
     return shapes.Sources(sources=[_shape(*row, made.get(row[0], {})) for row in found])
 
 
-def _shape(name: str, first_seen: dt.datetime | None, url: str, words: Mapping[str, said.Word]) -> shapes.Source:
+def _shape(
+    name: str, first_seen: dt.datetime | None, url: str, words: Mapping[str, said.AnnotatedText]
+) -> shapes.Source:
     times = sorted([*([first_seen] if first_seen else []), *(word.at for word in words.values())])
     url = said.text(words.get("connectionUrl")) or url
     return shapes.Source(

@@ -128,7 +128,7 @@ def _jobs(known: Mapping[str, Producer], asked: AskedImpact) -> list[str]:
             and (not asked.task_ids or at[1] in asked.task_ids)
         ]
     else:
-        raise InvalidQuestion("say whose run it is: a producer, or a dag_id", field="producer")
+        raise InvalidQuestion("name the producer of the run, or its dag_id", field="producer")
     if not found:
         who = asked.producer or f"DAG {asked.dag_id}" + (
             f", tasks {', '.join(asked.task_ids)}" if asked.task_ids else ""
@@ -189,14 +189,14 @@ async def _runs(
     start, end = asked.execution_date or asked.start, asked.end
     if start is None:
         raise InvalidQuestion(
-            "say which run: execution_date, run_id, partition_key, or start and end of its interval",
+            "name the run: execution_date, run_id, partition_key, or start and end of its interval",
             field="execution_date",
         )
     found = how.calendar.covering(
         aware(start), aware(end) if end is not None else aware(start) + dt.timedelta(seconds=1)
     )
     if not found:
-        raise InvalidQuestion("that interval is empty", field="end")
+        raise InvalidQuestion("the interval is empty; send an end after its start", field="end")
     return found
 
 

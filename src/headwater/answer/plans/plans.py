@@ -42,8 +42,8 @@ class PlanView(msgspec.Struct, frozen=True):
     opens: dt.datetime | None
 
 
-class _Asked(msgspec.Struct):
-    """What is shown of what a plan was asked for."""
+class _PlanRequest(msgspec.Struct):
+    """The displayed part of a plan's request."""
 
     between: str = ""
     tz: str = "UTC"
@@ -158,14 +158,14 @@ async def _load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Hel
         known = KEPT.put(row.id, planned(held, inputs), inputs)
     if known[0].count != row.items:
         raise InvalidPlan(
-            f"the plan had {row.items} items when it was made and has {known[0].count} now, for plans are made otherwise since; make a new one",
+            f"the plan was made with {row.items} items and now has {known[0].count}: planning has changed since. Make a new plan",
             plan=str(row.id),
         )
     return held, *known
 
 
 def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView:
-    asked = msgspec.json.decode(row.request, type=_Asked)
+    asked = msgspec.json.decode(row.request, type=_PlanRequest)
     window = Window.of(asked.between, asked.tz)
     count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
     return PlanView(

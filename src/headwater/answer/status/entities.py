@@ -1,4 +1,4 @@
-"""What entities there are: what is declared of each, who needs it, and how that changed."""
+"""Entities: their declarations, their consumers, and the history of both."""
 
 import datetime as dt
 from typing import Any

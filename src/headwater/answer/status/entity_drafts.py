@@ -90,8 +90,8 @@ class EntityDrafts(msgspec.Struct, frozen=True):
     more: int
 
 
-class _Seen(msgspec.Struct):
-    """All that was read of the database."""
+class _DraftInputs(msgspec.Struct):
+    """The rows that drafts are computed from."""
 
     held: Held
     identity: Identity
@@ -128,7 +128,7 @@ async def drafts(
         touched = await store.touched(connection, runs)
         inputs = await nodes.by_ids(connection, {one.dataset for one in touched} - found.keys())
         above = await store.parents(connection, writers)
-        seen = _Seen(
+        seen = _DraftInputs(
             held, identity, stored, found, {id_: DatasetName(row.namespace, row.name) for id_, row in inputs.items()},
             touchers, runs, touched, above,
             await facets.of_owners(connection, {*found, *above}, [*FACETS, "jobType"]),
@@ -167,7 +167,7 @@ def _excluded(one: store.Toucher) -> str:
     return ""
 
 
-def _drafted(seen: _Seen, covered: int, more: int) -> EntityDrafts:
+def _drafted(seen: _DraftInputs, covered: int, more: int) -> EntityDrafts:
     evidence = Evidence(seen.runs, seen.touched, seen.candidates | seen.inputs, seen.identity)
     zones = _zones(seen.held)
     cuts = {
@@ -232,7 +232,7 @@ def _zones(held: Held) -> list[str]:
     return sorted(counts.keys() - {"UTC"}, key=lambda zone: (-counts[zone], zone))
 
 
-def _words(seen: _Seen, id_: uuid.UUID) -> dict[str, Any]:
+def _words(seen: _DraftInputs, id_: uuid.UUID) -> dict[str, Any]:
     """What is known of a dataset besides its time."""
     name, bodies, said = seen.candidates[id_], seen.facets.get(id_, {}), seen.said.get(id_, [])
     known = described(bodies, [AnnotationFact(one.field, one.kind, one.key, one.value, one.deleted) for one in said])
@@ -297,7 +297,7 @@ def _is_airflow(name: JobName, body: bytes | None) -> bool:
         return False  # another shape of the facet, of which the projection warned
 
 
-def _left_out(seen: _Seen) -> list[ExcludedJob]:
+def _left_out(seen: _DraftInputs) -> list[ExcludedJob]:
     """Jobs that touch these datasets and are no evidence, by name."""
     found: dict[uuid.UUID, ExcludedJob] = {}
     for one in seen.touchers:

@@ -87,7 +87,7 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
         found = (await store.named(connection, [id_])).get(id_)
         if found is None:
             raise NotFound(
-                f"there is no incident {id_}; `headwater incident list` shows those there are", incident=str(id_)
+                f"there is no incident {id_}; list the incidents with `headwater incident list`", incident=str(id_)
             )
         held = await declared(connection)
         rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))

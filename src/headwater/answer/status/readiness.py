@@ -138,7 +138,7 @@ async def _look(
         held = await declared(connection, as_of)
         wanted = [(one, _instances(held, one)) for one in asked]
         if (many := sum(some.count for _, some in wanted)) > _MOST:
-            raise InvalidQuestion(f"{many} instances are asked about; {_MOST} are the most", instances=many)
+            raise InvalidQuestion(f"{many} instances are too many; ask about {_MOST} at most", instances=many)
         needs: dict[str, Ordinals] = {}
         for one, some in wanted:
             for name, need in windows(held.graph, one.entity, some, one.state).items():

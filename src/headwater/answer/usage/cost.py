@@ -89,9 +89,9 @@ async def cost(
     checked(kind, KINDS, "actor_kind")
     sort, descending = page.sorted_by(SORTS)
     if kind is not None and grain != "shape":
-        raise InvalidQuestion("actor_kind goes with grain=shape alone", parameter="actor_kind")
+        raise InvalidQuestion("actor_kind requires grain=shape", parameter="actor_kind")
     if tool is not None and grain not in {"shape", "tool"}:
-        raise InvalidQuestion("tool goes with grain=shape and grain=tool alone", parameter="tool")
+        raise InvalidQuestion("tool requires grain=shape or grain=tool", parameter="tool")
     async with database.snapshot() as connection:
         row = None if node is None else await node_row(connection, node)
         if row is not None and grain not in (_DATASETS if row.type == "DATASET" else _JOBS):

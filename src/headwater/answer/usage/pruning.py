@@ -67,7 +67,7 @@ async def pruning(
 ) -> Pruning:
     """Datasets that may go, in an order that is safe where nothing else is asked for. Raises InvalidQuestion."""
     if not 0.0 <= min_confidence <= 1.0:
-        raise InvalidQuestion("min_confidence is from 0 to 1", parameter="min_confidence")
+        raise InvalidQuestion("min_confidence must be from 0 to 1", parameter="min_confidence")
     sort, descending = page.sorted_by(SORTS, ("wave", "last_read", "name"))
     wanted = store.Wanted(namespace, last_wave, min_confidence)
     async with database.snapshot() as connection:

@@ -105,7 +105,7 @@ async def quality(
 ) -> Quality:
     """From the day `since` (30 days before the end) to the day `until` (today), both of them with. Raises InvalidQuestion."""
     if not 0.0 <= allowed_drop <= 1.0:
-        raise InvalidQuestion("drop is from 0 to 1", parameter="drop")
+        raise InvalidQuestion("drop must be from 0 to 1", parameter="drop")
     last = until or dt.datetime.now(dt.UTC).date()
     first = since or _before(last, _DAYS)
     if first > last:

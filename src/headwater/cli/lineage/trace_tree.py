@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from headwater.cli import output
-from headwater.graph.tracing import Drawn, Picture, picture
+from headwater.graph.tracing import Picture, PictureNode, picture
 
 _STATES = {"COMPLETED": "ok", "RUNNING": "running"}
 _WRONG = {"FAILED": "red", "ABORTED": "yellow"}
@@ -92,7 +92,7 @@ class _Tree:
         return [(id_, indent, id_ == ids[-1]) for id_ in reversed(ids)]
 
 
-def words(one: Drawn) -> str:
+def words(one: PictureNode) -> str:
     """Describe a node in one line: a run by its process, version, end, start and duration; an item by its name and size."""
     node = one.node
     if one.count > 1:
@@ -116,7 +116,7 @@ def _state_of_all(node: dict[str, Any]) -> str:
     return f", all {_STATES.get(node['state'], node['state'])}" if node["state"] else ""
 
 
-def identity(one: Drawn) -> Iterator[Line]:
+def identity(one: PictureNode) -> Iterator[Line]:
     """Yield a node's ids, dataset, fingerprint, overridden import, reported details and claims; nothing for a folded node."""
     node = one.node
     if one.count > 1:
@@ -141,7 +141,7 @@ def identity(one: Drawn) -> Iterator[Line]:
     yield from claims(one)
 
 
-def claims(one: Drawn) -> Iterator[Line]:
+def claims(one: PictureNode) -> Iterator[Line]:
     """Say that an id belongs to more than one thing, and to which."""
     if one.node["collided"] and one.count == 1:
         yield "more than one thing has this id", "yellow"

@@ -301,7 +301,7 @@ def _receipts(items: Sequence[Item], projected: Sequence[Changes], new: set[byte
 
 
 def _mentioned_again(
-    items: Sequence[Item], projected: Sequence[Changes], new: set[bytes], written: projections.Written
+    items: Sequence[Item], projected: Sequence[Changes], new: set[bytes], written: projections.WriteResult
 ) -> list[tuple[Target, str]]:
     """The hidden datasets, jobs and namespaces that a new event mentions, each with the first event's producer."""
     producers: dict[Target, str] = {}

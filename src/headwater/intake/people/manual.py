@@ -113,7 +113,7 @@ async def unhide(connection: Connection, mentioned: Sequence[tuple[Target, str]]
 
 async def _project(
     connection: Connection, changes: Sequence[tuple[Change, dt.datetime, uuid.UUID, str]], identity: Identity
-) -> annotation_store.Settled:
+) -> annotation_store.AnnotationEffects:
     """Project changes, and update the names, edges and hidden nodes that follow from them."""
     owners, namespaces = set[uuid.UUID](), set[str]()
     for change, *_ in changes:
@@ -128,7 +128,7 @@ async def _project(
     return settled
 
 
-async def _write_rows(connection: Connection, changes: Sequence[RowSet]) -> projections.Written:
+async def _write_rows(connection: Connection, changes: Sequence[RowSet]) -> projections.WriteResult:
     async with connection.pipeline() as pipeline:
         # No run reports here, so `live_runs` has no effect.
         return await projections.write(connection, pipeline, merge_rows(changes), live_runs=1)

@@ -139,7 +139,7 @@ async def _followed(connection: Connection, carried: Carried, since: dt.datetime
         carried.learn({id_: [JobColumns(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})
 
 
-def _ways(written: column_flow.Written) -> list[Way]:
+def _ways(written: column_flow.WrittenDataset) -> list[Way]:
     found = []
     for taken in written.ways:
         fed: dict[Dataset, dict[str, set[str]]] = {}

@@ -167,7 +167,7 @@ async def _checked(connection: Connection, until: dt.datetime, from_what_is_left
     return state
 
 
-def _fits(held: store.Held, until: dt.datetime, wanted: store.Extent) -> store.Held:
+def _fits(held: store.ReplayTarget, until: dt.datetime, wanted: store.Extent) -> store.ReplayTarget:
     """Raises ReplayRefused for a target that is neither empty nor of this replay."""
     if held.strange is not None:
         raise ReplayRefused(

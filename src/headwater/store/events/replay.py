@@ -44,7 +44,7 @@ class Extent(msgspec.Struct, frozen=True):
     seal: int
 
 
-class Held(msgspec.Struct, frozen=True):
+class ReplayTarget(msgspec.Struct, frozen=True):
     """What a database to be replayed into holds. `strange`: a table that is none of ours. `until` and `seal` are those of a replay that
     copied its logs here; `projected` says whether it also made the tables."""
 
@@ -91,17 +91,17 @@ async def rules_at(
     return ((), "none yet") if later else (today, "today")
 
 
-async def held(connection: Connection) -> Held:
+async def held(connection: Connection) -> ReplayTarget:
     queries = sqlfile.load("events/replay")
     tables = {row[0] for row in await queries["tables"].many(connection)}
     if "migrations" not in tables:
-        return Held(strange=min(tables)) if tables else Held()
+        return ReplayTarget(strange=min(tables)) if tables else ReplayTarget()
     logged = await extent(connection, _LAST) if {"events", "changes"} <= tables else Extent(0, 0, 0)
     mark = None
     if "replayed" in tables:
         cursor = await connection.execute("select until, seal, projected_at is not null from replayed")
         mark = await cursor.fetchone()
-    return Held(None, logged.events, logged.changes, *(mark or ()))
+    return ReplayTarget(None, logged.events, logged.changes, *(mark or ()))
 
 
 async def make_months(source: Connection, target: Database) -> None:

@@ -12,7 +12,7 @@ from headwater.store.lineage import column_sets, names
 from headwater.store.lineage.column_sets import SetEdge
 
 
-class Taken(NamedTuple):
+class WriteEvidence(NamedTuple):
     """One way in which a job wrote a dataset. edges: with sources by the names that stand for them. told: columns with evidence.
     columns: all; None if unknown.
     """
@@ -22,18 +22,18 @@ class Taken(NamedTuple):
     columns: tuple[str, ...] | None
 
 
-class Written(NamedTuple):
+class WrittenDataset(NamedTuple):
     """A dataset that a job wrote that reads another. ways: empty if unknown. A job all of whose runs failed wrote nothing. What its child runs
     did, they report themselves.
     """
 
     dataset: uuid.UUID
-    ways: tuple[Taken, ...]
+    ways: tuple[WriteEvidence, ...]
 
 
 async def written_from(
     connection: Connection, ids: Collection[uuid.UUID], since: dt.datetime | None
-) -> dict[uuid.UUID, list[Written]]:
+) -> dict[uuid.UUID, list[WrittenDataset]]:
     """By dataset; `since` None: ever. `columns` is None if a way reports no columns of the dataset."""
     queries = sqlfile.load("lineage/column_flow")
     since_ = since or "-infinity"
@@ -47,7 +47,7 @@ async def written_from(
     )
     sources = {edge.source for one in sets.values() for edge in one.edges}
     settled = await names.canonical(connection, sources)
-    taken: dict[tuple[uuid.UUID, uuid.UUID], list[Taken]] = {}
+    taken: dict[tuple[uuid.UUID, uuid.UUID], list[WriteEvidence]] = {}
     known: dict[tuple[uuid.UUID, uuid.UUID], bool] = {}
     for job, target, some, body, counts in ways:
         known[job, target] = counts or known.get((job, target), False)
@@ -60,11 +60,11 @@ async def written_from(
     for job, target, set_id, _ in drawn:
         # Manual column edges do not say whether there are other columns.
         taken.setdefault((job, target), []).append(_taken([sets[set_id]], (), settled))
-    found: dict[uuid.UUID, list[Written]] = {}
+    found: dict[uuid.UUID, list[WrittenDataset]] = {}
     for node, job, told, target in rows:
         if (job, told) not in taken and not known.get((job, told), True):
             continue
-        found.setdefault(node, []).append(Written(target, tuple(taken.get((job, told), ()))))
+        found.setdefault(node, []).append(WrittenDataset(target, tuple(taken.get((job, told), ()))))
     return found
 
 
@@ -78,10 +78,10 @@ async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
 
 def _taken(
     some: list[column_sets.ColumnEvidence], columns: tuple[str, ...] | None, settled: Mapping[uuid.UUID, uuid.UUID]
-) -> Taken:
+) -> WriteEvidence:
     edges = [
         SetEdge(edge.target_field, settled.get(edge.source, edge.source), edge.source_field, edge.transformation)
         for one in some
         for edge in one.edges
     ]
-    return Taken(tuple(edges), frozenset(field for one in some for field in one.fields), columns)
+    return WriteEvidence(tuple(edges), frozenset(field for one in some for field in one.fields), columns)

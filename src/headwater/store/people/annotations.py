@@ -73,7 +73,7 @@ async def lock(connection: Connection, owners: Collection[uuid.UUID]) -> None:
     await queries["lock_jobs"].exec(connection, ids=list(owners))
 
 
-class Settled(msgspec.Struct):
+class AnnotationEffects(msgspec.Struct):
     """What followed: datasets and jobs whose names or hiding changed, and namespaces whose hiding did."""
 
     nodes: set[uuid.UUID]
@@ -82,7 +82,7 @@ class Settled(msgspec.Struct):
 
 async def settle(
     connection: Connection, owners: Collection[uuid.UUID] | None, namespaces: Collection[str] | None
-) -> Settled:
+) -> AnnotationEffects:
     """Make hidden flags, drawn edges and linked names as the annotations of these datasets and jobs say; None means all.
 
     If one of them is an alias, it is written `projections.alone`.
@@ -97,7 +97,7 @@ async def settle(
     ends = await queries["unlink"].many(connection, owners=given) + await queries["link"].many(connection, owners=given)
     if ends:
         nodes |= await _resettle(connection, {id_ for row in ends for id_ in row})
-    return Settled(nodes, spaces)
+    return AnnotationEffects(nodes, spaces)
 
 
 async def _resettle(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
