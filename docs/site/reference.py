@@ -59,8 +59,10 @@ def sql_dialects() -> str:
     folds = {"lower": "lower case", "upper": "upper case", "same": "stay as written"}
     lines = [
         "# SQL dialects", "",
-        "Generated from the column engine. Give a dialect, or one of its other names, to `headwater sql --dialect`, or as the `dialect` of a job's `sql` facet.", "",
-        "A statement that the parser reads whole gives columns. One that it cannot read gives the tables that its words name, and says so (`tables`); what is unclear lowers the level to `partial`.", "",
+        "Generated from the column engine. Give a dialect, or one of its other names, to `headwater sql --dialect`, or as the `dialect` of a job's",
+        "`sql` facet.", "",
+        "A statement that the parser reads whole gives columns. One that it cannot read gives the tables that its words name, and says so",
+        "(`tables`); what is unclear lowers the level to `partial`.", "",
         "| dialect | other names | unquoted names | names that differ in case | aliases | query log |",
         "|---|---|---|---|---|---|",
     ]  # fmt: skip
