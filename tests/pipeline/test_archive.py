@@ -160,7 +160,7 @@ def test_a_damaged_archive_is_not_sent() -> None:
         archive._sent(Liar("http://x"), iter([Batch()]))
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "_ATTEMPTS", 2)
     with pytest.raises(ServerUnavailable):
         Server("http://127.0.0.1:1").page(limit=0)

@@ -239,7 +239,7 @@ def test_a_stream_that_ends_by_itself_is_a_failure_to_try_again(
 
 
 def test_a_spark_that_is_gone_ends_it(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever supervises it starts it anew: it would try for ever."""
+    """Its supervisor restarts it: otherwise it would retry for ever."""
     unpublished(spark, tmp_path / "store")
     monkeypatch.setattr(module, "_runs", lambda _: False)
 

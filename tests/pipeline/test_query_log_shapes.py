@@ -248,7 +248,7 @@ def test_a_text_that_takes_too_long_is_left_and_told(spark: "SparkSession") -> N
     assert 2000 in {len(row["sample"]) for row in tables.bad}
 
 
-def test_a_failure_of_the_engine_is_told_and_harms_nobody_else(
+def test_a_failure_of_the_engine_is_reported_and_isolated(
     spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = statements._Reader({}, {}, 5.0)

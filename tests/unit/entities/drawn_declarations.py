@@ -103,7 +103,7 @@ def maybe(chance: random.Random, **said: Any) -> Json:
 
 
 def text(chance: random.Random, said: Json) -> str:
-    """A document as somebody writes it: in other words, other order, short where that is possible."""
+    """An equivalent document as a person may write it: other words, other order, short forms."""
     found: Json = {word: value for word, value in said.items() if word != "entity"}
     entity = {chance.choice(["entity", "name"]): said["entity"]}
     if found["kind"] == "timeseries" and chance.random() < 0.5:

@@ -197,7 +197,7 @@ class World:
                 reads = self._in_order(at, reads, fresh, carry)
             past = self.history.setdefault(at, [])
             content = len(self.made) + 100
-            # Of a run of several nobody can tell that one of them is the same: it has one fingerprint.
+            # A run of several has one fingerprint, so one equal instance among them cannot be detected.
             if at in self.current and chance.random() < 0.35 and len(run.instances) == self._together(at) == 1:
                 content = self.made[self.current[at]].content
                 same.append(k)
@@ -233,7 +233,7 @@ class World:
         return sum(other.at[0] == at[0] and other.seq == made.seq for other in self.made)
 
     def _in_order(self, at: Instance, reads: set[int], fresh: dict[int, int], carry: bool) -> set[int]:
-        """What nobody recorded of itself: what the run made a moment ago is what the next one reads."""
+        """Unrecorded reads of itself: what the run made a moment ago is what the next one reads."""
         name, k = at
         reads = {v for v in reads if self.made[v].at[0] != name or self.made[v].at[1] not in fresh}
         reads |= {fresh[u] for n, u in self.need[at] if n == name and u in fresh}

@@ -144,7 +144,7 @@ def test_a_feast_that_moves_is_compared_with_itself() -> None:
         assert named(edge.affected(at(WEEKS, week)), COMPARED) == users
 
 
-def test_a_day_that_holds_three_and_one_that_nobody_needs() -> None:
+def test_a_day_that_holds_three_and_one_without_needs() -> None:
     affects = {"2024-03-10": [], "2024-03-11": [], "2024-03-12": "2024-03-10..2024-03-12"}
     said: dict[str, object] = {"custom": {"affects": affects}}
     edge = Edge(DAYS, DAYS, Dates.of(said))

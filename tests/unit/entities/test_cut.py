@@ -89,7 +89,7 @@ def test_a_zone_that_few_live_in() -> None:
 
 
 def test_a_few_intervals_of_their_own_change_nothing() -> None:
-    """Somebody pressed a button, or ran a month at once."""
+    """A person started runs by hand, or ran a month at once."""
     seen = periods({"every": "day", "tz": "Europe/Paris"}, 100)
     odd = [
         (seen[0][0], seen[40][0]),

@@ -1,4 +1,4 @@
-"""What texts mean, and what is said of those that mean nothing: golden cases, and texts that nobody should write."""
+"""The meaning of texts, and the problems of invalid ones: golden cases and hostile texts."""
 
 import random
 import time
@@ -76,7 +76,7 @@ def test_nothing_declared_is_a_declaration() -> None:
     assert [read(text, "e.yaml") for text in ("", "---\n---\n", "# nothing", "entities:", "entities: []")] == [[]] * 5
 
 
-# -- texts that nobody should write --
+# -- hostile texts --
 
 
 def test_aliases_are_not_multiplied() -> None:

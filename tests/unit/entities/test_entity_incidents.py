@@ -225,7 +225,7 @@ def test_the_same_bug_again_after_other_code_or_a_deletion() -> None:
         assert of(known, "a", "tainted") == (days(3) if code == "v1" else NONE)
 
 
-def test_of_unknown_code_nobody_can_say_that_it_is_another() -> None:
+def test_unknown_code_is_not_taken_for_other_code() -> None:
     known = open_on_a()
     version = Version("a", days(3), 10, "v2")
     assert judged(DAYS, version, known, [incident(at=days(3), code="")]).marks.wrong == days(3)
@@ -298,7 +298,7 @@ def test_the_same_content_in_the_middle_clears_only_what_comes_after() -> None:
     assert not known["b"].wrong | known["c"].wrong
 
 
-def test_the_same_content_that_is_still_wrong_clears_nobody() -> None:
+def test_equal_content_that_is_still_wrong_clears_no_reader() -> None:
     known = open_on_a()
     verdict = judged(DAYS, Version("b", days(3), 11, same=days(3)), known, [])
     assert verdict.cleared == {}
@@ -317,7 +317,7 @@ def test_an_older_wrong_version_is_not_forgotten() -> None:
     assert of(known, "c", "inherited") == days(3)
 
 
-def test_somebody_says_that_it_is_right() -> None:
+def test_a_person_judges_a_version_right() -> None:
     known = open_on_a(at=days(3, 4))
     known |= confirmed(DAYS, "i", {"a": days(3)}, known)
     assert of(known, "a", "tainted") == of(known, "b", "inherited") == of(known, "c", "inherited") == days(4)
@@ -329,7 +329,7 @@ def test_a_false_alarm_leaves_nothing_and_others_are_others() -> None:
     known["b"] = after(known["b"], LeftWrong("i"), days(3))
     known["b"] = after(known["b"], Doubted("i"), days(7))
     known["a"] = judged(DAYS, Version("a", days(3), 10, "v2"), known, [incident(at=days(3))]).marks
-    assert of(known, "a", "tainted", "j") == days(5), "what nobody says of j any more is right by j, too"
+    assert of(known, "a", "tainted", "j") == days(5), "without a report about j, it is right by j, too"
     known = known | retracted("i", known)
     assert not {mark for marks in known.values() for mark in marks if mark.ref == "i"}
     assert {name: of(known, name, "inherited", "j") for name in "bc"} == {"b": days(3, 5), "c": days(3, 5)}

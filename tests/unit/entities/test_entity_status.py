@@ -33,7 +33,7 @@ WRITTEN: dict[str, Report] = {
     "produced r completed": Produced("r", ("completed",)),
     "produced r estimated": Produced("r", ("estimated",)),
     "produced r completed+estimated+checked": Produced("r", ("completed", "estimated", "checked")),
-    "produced by nobody known": Produced(None, ("completed",)),
+    "produced by an unknown run": Produced(None, ("completed",)),
     "failed r": Failed("r"),
     "deleted retention": Deleted("retention"),
     "deleted external": Deleted("external"),
@@ -71,7 +71,7 @@ def transitions() -> list[tuple[str, str, str]]:
 
 
 def test_every_report_in_every_situation() -> None:
-    """Those of the instance change as the table says, and its neighbour, of whom nobody spoke, keeps all it had."""
+    """Those of the instance change as the table says, and its unreported neighbour keeps its marks."""
     wrong = []
     for was, report, expected in transitions():
         marks = Marks(dict.fromkeys(read(was), ONE | OTHER))
@@ -129,7 +129,7 @@ def test_a_state_may_be_declared_to_stand_beside_completed() -> None:
     marks = after(Marks(), Produced("r", ("estimated", "partial")), ONE, STATES)
     done = after(marks, StatesChanged(("completed",)), ONE, STATES, compatible=("partial",))
     assert done.at(5) == {Mark("state", "completed"), Mark("state", "partial")}
-    assert after(done, Produced("r"), OTHER, STATES).at(5) == done.at(5), "of others nobody spoke"
+    assert after(done, Produced("r"), OTHER, STATES).at(5) == done.at(5), "the others were not reported"
 
 
 def test_callbacks_in_any_order() -> None:

@@ -64,7 +64,7 @@ def test_links_are_found_by_entity_and_state() -> None:
     assert graph.downstream("report") == []
     assert graph.order.index(("report",)) == 2
     with pytest.raises(KeyError):
-        graph.upstream("nobody")
+        graph.upstream("unknown")
 
 
 def test_edges_that_mean_the_same_are_one() -> None:

@@ -90,7 +90,7 @@ def test_across_midnight_and_across_weeks() -> None:
 
 
 def test_what_is_not_due_yet_is_not_started() -> None:
-    """The last week ended with the 17th; the next has no instance that anybody waits for."""
+    """The last week ended with the 17th; the next has no instance that another waits for."""
     lost = hours("2024-03-17T23", 3)
     found = failed(lost, {}, DUE)
     assert written(found.start) == [(LOAD, ["2024-03-17T23"]), (DAYS, ["2024-03-17"]), (WEEKS, ["2024-W11"])]
@@ -128,7 +128,7 @@ def test_a_run_of_a_day_spoils_its_hours() -> None:
     )
     assert some.plan.counts == {"reads": 24, "clean": 24, "daily": 1, "weekly": 1}
     assert written(some.clear) == [("job", ["2024-03-12"]), (DAYS, ["2024-03-12"])]
-    # Nobody is known to make the others: they are in the plan, for a person.
+    # The others have no known producer: they are in the plan, for a person.
     assert [item.action for item in some.plan.items()] == ["rerun", "manual", "rerun", "manual"]
 
 

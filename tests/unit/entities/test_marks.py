@@ -8,7 +8,7 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 DONE, RUNNING = Mark("state", "completed"), Mark("running", "r1")
 
 
-def test_sets_that_everybody_asks_for() -> None:
+def test_sets_of_common_questions() -> None:
     marks = Marks(
         {
             DONE: Ordinals.between(0, 10),

@@ -92,7 +92,7 @@ def test_items_begin_in_the_window_and_end_when_they_end() -> None:
     begun = estimate(planned(7), usage, Limits({"load": 1}, window=window), begin=5 * 3600 + 1800)
     assert begun.unblocks["a"].p50 == (16.5 + 6) * 3600
     assert estimate(planned(7), usage, Limits(total=1), begin=12 * 3600).finish.p50 == 15 * 3600
-    # What runs from one night into the third keeps nobody from beginning in the second.
+    # A run from one night into the third does not keep another from beginning in the second.
     long = {"load": Usage(12 * 3600, 1), "day": Usage(3600, 1), "week": Usage(1, 1), "other": Usage(30 * 3600, 1)}
     other = Graph([*planned(1).graph.entities.values(), Entity("d", TimeSeries(), DAY)])
     first = Ordinals.between(DAY.all.first, DAY.all.first + 1)

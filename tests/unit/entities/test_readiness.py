@@ -272,7 +272,7 @@ def test_when_the_wait_is_over() -> None:
     assert [(each.entity, each.outcome) for each in found.missing] == [("a", "blocks"), ("b", "blocks")]
 
 
-def test_optional_ones_hold_nobody_back() -> None:
+def test_optional_needs_block_no_instance() -> None:
     found = asked(Dependency("a", FIVE, optional=True), Dependency("b"), a=completed(days(8)), b=completed(days(10)))
     assert found.ready
     assert found.pins == {"a": days(8), "b": days(10)}
@@ -327,14 +327,14 @@ def test_something_static_takes_what_is_over() -> None:
             assert found.pins == ({"reads": days(5, 4 + there)} if there else {})
 
 
-def test_names_that_nobody_has_are_refused() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(NotFound, match="no entity 'word_count'"):
         readiness(READS, "word_count", 0, {}, 0)
     with pytest.raises(InvalidQuestion, match="'words_count' has no state 'partial'; it has estimated, completed"):
         windows(READS, "words_count", NONE, "partial")
 
 
-def test_a_graph_that_nobody_needs_any_more_is_not_kept() -> None:
+def test_an_unused_graph_is_released() -> None:
     graph = Graph([Entity("a", TimeSeries(), DAYS)])
     readiness(graph, "a", 20_000, {}, 0)
     kept = weakref.ref(graph)

@@ -232,9 +232,9 @@ def test_of_something_static_all_may_have_used_any_version() -> None:
     assert suspects(graph, {"a": spring}, facts).hits["countries"].instances == Ordinals.between(0, 3)
 
 
-def test_a_root_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InvalidEntities, match="no entity 'nobody'"):
-        tainted(Graph([]), {"nobody": Ordinals.between(0, 1)})
+def test_an_unknown_root_is_refused() -> None:
+    with pytest.raises(InvalidEntities, match="no entity 'unknown'"):
+        tainted(Graph([]), {"unknown": Ordinals.between(0, 1)})
     assert tainted(Graph([series("a", "day")]), {"a": NONE}).hits == {}
 
 

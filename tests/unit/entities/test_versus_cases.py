@@ -49,7 +49,7 @@ def test_the_other_system_was_wrong_where_it_is_said_to_be(one: demo.Demo) -> No
     assert {question for question, true in truth.items() if found["answers"][question] == true} == RIGHT[one.name]
 
 
-def test_the_truth_is_what_anybody_can_count() -> None:
+def test_the_truth_can_be_counted_by_hand() -> None:
     counted = {question: len(answer) for one in DEMOS for question, answer in one.truth().items()}
     assert counted == {
         "a window of 99 days": 50,

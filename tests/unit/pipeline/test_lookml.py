@@ -1,4 +1,4 @@
-"""LookML: what is read of a project, and files that nobody should have to read."""
+"""LookML: reading a project, and hostile files."""
 
 import random
 import time
@@ -253,7 +253,7 @@ def test_dashboards_are_texts_whatever_they_look_like() -> None:
     text = "- {dashboard: 12, title: 2026-13-45, elements: [7, {model: no}, {model: [x]}]}"
     (found,) = dashboards(text, Path("x.dashboard.lookml"))
     assert (found.name, found.title, found.models) == ("12", "2026-13-45", {"no"})
-    # Aliases of aliases are lists in lists that nobody walks.
+    # Aliases of aliases are nested lists, which must not be walked.
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{at}: &a{at} [*a{at - 1}, *a{at - 1}]\n" for at in range(1, 60))
     assert dashboards(f"{bomb}dashboard: b\ntitle: B\nelements: *a59", Path("x"))[0].title == "B"
 

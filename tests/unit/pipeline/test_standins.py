@@ -92,7 +92,7 @@ def test_rows_from_the_client_come_from_nothing_that_has_a_name() -> None:
 
 
 def test_a_sessions_table_is_called_as_its_readers_call_it() -> None:
-    """Whoever reads it is another statement, which takes it for a table of the schema."""
+    """Another statement reads it, and takes it for a table of the schema."""
     assert touched("create temp table wet as select a from s.y") == (["d.s.y"], ["d.public.wet"], True)
     assert touched("select a from wet") == (["d.public.wet"], [], False)
     found = understood(

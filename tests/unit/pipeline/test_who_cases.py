@@ -1,4 +1,4 @@
-"""Who ran a query and why: the cases, the ids Airflow's provider derives, and texts nobody should have to read."""
+"""Who ran a query and why: the cases, the ids Airflow's provider derives, and hostile texts."""
 
 import datetime as dt
 import json
