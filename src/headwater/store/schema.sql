@@ -59,7 +59,6 @@ create table server_state (
   identity_behind boolean not null default false,
   -- Events before this time were dropped from the log: a rebuild cannot make again what they told.
   log_dropped_before timestamptz,
-  -- The id of the key that signs sessions and encrypts listeners' secrets; the key itself is never here.
   secret_key_id text
 );
 insert into server_state (rebuild_needed) select exists (select 1 from events);
@@ -601,7 +600,7 @@ $$;
 -- number and then sees every holder of that lock gone sees every event up to that number.
 create sequence arrivals;
 
--- `secret`: what webhooks are signed with, or the API key that is sent, encrypted; with `previous` until its time, so that a secret can be changed.
+-- `secret`: what webhooks are signed with, or the API key that is sent; with `previous` until its time, so that a secret can be changed.
 -- Delivered is everything up to (arrived, event_time, digest); a replay goes by event time, over what that place has passed.
 -- `revision` moves with every change by a person, so that a delivery under way does not write over it. Whoever has the lease delivers.
 create table listeners (
@@ -630,8 +629,8 @@ create table listeners (
   last_error       text,
   lease_owner      uuid,
   lease_until      timestamptz,
-  -- From before addresses were checked: it may be inside of a network.
-  inside           boolean     not null default false
+  -- Listeners from before addresses were checked go on; `headwater doctor --security` names them.
+  inside boolean not null default false
 ) with (fillfactor = 50);
 
 -- The last events a listener would not take, and why.
@@ -658,8 +657,8 @@ create table usage (
   reads_by_bi            bigint      not null,
   reads_by_pipelines     bigint      not null,
   reads_by_unknown       bigint      not null,
-  distinct_readers       bigint      not null,
-  distinct_people        bigint      not null,
+  readers                bigint      not null,
+  people                 bigint      not null,
   last_read_at           timestamptz,
   last_read_by_person_at timestamptz,
   last_written_at        timestamptz,
@@ -668,6 +667,9 @@ create table usage (
   status                 text        not null,
   top_readers            jsonb       not null
 ) with (fillfactor = 80);
+-- Columns of measurements have the names of the facets' fields.
+alter table usage rename column readers to distinct_readers;
+alter table usage rename column people to distinct_people;
 
 -- What a dataset or job cost, and keeping it for a month. `grain`: table of a dataset; shape, task or model of a job. `drivers`: of a warehouse's log, what its users and
 -- tools cost: [{grain, key, executions, money, …}], and how many were left out.
@@ -764,12 +766,15 @@ create table lineage_quality (
   unresolved          bigint      not null,
   quarantined         bigint      not null,
   quarantined_by      jsonb       not null,
-  named_executions    bigint      not null,
-  named_agreed        bigint      not null,
-  named_only          bigint      not null,
+  told_executions     bigint      not null,
+  told_agreed         bigint      not null,
+  told_only           bigint      not null,
   parsed_only         bigint      not null,
   primary key (job_id, day, dialect)
 ) with (fillfactor = 80);
+alter table lineage_quality rename column told_executions to named_executions;
+alter table lineage_quality rename column told_agreed to named_agreed;
+alter table lineage_quality rename column told_only to named_only;
 
 -- One row for each entity and calendar it has had: ordinals of one calendar mean nothing in another, so an entity that is cut otherwise gets a new
 -- id, and what was known by the old one stays there. `name` is null where another row has the name now.
