@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
@@ -55,7 +55,7 @@ class Made(NamedTuple):
 class Story:
     """What was reported, and what follows of it."""
 
-    def __init__(self, database: Database, run: Any, held: Held, seed: int) -> None:
+    def __init__(self, database: Database, run: Any, held: StoredDeclarations, seed: int) -> None:
         self.twice = seed % 3 > 0  # nothing is made more often: then nothing more than what is wrong is said to be
         self.database, self.run, self.held = database, run, held
         self.chance = random.Random(seed)
@@ -194,7 +194,7 @@ async def marks_of(database: Database) -> dict[int, Marks]:
     return rows
 
 
-def instances(held: Held, marks: dict[int, Marks], kind: Any, ref: str) -> set[Instance]:
+def instances(held: StoredDeclarations, marks: dict[int, Marks], kind: Any, ref: str) -> set[Instance]:
     return {
         (held.names[number], k)
         for number, some in marks.items()
@@ -207,7 +207,7 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
     texts = "---\n".join(f"entity: {name}\n{body}\n" for name, body in ENTITIES.items())
     run(apply(database, [File("drawn.yaml", texts)], "tests"))
 
-    async def read() -> Held:
+    async def read() -> StoredDeclarations:
         async with database.connection() as connection:
             return await declared(connection)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.entities.declaration import held
+from headwater.entities.declaration import stored_declarations
 from headwater.entities.status.marks import by_entity, replayed
 from headwater.entities.time import ranges
 from headwater.intake.status.declared import declared
@@ -260,15 +260,15 @@ def test_what_exists_is_told_from_the_key(board: Board, run: Any) -> None:
 def test_many_who_ask_at_once_make_the_declarations_once(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
 
-    class Counted(held.Held):
+    class Counted(stored_declarations.StoredDeclarations):
         def __init__(self, *given: Any) -> None:
             made.append(given[0])
             super().__init__(*given)
 
-    monkeypatch.setattr(held, "Held", Counted)
+    monkeypatch.setattr(stored_declarations, "StoredDeclarations", Counted)
 
-    async def ask() -> list[held.Held]:
-        async def one() -> held.Held:
+    async def ask() -> list[stored_declarations.StoredDeclarations]:
+        async def one() -> stored_declarations.StoredDeclarations:
             async with board.database.connection() as connection:
                 return await declared(connection)
 

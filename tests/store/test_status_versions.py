@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import Graph
 from headwater.entities.needs.kinds import Snapshot
 from headwater.entities.status.incidents import Version
@@ -144,7 +144,7 @@ class Recorded(World):
                 right = [Wrong(entity, [self.key(entity, k)])]
                 self.run(incidents.confirm(self.database, self.ids[name], right, "tests"))
 
-    async def marks(self) -> tuple[Held, dict[str, dict[Mark, Ordinals]]]:
+    async def marks(self) -> tuple[StoredDeclarations, dict[str, dict[Mark, Ordinals]]]:
         """What the database's marks say, once the log has told the same."""
         async with self.database.connection() as connection:
             held = await declared(connection)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import by_entity, replayed
 from headwater.entities.time.ordinals import Ordinals
 from headwater.intake.status.declared import declared
@@ -99,7 +99,7 @@ class Told(NamedTuple):
     end: int
 
 
-def told(held: Held, until: dt.datetime, runs: int, singles: set[str]) -> list[Told]:
+def told(held: StoredDeclarations, until: dt.datetime, runs: int, singles: set[str]) -> list[Told]:
     """In the order of the reports."""
     chance, found = random.Random(11), []
     for name, number in held.ids.items():
@@ -126,7 +126,7 @@ def copied(connection: psycopg.Connection, into: str, lines: Iterable[str]) -> N
         copy.write("".join(some))
 
 
-def write(url: str, held: Held, reports: Sequence[Told], singles: set[str]) -> None:
+def write(url: str, held: StoredDeclarations, reports: Sequence[Told], singles: set[str]) -> None:
     """The rows of all tables, as if each had been recorded when it happened."""
     when = [dt.datetime.fromtimestamp(one.at, dt.UTC).isoformat() for one in reports]
 
@@ -178,7 +178,7 @@ def write(url: str, held: Held, reports: Sequence[Told], singles: set[str]) -> N
         connection.execute("vacuum (analyze)")
 
 
-async def checked(database: Database, held: Held, names: Iterable[str]) -> None:
+async def checked(database: Database, held: StoredDeclarations, names: Iterable[str]) -> None:
     """Check that the marks of these entities follow from the log."""
     async with database.connection() as connection:
         for name in names:

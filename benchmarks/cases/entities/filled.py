@@ -14,7 +14,7 @@ from fill import span
 from fresh import Server
 from load import Outcome, drive, get, post
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.time import keys
 from headwater.intake.status.declared import declared
 from headwater.store.database import Database
@@ -26,7 +26,7 @@ class Bench:
 
     server: Server
     seconds: float
-    held: Held
+    held: StoredDeclarations
     hourly: list[str]
     since: dt.datetime
     until: dt.datetime
@@ -34,7 +34,7 @@ class Bench:
 
     @classmethod
     def of(cls, server: Server, seconds: float) -> "Bench":
-        async def read() -> Held:
+        async def read() -> StoredDeclarations:
             async with Database(server.database_url, pool_size=2) as database, database.connection() as connection:
                 return await declared(connection)
 
@@ -119,6 +119,6 @@ def _times(process: psutil.Process) -> float:
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
-def _every(held: Held, name: str) -> str:
+def _every(held: StoredDeclarations, name: str) -> str:
     of = held.graph.entities[name].instances
     return of.calendar.every_text if of is not None else ""

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from headwater.entities.declaration.canonical import document
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.declaration.whole import gathered
 from headwater.intake.status.request import resolve_report
 from headwater.intake.status.run_reports import Places, Reports, above, reports, spellings
@@ -26,10 +26,10 @@ CASES = Path(__file__).parents[2] / "cases/status_events"
 NOW = dt.datetime(2024, 7, 1, tzinfo=dt.UTC)
 
 
-def held() -> Held:
+def held() -> StoredDeclarations:
     declaration = gathered([("entities.yaml", (CASES / "entities.yaml").read_bytes())])
     rows = [(number, msgspec.json.encode(document(one))) for number, one in enumerate(declaration.by_name.values())]
-    return Held(uuid.uuid4(), rows)
+    return StoredDeclarations(uuid.uuid4(), rows)
 
 
 PLACES = Places(held(), Identity())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.answer.lineage import node, run_log
-from headwater.answer.marquez import columns, hashes, naming, runs, said, shapes
+from headwater.answer.marquez import annotations, columns, hashes, naming, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store.database import Connection, Database
@@ -76,11 +76,11 @@ async def dataset_answers(connection: Connection, found: Sequence[DatasetRow]) -
     """Datasets as they are shown, in a fixed number of statements."""
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
-    spoken = await said.of_owners(connection, ids)
+    spoken = await annotations.of_owners(connection, ids)
     current = await rows.current_versions(connection, ids)
     lineage = await _column_lineage(connection, ids, facets)
     return [
-        _dataset(row, facets.get(row.id, {}), spoken.get(row.id) or said.nothing(), current.get(row.id), lineage)
+        _dataset(row, facets.get(row.id, {}), spoken.get(row.id) or annotations.nothing(), current.get(row.id), lineage)
         for row in found
     ]
 
@@ -88,7 +88,7 @@ async def dataset_answers(connection: Connection, found: Sequence[DatasetRow]) -
 def _dataset(
     row: DatasetRow,
     facets: dict[str, bytes],
-    words: said.NodeChanges,
+    words: annotations.NodeChanges,
     current: CurrentVersion | None,
     lineage: dict[uuid.UUID, list[shapes.ColumnLineage]],
 ) -> shapes.Dataset:
@@ -164,14 +164,14 @@ async def _column_lineage(
 async def _first(connection: Connection, row: DatasetRow) -> shapes.DatasetVersion:
     """The one version of a dataset without a recorded write: as its readers described it."""
     facets = (await facet_store.of_owners(connection, [row.id])).get(row.id, {})
-    words = (await said.of_owners(connection, [row.id])).get(row.id) or said.nothing()
+    words = (await annotations.of_owners(connection, [row.id])).get(row.id) or annotations.nothing()
     return _version(row, str(runs.first_version(row.id)), shapes.instant(row.first_seen), facets, words, None, None)
 
 
 async def _versions(
     connection: Connection, row: DatasetRow, found: Sequence[VersionRow]
 ) -> list[shapes.DatasetVersion]:
-    words = (await said.of_owners(connection, [row.id])).get(row.id) or said.nothing()
+    words = (await annotations.of_owners(connection, [row.id])).get(row.id) or annotations.nothing()
     by_key = await marquez_runs.by_keys(
         connection, [(one.run_id, one.job_id) for one in found if one.run_id and one.job_id]
     )
@@ -198,7 +198,7 @@ def _version(
     id_: str,
     created_at: str,
     facets: dict[str, bytes],
-    words: said.NodeChanges,
+    words: annotations.NodeChanges,
     lifecycle: str | None,
     run: shapes.Run | None,
 ) -> shapes.DatasetVersion:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from headwater.answer.lineage import node
 from headwater.answer.marquez import shapes
-from headwater.answer.marquez.said import NodeChanges
+from headwater.answer.marquez.annotations import NodeChanges
 from headwater.model.tags import key_of
 from headwater.store.marquez.marquez import PastFacet
 

@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Collection, Sequence
 
 from headwater.answer.lineage import node
+from headwater.answer.marquez import annotations, hashes, naming, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
-from headwater.answer.marquez import hashes, naming, runs, said, shapes
 from headwater.errors import NotFound
 from headwater.model.run import RunState
 from headwater.store.database import Connection, Database
@@ -125,7 +125,7 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
         return []
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
-    spoken = await said.of_owners(connection, ids)
+    spoken = await annotations.of_owners(connection, ids)
     edges = await rows.edges_of_jobs(connection, ids)
     told = await rows.last_reports(connection, ids)
     datasets = await rows.datasets_resolved(
@@ -151,7 +151,7 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
     shown_ = []
     for row in found:
         mine = facets.get(row.id, {})
-        words = spoken.get(row.id) or said.nothing()
+        words = spoken.get(row.id) or annotations.nothing()
         run_list = [made[one.run_id, one.job_id] for one in latest.get(row.id, ())]
         id_ = runs.job_id(row)
         current = None

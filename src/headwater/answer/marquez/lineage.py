@@ -7,8 +7,8 @@ Every job and dataset is visited once, so the cost follows the size of the answe
 import uuid
 from collections.abc import Collection
 
+from headwater.answer.marquez import annotations, node_ids, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
-from headwater.answer.marquez import node_ids, runs, said, shapes
 from headwater.errors import NotFound
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
@@ -96,14 +96,14 @@ async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     spots |= datasets
     _join(walk, spots, told_as)
     facets = await facet_store.of_owners(connection, spots.keys(), [*_OF_JOBS, *_OF_DATASETS])
-    spoken = await said.of_owners(connection, spots.keys())
+    spoken = await annotations.of_owners(connection, spots.keys())
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
     show = runs.run_answers if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
     shown = {key[1]: run for key, run in (await show(connection, list(latest.values()))).items()}
     current = await rows.current_versions(connection, datasets.keys())
     return shapes.Lineage(
         graph=[
-            _node(spot, facets.get(id_, {}), spoken.get(id_) or said.nothing(), shown.get(id_), current.get(id_))
+            _node(spot, facets.get(id_, {}), spoken.get(id_) or annotations.nothing(), shown.get(id_), current.get(id_))
             for id_, spot in sorted(spots.items(), key=lambda item: item[1].name)
         ]
     )
@@ -125,7 +125,7 @@ def _join(walk: _Walk, spots: dict[uuid.UUID, _Spot], told_as: dict[uuid.UUID, u
 def _node(
     spot: _Spot,
     facets: dict[str, bytes],
-    words: said.NodeChanges,
+    words: annotations.NodeChanges,
     latest: shapes.Run | None,
     current: rows.CurrentVersion | None,
 ) -> shapes.Node:
@@ -161,7 +161,7 @@ def _datasets(side: set[_Spot]) -> list[shapes.DatasetId]:
 def _job(
     row: JobRow,
     facets: dict[str, bytes],
-    words: said.NodeChanges,
+    words: annotations.NodeChanges,
     inputs: list[shapes.DatasetId],
     outputs: list[shapes.DatasetId],
     latest: shapes.Run | None,
@@ -187,7 +187,7 @@ def _job(
 
 
 def _dataset(
-    row: DatasetRow, facets: dict[str, bytes], words: said.NodeChanges, current: rows.CurrentVersion | None
+    row: DatasetRow, facets: dict[str, bytes], words: annotations.NodeChanges, current: rows.CurrentVersion | None
 ) -> shapes.DatasetData:
     return shapes.DatasetData(
         id=shapes.DatasetId(namespace=row.namespace, name=row.name),

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection
 
-from headwater.answer.marquez import said
+from headwater.answer.marquez import annotations
 from headwater.errors import NotFound
 from headwater.model import version
 from headwater.model.identity import Identity
@@ -54,7 +54,7 @@ async def namespace_of(connection: Connection, name: str) -> str:
     known = {one[0] for one in await rows.namespaces(connection, [], [name, spelled], None, 0)}
     if name in known or spelled in known:
         return name if name in known else spelled
-    if name in await said.created_by_people(connection, "namespace"):
+    if name in await annotations.created_by_people(connection, "namespace"):
         return name
     raise NotFound(f"Namespace '{name}' not found.")
 

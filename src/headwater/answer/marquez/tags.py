@@ -1,7 +1,7 @@
 """Tags: those of events, those people created or set, and the two that Marquez begins with."""
 
 from headwater.answer.lineage import node
-from headwater.answer.marquez import said, shapes
+from headwater.answer.marquez import annotations, shapes
 from headwater.errors import NotFound
 from headwater.model.tags import key_of
 from headwater.store.database import Connection, Database
@@ -32,10 +32,10 @@ async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
 async def _all(connection: Connection) -> dict[str, shapes.Tag]:
     """By key; the spelling of who made it comes first."""
     made = {
-        name: said.text(words.get("description"))
-        for name, words in (await said.created_by_people(connection, "tag")).items()
+        name: annotations.text(words.get("description"))
+        for name, words in (await annotations.created_by_people(connection, "tag")).items()
     }
-    names = [*made, *_ALWAYS, *await said.tags_set(connection)]
+    names = [*made, *_ALWAYS, *await annotations.tags_set(connection)]
     for body in await rows.tag_facets(connection):
         whole, columns = node.tags_of(body)
         names += [*whole, *(tag for told in columns.values() for tag in told)]

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.impact import Impact, Runs, impact
 from headwater.entities.plans.runs import Producer, producer_runs
 from headwater.entities.plans.serialization import producers
@@ -145,7 +145,7 @@ def airflow(job: str) -> tuple[str, str | None] | None:
     return (parts[1], "/".join(parts[2:]) or None) if len(parts) > 1 else None
 
 
-async def _marks(connection: Connection, held: Held, jobs: Iterable[str]) -> dict[str, Marks]:
+async def _marks(connection: Connection, held: StoredDeclarations, jobs: Iterable[str]) -> dict[str, Marks]:
     """Of everything that depends on what these make."""
     known = producers(held)
     fresh = [name for name, producer in known.items() if producer.name in set(jobs)]
@@ -159,7 +159,7 @@ async def _marks(connection: Connection, held: Held, jobs: Iterable[str]) -> dic
     return {name: rows.get(held.number(name), Marks()) for name in below}
 
 
-async def _ran(connection: Connection, held: Held, known: Mapping[str, Producer]) -> dict[str, Ordinals]:
+async def _ran(connection: Connection, held: StoredDeclarations, known: Mapping[str, Producer]) -> dict[str, Ordinals]:
     """The runs that there are, by producer: those that reported, however they ended."""
     rows: dict[str, list[tuple[int, int]]] = {}
     for number, first, end in await store.ran(connection, [held.number(name) for name in known], -_FAR, _FAR):
@@ -172,7 +172,7 @@ async def _ran(connection: Connection, held: Held, known: Mapping[str, Producer]
 
 
 async def _runs(
-    connection: Connection, held: Held, known: Mapping[str, Producer], job: str, asked: AskedImpact
+    connection: Connection, held: StoredDeclarations, known: Mapping[str, Producer], job: str, asked: AskedImpact
 ) -> Ordinals:
     names = [name for name, producer in known.items() if producer.name == job]
     how = producer_runs(held.graph.entities[names[0]], known[names[0]])
@@ -200,7 +200,7 @@ async def _runs(
     return found
 
 
-def _impact_answer(held: Held, seq: int, found: list[Impact]) -> ImpactAnswer:
+def _impact_answer(held: StoredDeclarations, seq: int, found: list[Impact]) -> ImpactAnswer:
     reached = {name for each in found for name in each.reached.hits}
     below = {link.downstream for each in found for name in each.reached.hits for link in held.graph.downstream(name)}
     manual = [
@@ -225,7 +225,7 @@ def _impact_answer(held: Held, seq: int, found: list[Impact]) -> ImpactAnswer:
     )
 
 
-def _run(held: Held, found: Impact, runs: Runs) -> ProducerRuns:
+def _run(held: StoredDeclarations, found: Impact, runs: Runs) -> ProducerRuns:
     at = airflow(runs.producer)
     name = next(iter(runs.makes), None)
     path = found.reached.why(name, runs.makes[name].first) if name is not None else []

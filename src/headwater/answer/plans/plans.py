@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.plan import Item, Plan, Sets
 from headwater.entities.plans.serialization import KEPT, Inputs, planned
 from headwater.entities.plans.window import Window
@@ -150,7 +150,7 @@ def _page(found: Plan, items: dict[int, store.StoredItem], state: str | None, of
     return [found.item(number) for number in numbers[offset : offset + limit]]
 
 
-async def _load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Held, Plan, Inputs]:
+async def _load_plan(connection: Connection, row: store.StoredPlan) -> tuple[StoredDeclarations, Plan, Inputs]:
     held = await declared(connection, row.declared_at)
     known = KEPT.get(row.id)
     if known is None:
@@ -185,18 +185,20 @@ def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView
     )
 
 
-def _instances(held: Held, sets: Sets) -> list[Instances]:
+def _instances(held: StoredDeclarations, sets: Sets) -> list[Instances]:
     return [Instances(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
 
 
-def _back(held: Held, one: tuple[str, Ordinals, int], versions: dict[int, restorable.StoredVersion]) -> GoesBack:
+def _back(
+    held: StoredDeclarations, one: tuple[str, Ordinals, int], versions: dict[int, restorable.StoredVersion]
+) -> GoesBack:
     name, some, seq = one
     made = versions[seq]
     storage = msgspec.json.decode(made.storage or "{}")
     return GoesBack(name, ranges.written(held.instances(name), some), seq, made.produced_at, made.run, storage)
 
 
-def _item(held: Held, item: Item, known: store.StoredItem | None, back: list[GoesBack]) -> ItemView:
+def _item(held: StoredDeclarations, item: Item, known: store.StoredItem | None, back: list[GoesBack]) -> ItemView:
     start, end = item.interval or (None, None)
     return ItemView(
         item.number,

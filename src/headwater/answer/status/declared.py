@@ -3,12 +3,12 @@
 import asyncio
 import datetime as dt
 
-from headwater.entities.declaration.held import KEPT, Held
+from headwater.entities.declaration.stored_declarations import KEPT, StoredDeclarations
 from headwater.store.database import Connection
 from headwater.store.status import entities as store
 
 
-async def declared(connection: Connection, at: dt.datetime | None = None) -> Held:
+async def declared(connection: Connection, at: dt.datetime | None = None) -> StoredDeclarations:
     """What was declared at a time, or is now; empty before the first declaration."""
     moment = at or "infinity"
     applied = await store.applied(connection, moment)

@@ -7,7 +7,7 @@ import msgspec
 
 from headwater.answer.status.declared import declared
 from headwater.entities.declaration.canonical import document
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import keys
 from headwater.store.database import Database
@@ -124,7 +124,7 @@ def _tagged(tags: Any, asked: str) -> bool:
     return name in tags and (not equals or value in tags[name])
 
 
-def _entity_view(held: Held, name: str, marks: Any) -> EntityView:
+def _entity_view(held: StoredDeclarations, name: str, marks: Any) -> EntityView:
     one = held.declared[name]
     known = marks.get(held.ids[name])
     instances = one.entity.instances

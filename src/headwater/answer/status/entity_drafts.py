@@ -18,7 +18,7 @@ from headwater.answer.people.people import Words
 from headwater.answer.status.declared import declared
 from headwater.answer.status.draft_evidence import Evidence, cut_evidence, needs
 from headwater.entities.declaration.canonical import from_document
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.declaration.whole import whole
 from headwater.entities.inference.draft import Draft, document, readable, written
 from headwater.entities.inference.entity_names import named
@@ -93,7 +93,7 @@ class EntityDrafts(msgspec.Struct, frozen=True):
 class _DraftInputs(msgspec.Struct):
     """The rows that drafts are computed from."""
 
-    held: Held
+    held: StoredDeclarations
     identity: Identity
     stored: dict[uuid.UUID, list[str]]
     candidates: dict[uuid.UUID, DatasetName]
@@ -222,7 +222,7 @@ def _writable(name: DatasetName) -> bool:
     return " " not in name.namespace and readable(f"{name.namespace} {name.name}") == f"{name.namespace} {name.name}"
 
 
-def _zones(held: Held) -> list[str]:
+def _zones(held: StoredDeclarations) -> list[str]:
     """Those that entities are cut in, the most usual first."""
     counts = Counter(
         one.entity.instances.calendar.spec.zone

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.errors import InvalidQuestion
 from headwater.store.database import Database
 
@@ -85,7 +85,7 @@ async def graph(
 Lines = Mapping[tuple[str, str], list[str]]
 
 
-def _contracted(held: Held) -> tuple[dict[tuple[str, str], list[str]], set[str]]:
+def _contracted(held: StoredDeclarations) -> tuple[dict[tuple[str, str], list[str]], set[str]]:
     """The dates of each line from upstream to downstream; those to and from a transparent entity are joined."""
     hidden = {name for name, one in held.declared.items() if one.transparent}
     lines: dict[tuple[str, str], list[str]] = {}
@@ -127,7 +127,7 @@ def _around(lines: Lines, entity: str, direction: str, depth: int) -> list[str]:
     return list(found)
 
 
-def _grouped(held: Held, names: set[str], tag: str) -> dict[str, list[str]]:
+def _grouped(held: StoredDeclarations, names: set[str], tag: str) -> dict[str, list[str]]:
     """An entity with several values is in the group of each."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -137,7 +137,13 @@ def _grouped(held: Held, names: set[str], tag: str) -> dict[str, list[str]]:
 
 
 def _drawn(
-    held: Held, lines: Lines, groups: Mapping[str, list[str]], hidden: list[str], max_nodes: int, *, grouped: bool
+    held: StoredDeclarations,
+    lines: Lines,
+    groups: Mapping[str, list[str]],
+    hidden: list[str],
+    max_nodes: int,
+    *,
+    grouped: bool,
 ) -> EntityGraph:
     kept = dict(sorted(groups.items())[:max_nodes])
     of: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Kind, by_entity
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
@@ -114,7 +114,7 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
     )
 
 
-def _of(held: Held, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
+def _of(held: StoredDeclarations, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
     return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
 
 

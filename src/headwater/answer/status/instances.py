@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
 from headwater.entities.time import keys, ranges
 from headwater.entities.time.instances import Instances
@@ -282,7 +282,7 @@ def _mark_views(had: frozenset[Mark]) -> list[MarkView]:
     return [MarkView(mark.kind, mark.ref) for mark in sorted(had)]
 
 
-def _reads(held: Held, reads: Sequence[store.Read]) -> list[ReadView]:
+def _reads(held: StoredDeclarations, reads: Sequence[store.Read]) -> list[ReadView]:
     found: dict[tuple[str, int], Ordinals] = {}
     for read in reads:
         name = held.names.get(read.upstream_id)

@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.answer.status.declared import declared
 from headwater.answer.status.news import News
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Marks, by_entity, replayed
 from headwater.entities.status.missing import Missing
 from headwater.entities.status.readiness import Prospect, readiness, windows
@@ -168,7 +168,9 @@ async def _look(
     return msgspec.structs.replace(found, intervals=_intervals(held, found)) if intervals else found, numbers
 
 
-async def _spared(connection: Connection, held: Held, known: Mapping[str, Marks]) -> dict[tuple[str, str], set[str]]:
+async def _spared(
+    connection: Connection, held: StoredDeclarations, known: Mapping[str, Marks]
+) -> dict[tuple[str, str], set[str]]:
     """By (upstream, downstream) the incidents about columns of the one that the other does not use."""
     wrong = {mark.ref for marks in known.values() for mark in marks if mark.kind in _WRONG}
     found: dict[tuple[str, str], set[str]] = {}
@@ -190,7 +192,7 @@ def _used(known: Mapping[str, Marks], spared: Mapping[tuple[str, str], set[str]]
     return found
 
 
-def _instances(held: Held, one: Asked) -> Ordinals:
+def _instances(held: StoredDeclarations, one: Asked) -> Ordinals:
     of = held.instances(one.entity)
     if one.start is None and one.end is None and (one.instances or of is None):
         return ranges.read(of, one.instances or [ranges.STATIC])
@@ -207,7 +209,7 @@ def _instances(held: Held, one: Asked) -> Ordinals:
 
 
 def _readiness_view(
-    held: Held, one: Asked, ordinal: int, known: Mapping[str, Marks], now: int, due: Mapping[str, int]
+    held: StoredDeclarations, one: Asked, ordinal: int, known: Mapping[str, Marks], now: int, due: Mapping[str, int]
 ) -> ReadyInstance:
     found = readiness(held.graph, one.entity, ordinal, known, now, state=one.state, due=due)
     of = held.instances(one.entity)
@@ -220,7 +222,7 @@ def _readiness_view(
     )
 
 
-def _state(held: Held, found: Prospect) -> ReadyState:
+def _state(held: StoredDeclarations, found: Prospect) -> ReadyState:
     return ReadyState(
         found.state,
         found.ready,
@@ -231,7 +233,7 @@ def _state(held: Held, found: Prospect) -> ReadyState:
     )
 
 
-def _lacking(held: Held, one: Missing) -> Lacking:
+def _lacking(held: StoredDeclarations, one: Missing) -> Lacking:
     return Lacking(
         one.entity,
         ranges.written(held.instances(one.entity), one.instances),
@@ -243,7 +245,7 @@ def _lacking(held: Held, one: Missing) -> Lacking:
     )
 
 
-def _intervals(held: Held, found: Ready) -> dict[str, dict[str, Interval]]:
+def _intervals(held: StoredDeclarations, found: Ready) -> dict[str, dict[str, Interval]]:
     texts: dict[str, set[str]] = {}
     for one in found.instances:
         texts.setdefault(one.entity, set()).add(one.instance)

@@ -24,7 +24,7 @@ from headwater.errors import InvalidEntities, InvalidQuestion, NotFound, Unreada
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headwater.entities.declaration.declared import Declared
+    from headwater.entities.declaration.entity import EntityDeclaration
     from headwater.entities.declaration.whole import Declaration
     from headwater.entities.needs.edges import Edge
 
@@ -360,7 +360,7 @@ def _text(path: Path) -> str:
         raise UnreadableContent(f"{path} is not UTF-8: byte {wrong.start + 1}", path=str(path)) from wrong
 
 
-def _entity(found: Declaration, declared: Declared, now: dt.datetime, full: First) -> dict[str, Any]:
+def _entity(found: Declaration, declared: EntityDeclaration, now: dt.datetime, full: First) -> dict[str, Any]:
     instances, kind = declared.entity.instances, type(declared.entity.kind).__name__.lower()
     return {
         "entity": declared.name,
@@ -371,7 +371,7 @@ def _entity(found: Declaration, declared: Declared, now: dt.datetime, full: Firs
     }
 
 
-def _needs(found: Declaration, declared: Declared, full: First) -> Iterator[dict[str, Any]]:
+def _needs(found: Declaration, declared: EntityDeclaration, full: First) -> Iterator[dict[str, Any]]:
     from headwater.entities.time import keys
 
     for link in found.graph.upstream(declared.name):

@@ -6,8 +6,8 @@ declaration as people write it, too, and is read by the same reader.
 
 from collections.abc import Mapping
 
-from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.document import Problem, of_json
+from headwater.entities.declaration.entity import EntityDeclaration
 from headwater.entities.declaration.reading import entity, refused
 from headwater.entities.needs.graph import COMPLETED, Dependency
 from headwater.entities.needs.kinds import Cumulative, Sliding, Snapshot, Static
@@ -24,7 +24,7 @@ from headwater.errors import InvalidEntities
 Json = dict[str, object]
 
 
-def document(declared: Declared) -> Json:
+def document(declared: EntityDeclaration) -> Json:
     """The document of one entity; equal for declarations of equal meaning, regardless of their place."""
     entity_ = declared.entity
     found: Json = {"entity": entity_.name, **_kind(declared)}
@@ -53,7 +53,7 @@ def document(declared: Declared) -> Json:
     return {**found, **{word: value for word, value in kept.items() if value}}
 
 
-def from_document(said: Mapping[str, object]) -> Declared:
+def from_document(said: Mapping[str, object]) -> EntityDeclaration:
     """The declaration that a document says; its parts have no places. InvalidEntities where it is none."""
     problems: list[Problem] = []
     try:
@@ -65,7 +65,7 @@ def from_document(said: Mapping[str, object]) -> Declared:
     return found._replace(places={})
 
 
-def _kind(declared: Declared) -> Json:
+def _kind(declared: EntityDeclaration) -> Json:
     kind, instances = declared.entity.kind, declared.entity.instances
     match kind:
         case Sliding():

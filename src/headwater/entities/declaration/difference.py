@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from headwater.entities.declaration.canonical import Json, document
-from headwater.entities.declaration.declared import Declared
+from headwater.entities.declaration.entity import EntityDeclaration
 
 
 class Change(NamedTuple):
@@ -17,7 +17,7 @@ class Change(NamedTuple):
     new: object = None
 
 
-def difference(old: Iterable[Declared], new: Iterable[Declared]) -> list[Change]:
+def difference(old: Iterable[EntityDeclaration], new: Iterable[EntityDeclaration]) -> list[Change]:
     """Sorted by entity, as it is called now. Empty where both mean the same: order, spelling and where something stands are no change.
 
     An entity that says what it was called is compared with that one. That others depend on it by its new name is no change of theirs.

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from headwater.entities.declaration import needs, periods
-from headwater.entities.declaration.declared import Declared, Path, Producer, Stored
 from headwater.entities.declaration.document import Part, Place, Problem, parts
+from headwater.entities.declaration.entity import EntityDeclaration, Path, Producer, Stored
 from headwater.entities.declaration.fields import Fields, describe_part
 from headwater.entities.needs.graph import Entity
 from headwater.entities.needs.kinds import Snapshot
@@ -27,7 +27,7 @@ WORDS = (
 )  # fmt: skip
 
 
-def read(text: str | bytes, file: str) -> list[Declared]:
+def read(text: str | bytes, file: str) -> list[EntityDeclaration]:
     """The entities of one text, in its order; `file` is what messages call it. None of them is compared with another: that is `whole`.
 
     InvalidEntities with everything that is wrong: `problems`, texts that begin with `file:line:column: `, and `places`, the same in parts.
@@ -50,9 +50,9 @@ def refused(problems: Iterable[Problem]) -> InvalidEntities:
     )
 
 
-def entities(text: str | bytes, file: str, problems: list[Problem]) -> list[Declared]:
+def entities(text: str | bytes, file: str, problems: list[Problem]) -> list[EntityDeclaration]:
     """As `read`, problems added to a list. Entities that are wrong are among the found, as far as they could be read."""
-    found: list[Declared] = []
+    found: list[EntityDeclaration] = []
     for document in parts(text, file, problems):
         inside = document.value
         if isinstance(inside, dict) and "entities" in inside:
@@ -72,7 +72,7 @@ def entities(text: str | bytes, file: str, problems: list[Problem]) -> list[Decl
     return found
 
 
-def entity(part: Part, problems: list[Problem]) -> Declared | None:
+def entity(part: Part, problems: list[Problem]) -> EntityDeclaration | None:
     """One entity; None where it cannot be said which."""
     fields = Fields(problems)
     if not isinstance(part.value, dict):
@@ -104,7 +104,7 @@ def entity(part: Part, problems: list[Problem]) -> Declared | None:
             places["states", state.name, n] = each.place
             places.update({("states", state.name, n, *row): place for row, place in each.rows.items()})
     declared = {state.name: tuple(each.dependency for each in state.needs) for state in states}
-    return Declared(
+    return EntityDeclaration(
         Entity(name, kind, instances, declared),
         fields.text(said.get("description"), "description"),
         fields.texts(said.get("owner") or said.get("owners"), "owner"),

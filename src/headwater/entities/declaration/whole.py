@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headwater.entities.declaration.declared import Declared, Path
 from headwater.entities.declaration.document import Place, Problem
+from headwater.entities.declaration.entity import EntityDeclaration, Path
 from headwater.entities.declaration.reading import entities, refused
 from headwater.entities.needs.edges import Edge
 from headwater.entities.needs.graph import Dependency, Graph, Link
@@ -19,7 +19,7 @@ class Declaration(NamedTuple):
     """`warnings` are problems that forbid nothing."""
 
     graph: Graph
-    by_name: Mapping[str, Declared]
+    by_name: Mapping[str, EntityDeclaration]
     warnings: tuple[Problem, ...] = ()
 
 
@@ -32,10 +32,10 @@ def gathered(files: Iterable[tuple[str, str | bytes]]) -> Declaration:
     return whole(found)
 
 
-def whole(declared: Iterable[Declared]) -> Declaration:
+def whole(declared: Iterable[EntityDeclaration]) -> Declaration:
     """One graph of these. InvalidEntities as `read` has it: what `Graph` refuses, renames that make no sense."""
     every = list(declared)
-    by_name: dict[str, Declared] = {}
+    by_name: dict[str, EntityDeclaration] = {}
     for each in every:
         by_name.setdefault(each.name, each)
     problems = list(_renames(every, by_name))
@@ -57,8 +57,8 @@ def _problem(place: Place, message: str) -> Problem:
 
 def _placed(
     text: str,
-    every: Sequence[Declared],
-    by_name: Mapping[str, Declared],
+    every: Sequence[EntityDeclaration],
+    by_name: Mapping[str, EntityDeclaration],
     name: str,
     state: str,
     place: int | None,
@@ -72,8 +72,8 @@ def _placed(
     return _problem(by_name[name].place(*path), text)
 
 
-def _renames(every: Sequence[Declared], by_name: Mapping[str, Declared]) -> Iterator[Problem]:
-    taken: dict[str, Declared] = {}
+def _renames(every: Sequence[EntityDeclaration], by_name: Mapping[str, EntityDeclaration]) -> Iterator[Problem]:
+    taken: dict[str, EntityDeclaration] = {}
     for each in every:
         old = each.renamed_from
         if old in by_name:
@@ -89,13 +89,13 @@ def _renames(every: Sequence[Declared], by_name: Mapping[str, Declared]) -> Iter
             taken.setdefault(old, each)
 
 
-def _needs(declared: Declared) -> Iterator[tuple[Dependency, Place]]:
+def _needs(declared: EntityDeclaration) -> Iterator[tuple[Dependency, Place]]:
     for state, needs in declared.entity.states.items():
         for place, needed in enumerate(needs):
             yield needed, declared.place("states", state, place)
 
 
-def _warnings(graph: Graph, by_name: Mapping[str, Declared]) -> Iterator[Problem]:
+def _warnings(graph: Graph, by_name: Mapping[str, EntityDeclaration]) -> Iterator[Problem]:
     # Links of one meaning have one edge, and large declarations few meanings.
     across = functools.cache(overlapping)
     hopeless = functools.cache(lambda edge: first_full(edge) is None)
@@ -115,7 +115,7 @@ def _warnings(graph: Graph, by_name: Mapping[str, Declared]) -> Iterator[Problem
         yield from _shared(each, by_name)
 
 
-def _shared(each: Declared, by_name: Mapping[str, Declared]) -> Iterator[Problem]:
+def _shared(each: EntityDeclaration, by_name: Mapping[str, EntityDeclaration]) -> Iterator[Problem]:
     """A transparent entity that points at nothing, or at several, is no alias of anything."""
     upstream = {needed.upstream for needed, _ in _needs(each)}
     if each.transparent and len(upstream) != 1:

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from headwater.entities.declaration.declared import Declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.entity import EntityDeclaration
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.plan import Plan, Sets, plan
 from headwater.entities.plans.runs import Producer
 from headwater.entities.time.calendar import Calendar
@@ -75,7 +75,7 @@ class Inputs(NamedTuple):
                     yield name, those, seq
 
 
-def planned(held: Held, inputs: Inputs) -> Plan:
+def planned(held: StoredDeclarations, inputs: Inputs) -> Plan:
     """The plan, by what was declared then: who makes what, and which snapshots are made again. InvalidPlan as `plan`."""
     return plan(
         held.graph,
@@ -92,12 +92,12 @@ def planned(held: Held, inputs: Inputs) -> Plan:
     )
 
 
-def producers(held: Held) -> dict[str, Producer]:
+def producers(held: StoredDeclarations) -> dict[str, Producer]:
     """By entity who makes it; of several the first that is declared."""
     return {name: _producer(one) for name, one in held.declared.items() if one.produced_by}
 
 
-def _producer(one: Declared) -> Producer:
+def _producer(one: EntityDeclaration) -> Producer:
     said = one.produced_by[0]
     calendar = None
     if said.every:

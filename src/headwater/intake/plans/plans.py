@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headwater.client.event import run_id
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.kinds import Snapshot
 from headwater.entities.plans.plan import Plan
 from headwater.entities.plans.schedule import Estimate, Limits, Usage, estimate
@@ -160,7 +160,7 @@ async def plan(database: Database, request: PlanRequest, author: str) -> Planned
 
 
 async def _restoring(
-    connection: Connection, held: Held, inputs: Inputs, found: Plan, *, trust: bool
+    connection: Connection, held: StoredDeclarations, inputs: Inputs, found: Plan, *, trust: bool
 ) -> tuple[Inputs, Plan]:
     """The plan with the instances that can go back to a stored version. Instances that the plan leaves wrong are not restored."""
     stays = [found.left, *inputs.unrepairable.values()]
@@ -172,7 +172,9 @@ async def _restoring(
     return inputs, planned(held, inputs)
 
 
-async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Mapping[str, Ordinals]) -> list[Restored]:
+async def restored(
+    connection: Connection, held: StoredDeclarations, inputs: Inputs, makes: Mapping[str, Ordinals]
+) -> list[Restored]:
     """The instances of these that go back to a stored version, upstream first."""
     order = [name for component in held.graph.order for name in component if name in makes]
     back = list(inputs.goes_back({name: makes[name] for name in order}))
@@ -193,7 +195,7 @@ async def restored(connection: Connection, held: Held, inputs: Inputs, makes: Ma
     ]
 
 
-async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str, Usage]:
+async def _usage(connection: Connection, held: StoredDeclarations, inputs: Inputs) -> dict[str, Usage]:
     """The durations of each producer's runs, from their recorded starts and ends; for a producer of several entities, the slowest."""
     makers = {name: one.produced_by[0].job for name, one in held.declared.items() if one.produced_by}
     names = [name for name in inputs.wrong if name in makers]
@@ -206,7 +208,7 @@ async def _usage(connection: Connection, held: Held, inputs: Inputs) -> dict[str
     return usage
 
 
-async def load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Held, Plan, Inputs]:
+async def load_plan(connection: Connection, row: store.StoredPlan) -> tuple[StoredDeclarations, Plan, Inputs]:
     """Compute a stored plan again, from its inputs and the declarations of its time. Raises InvalidPlan if the planner has changed since."""
     held = await declared(connection, row.declared_at)
     cached = KEPT.get(row.id)
@@ -221,7 +223,7 @@ async def load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Held
     return held, *cached
 
 
-async def _inputs(connection: Connection, held: Held, request: PlanRequest) -> Inputs:
+async def _inputs(connection: Connection, held: StoredDeclarations, request: PlanRequest) -> Inputs:
     if request.wrong:
         wrong, roots, marks = await _named(connection, held, request)
     else:
@@ -241,7 +243,7 @@ async def _inputs(connection: Connection, held: Held, request: PlanRequest) -> I
 
 
 async def _marked(
-    connection: Connection, held: Held, incident: uuid.UUID | None
+    connection: Connection, held: StoredDeclarations, incident: uuid.UUID | None
 ) -> tuple[dict[str, Ordinals], dict[str, Ordinals]]:
     """The instances that are wrong because of an incident (or of any), and those of them that the incident names itself."""
     kinds = ("tainted", "inherited")
@@ -261,7 +263,7 @@ async def _marked(
 
 
 async def _named(
-    connection: Connection, held: Held, request: PlanRequest
+    connection: Connection, held: StoredDeclarations, request: PlanRequest
 ) -> tuple[dict[str, Ordinals], dict[str, Ordinals], dict[str, Marks]]:
     """The named instances and the existing ones that used them; the named instances alone; and the marks."""
     roots: dict[str, Ordinals] = {}
@@ -278,7 +280,7 @@ async def _named(
     return {name: hit.instances for name, hit in hits.items()}, roots, marks
 
 
-async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
+async def _marks(connection: Connection, held: StoredDeclarations, some: Mapping[str, Ordinals]) -> dict[str, Marks]:
     """The marks of these instances and of those between them. For snapshots, all marks: a plan needs the latest snapshot and the one before it."""
     windows = []
     for name, those in some.items():
@@ -290,7 +292,10 @@ async def _marks(connection: Connection, held: Held, some: Mapping[str, Ordinals
 
 
 async def _exclude_unmakeable(
-    connection: Connection, held: Held, wrong: Mapping[str, Ordinals], never: dict[str, dict[str, Ordinals]]
+    connection: Connection,
+    held: StoredDeclarations,
+    wrong: Mapping[str, Ordinals],
+    never: dict[str, dict[str, Ordinals]],
 ) -> None:
     """Add to `never` the instances that need a deleted instance which the plan does not make again."""
     having = await status_store.having(connection, ("deleted",))
@@ -313,7 +318,7 @@ async def _exclude_unmakeable(
 
 
 def _describe_plan(
-    held: Held, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate, restores: list[Restored]
+    held: StoredDeclarations, id_: uuid.UUID | None, seq: int, found: Plan, cost: Estimate, restores: list[Restored]
 ) -> Planned:
     groups = found.groups()
     return Planned(

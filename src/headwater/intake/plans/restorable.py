@@ -18,12 +18,12 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.needs.kinds import Cumulative
 from headwater.entities.status.marks import Marks, by_entity
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.intake.status.held_marks import united, windows
+from headwater.intake.status.loaded_marks import united, windows
 from headwater.store.database import Connection
 from headwater.store.status import incidents as incident_store
 from headwater.store.status import restorable as store
@@ -54,7 +54,12 @@ Targets = Mapping[str, Mapping[int, Target]]
 
 
 async def restorable(
-    connection: Connection, held: Held, wrong: Mapping[str, Ordinals], *, trust: bool = False, together: bool = True
+    connection: Connection,
+    held: StoredDeclarations,
+    wrong: Mapping[str, Ordinals],
+    *,
+    trust: bool = False,
+    together: bool = True,
 ) -> Targets:
     """The targets of the `wrong` instances that can go back, by entity and ordinal. With `together`, they are right once all of them have gone back;
     without it, each is judged by itself on the current status.
@@ -120,7 +125,7 @@ def origin(version: Version) -> int:
     return came if isinstance(came, int) else version.seq
 
 
-def _needs_are_listable(held: Held, name: str) -> bool:
+def _needs_are_listable(held: StoredDeclarations, name: str) -> bool:
     """Whether the needs of its instances can be listed: not if the entity is cumulative, carries content on, or needs an entity without matching
     periods.
     """
@@ -136,7 +141,7 @@ class _RecordedVersions:
 
     def __init__(
         self,
-        held: Held,
+        held: StoredDeclarations,
         versions: Iterable[Version],
         reads: Iterable[status_store.Read],
         marks: Mapping[int, Marks],
@@ -161,7 +166,7 @@ class _RecordedVersions:
 
     @classmethod
     async def load(
-        cls, connection: Connection, held: Held, some: Mapping[str, Ordinals], found: Sequence[Version]
+        cls, connection: Connection, held: StoredDeclarations, some: Mapping[str, Ordinals], found: Sequence[Version]
     ) -> "_RecordedVersions | None":
         """Load the records; None if there are too many."""
         own = {held.number(name): each for name, each in some.items()}

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.plan import Item
 from headwater.entities.plans.serialization import Inputs
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import Ordinals
 from headwater.intake.plans.restorable import Target, origin, restorable
-from headwater.intake.status.held_marks import united, windows
 from headwater.intake.status.incidents import Wrong, listed
+from headwater.intake.status.loaded_marks import united, windows
 from headwater.store.database import Connection
 from headwater.store.status import restorable as store
 from headwater.store.status import status as status_store
@@ -50,7 +50,7 @@ class Restoring(msgspec.Struct, frozen=True):
 
 
 async def ready(
-    connection: Connection, held: Held, inputs: Inputs, items: Sequence[Item], seq: int, *, trust: bool
+    connection: Connection, held: StoredDeclarations, inputs: Inputs, items: Sequence[Item], seq: int, *, trust: bool
 ) -> dict[int, list[Restoring] | None]:
     """What each restore item does, by number; None if it can no longer be done. Items are checked in portions until one can be done; unchecked
     items have an empty list.
@@ -66,7 +66,7 @@ async def ready(
 
 
 async def _looked_at(
-    connection: Connection, held: Held, inputs: Inputs, some: Sequence[Item], seq: int, *, trust: bool
+    connection: Connection, held: StoredDeclarations, inputs: Inputs, some: Sequence[Item], seq: int, *, trust: bool
 ) -> dict[int, list[Restoring] | None]:
     own = united((held.number(name), those) for item in some for name, those in item.makes.items())
     targets = await restorable(
@@ -93,7 +93,7 @@ async def _looked_at(
 
 
 def _restoring(
-    held: Held,
+    held: StoredDeclarations,
     name: str,
     k: int,
     target: Target,

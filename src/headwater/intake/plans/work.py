@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans import priority
 from headwater.entities.plans.plan import Item, Plan
 from headwater.entities.plans.ready_items import free
@@ -24,9 +24,9 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidPlan, NotFound
 from headwater.intake.plans.plans import PlanRequest, load_plan
 from headwater.intake.plans.restores import Restoring, ready
-from headwater.intake.status.held_marks import united, windows
 from headwater.intake.status.incidents import Wrong, listed
 from headwater.intake.status.ledger import Ledger
+from headwater.intake.status.loaded_marks import united, windows
 from headwater.store import plans as store
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as status_store
@@ -81,7 +81,7 @@ class EndedItem(msgspec.Struct, frozen=True):
 
 class _LoadedPlan(NamedTuple):
     row: store.StoredPlan
-    held: Held
+    held: StoredDeclarations
     plan: Plan
     inputs: Inputs
     items: dict[int, store.StoredItem]

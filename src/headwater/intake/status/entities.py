@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from headwater.entities.declaration.canonical import document
-from headwater.entities.declaration.declared import Declared
 from headwater.entities.declaration.difference import difference
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.entity import EntityDeclaration
 from headwater.entities.declaration.reading import entities, refused
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.declaration.whole import Declaration, whole
 from headwater.intake.status.declared import declared
 from headwater.store.database import Connection, Database
@@ -70,7 +70,7 @@ async def apply(
         return AppliedEntities(number, len(every), changes, warnings)
 
 
-def _read(files: Sequence[File]) -> list[Declared]:
+def _read(files: Sequence[File]) -> list[EntityDeclaration]:
     problems: list[Any] = []
     found = [one for file in files for one in entities(file.text, file.name, problems)]
     if problems:
@@ -81,7 +81,7 @@ def _read(files: Sequence[File]) -> list[Declared]:
     return found
 
 
-def _merge(held: Held, new: Sequence[Declared], *, prune: bool) -> dict[str, Declared]:
+def _merge(held: StoredDeclarations, new: Sequence[EntityDeclaration], *, prune: bool) -> dict[str, EntityDeclaration]:
     if prune:
         return {declared_.name: declared_ for declared_ in new}
     every = dict(held.declared)
@@ -93,7 +93,7 @@ def _merge(held: Held, new: Sequence[Declared], *, prune: bool) -> dict[str, Dec
 
 
 async def _write(
-    connection: Connection, held: Held, declaration: Declaration, changes: Sequence[Change], author: str
+    connection: Connection, held: StoredDeclarations, declaration: Declaration, changes: Sequence[Change], author: str
 ) -> int:
     every = declaration.by_name
     was = {change.entity: str(change.old) for change in changes if change.what == "renamed"}
@@ -131,7 +131,7 @@ async def _write(
     return applied.number
 
 
-def _calendar(one: Declared) -> str:
+def _calendar(one: EntityDeclaration) -> str:
     """A digest of the calendar, equal for entities whose ordinals have the same meaning."""
     instances = one.entity.instances
     return hashlib.sha256(repr(instances.calendar.spec if instances else "static").encode()).hexdigest()[:32]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status import recorded_reads
 from headwater.entities.status.entity_sets import Together
 from headwater.entities.status.histories import Histories
@@ -27,7 +27,7 @@ class Loaded(NamedTuple):
     gone: dict[str, Ordinals]
 
 
-async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordinals]) -> Loaded:
+async def reached(connection: Connection, held: StoredDeclarations, roots: Mapping[str, Ordinals]) -> Loaded:
     """Load everything that these instances could have reached: the entities that declare a need, and the recorded readers without one."""
     within = await asyncio.to_thread(closure, held.graph, roots)
     while True:
@@ -43,14 +43,14 @@ async def reached(connection: Connection, held: Held, roots: Mapping[str, Ordina
         within = {name: within.get(name, NONE) | more.get(name, NONE) for name in {**within, **more}}
 
 
-async def among(connection: Connection, held: Held, within: Mapping[str, Ordinals]) -> Histories:
+async def among(connection: Connection, held: StoredDeclarations, within: Mapping[str, Ordinals]) -> Histories:
     """Load these instances only."""
     loaded, _, _ = await _load(connection, held, within)
     return loaded.histories
 
 
 async def _load(
-    connection: Connection, held: Held, within: Mapping[str, Ordinals]
+    connection: Connection, held: StoredDeclarations, within: Mapping[str, Ordinals]
 ) -> tuple[Loaded, Mapping[str, Ordinals], Int]:
     """Load the hulls of these instances. Also returns their users outside the hulls: instances, and versions by seq."""
     hulls = {name: Ordinals.between(some.first, some.end) for name, some in within.items() if some}
@@ -64,7 +64,7 @@ async def _load(
 
 
 def _build(
-    held: Held,
+    held: StoredDeclarations,
     hulls: Mapping[str, Ordinals],
     there: store.There,
     versions: store.Versions,
@@ -107,7 +107,7 @@ def _besides(some: Int, known: Int) -> Int:
 class _Ranks:
     """The rank of each entity by its id. All of them are declared."""
 
-    def __init__(self, held: Held, all_: Together) -> None:
+    def __init__(self, held: StoredDeclarations, all_: Together) -> None:
         pairs = sorted((number, all_.rank[name]) for name, number in held.ids.items())
         self._ids, self._ranks = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 

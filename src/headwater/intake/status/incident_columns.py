@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.columns import ALL, Carried, Columns, Dataset, JobColumns, Way, named, unknown
 from headwater.errors import InvalidStatus
 from headwater.model.identity import Identity
@@ -38,7 +38,7 @@ class Restricted(NamedTuple):
 
 
 async def restricted(
-    connection: Connection, held: Held, wrong: Mapping[str, Columns], since: dt.datetime | None
+    connection: Connection, held: StoredDeclarations, wrong: Mapping[str, Columns], since: dt.datetime | None
 ) -> Restricted:
     """Follow these wrong columns downstream. Raises InvalidStatus if an entity has known columns and not this one, if retention dropped the lineage
     of the time when the instances were produced, or if the columns reach too many datasets.
@@ -57,7 +57,7 @@ async def restricted(
     return Restricted(carried.columns, frozenset(carried.unaffected()), since)
 
 
-async def written(connection: Connection, held: Held, id_: uuid.UUID, found: Restricted) -> None:
+async def written(connection: Connection, held: StoredDeclarations, id_: uuid.UUID, found: Restricted) -> None:
     """Store the affected columns and unaffected pairs of an incident."""
     columns = [
         store.OfColumns(id_, held.number(name), None if some == ALL else sorted(some), found.since)
@@ -68,7 +68,9 @@ async def written(connection: Connection, held: Held, id_: uuid.UUID, found: Res
     await store.spare(connection, pairs)
 
 
-async def spared(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -> dict[str, frozenset[tuple[str, str]]]:
+async def spared(
+    connection: Connection, held: StoredDeclarations, ids: Sequence[uuid.UUID]
+) -> dict[str, frozenset[tuple[str, str]]]:
     """The (upstream, downstream) pairs over which no wrong column flows, by incident; none for incidents about whole instances."""
     found: dict[str, set[tuple[str, str]]] = {}
     for incident, upstream, downstream in await store.spared(connection, ids):
@@ -78,7 +80,7 @@ async def spared(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -
 
 
 async def affected_now(
-    connection: Connection, held: Held, incident: uuid.UUID, pairs: Sequence[tuple[str, str]]
+    connection: Connection, held: StoredDeclarations, incident: uuid.UUID, pairs: Sequence[tuple[str, str]]
 ) -> set[tuple[str, str]]:
     """The given unaffected pairs over which, by the runs since, a wrong column flows after all. Stores that they are affected, and so are all users
     of their downstream entities, of which all columns may now be wrong.
@@ -100,7 +102,7 @@ async def affected_now(
     return found
 
 
-async def _stored(connection: Connection, held: Held, identity: Identity) -> dict[str, list[Dataset]]:
+async def _stored(connection: Connection, held: StoredDeclarations, identity: Identity) -> dict[str, list[Dataset]]:
     places = ((one.name, DatasetName(*place)) for one in held.declared.values() for place in one.stored_in)
     found: dict[str, list[Dataset]] = {}
     for dataset, entities in (await stored_in.homes(connection, identity, places)).items():
@@ -110,7 +112,10 @@ async def _stored(connection: Connection, held: Held, identity: Identity) -> dic
 
 
 async def _checked(
-    connection: Connection, held: Held, stored: Mapping[str, Sequence[Dataset]], wrong: Mapping[str, Columns]
+    connection: Connection,
+    held: StoredDeclarations,
+    stored: Mapping[str, Sequence[Dataset]],
+    wrong: Mapping[str, Columns],
 ) -> None:
     reported = await column_flow.columns(connection, [dataset for name in wrong for dataset in stored.get(name, ())])
     for name, some in wrong.items():

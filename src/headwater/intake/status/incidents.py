@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from headwater.client.event import run_id
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.columns import ALL, Columns, both, named
 from headwater.entities.status.incidents import confirmed, opened
 from headwater.entities.status.marks import Marks
@@ -54,7 +54,7 @@ class WrongColumns(Wrong, frozen=True, forbid_unknown_fields=True):
     columns: list[str] = []
 
 
-def listed(held: Held, sets: Mapping[str, Ordinals]) -> list[Wrong]:
+def listed(held: StoredDeclarations, sets: Mapping[str, Ordinals]) -> list[Wrong]:
     """Write sets of instances as `Wrong`, leaving out entities without any."""
     return [Wrong(name, ranges.written(held.instances(name), some)) for name, some in sets.items() if some]
 
@@ -205,7 +205,7 @@ async def confirm(database: Database, id_: uuid.UUID, right: Sequence[Wrong], ac
         return Settled(incident.id, incident.state, ledger.seq, _changed_instances(held, changed))
 
 
-def _named(held: Held, some: Sequence[Wrong]) -> dict[str, Ordinals]:
+def _named(held: StoredDeclarations, some: Sequence[Wrong]) -> dict[str, Ordinals]:
     found: dict[str, Ordinals] = {}
     for one in some:
         instances = ranges.read(held.instances(one.entity), one.instances)
@@ -226,14 +226,16 @@ async def _require_open(connection: Connection, id_: uuid.UUID) -> store.Inciden
     return found
 
 
-async def _load_marks(connection: Connection, ledger: Ledger, held: Held, id_: uuid.UUID) -> dict[str, Marks]:
+async def _load_marks(
+    connection: Connection, ledger: Ledger, held: StoredDeclarations, id_: uuid.UUID
+) -> dict[str, Marks]:
     """Load the marks of all entities that have any of this incident."""
     await ledger.marks.more_of_incident(connection, _OF_IT, str(id_))
     return {held.names[each]: ledger.marks.of(each) for each in ledger.marks.ids() if each in held.names}
 
 
 def _write(
-    ledger: Ledger, held: Held, found: Mapping[str, Marks], what: str, ref: str, actor: str, reason: str
+    ledger: Ledger, held: StoredDeclarations, found: Mapping[str, Marks], what: str, ref: str, actor: str, reason: str
 ) -> dict[str, Ordinals]:
     """Add a report for each entity that changes. Returns the instances that change, by entity."""
     changed: dict[str, Ordinals] = {}
@@ -247,18 +249,18 @@ def _write(
     return changed
 
 
-def _changed_instances(held: Held, some: Mapping[str, Ordinals]) -> list[Changed]:
+def _changed_instances(held: StoredDeclarations, some: Mapping[str, Ordinals]) -> list[Changed]:
     return [Changed(name, *_some(held, name, each)) for name, each in some.items()]
 
 
-def _some(held: Held, name: str, some: Ordinals) -> tuple[list[str], int]:
+def _some(held: StoredDeclarations, name: str, some: Ordinals) -> tuple[list[str], int]:
     """The first stretches as texts, and how many are left out."""
     first = some if some.runs <= _MOST_LISTED else some & Ordinals.between(some.first, int(some.ends[_MOST_LISTED - 1]))
     return ranges.written(held.instances(name), first), max(some.runs - _MOST_LISTED, 0)
 
 
 def _report(
-    ledger: Ledger, held: Held, found: Mapping[str, Marks], id_: str, actor: str, reason: str
+    ledger: Ledger, held: StoredDeclarations, found: Mapping[str, Marks], id_: str, actor: str, reason: str
 ) -> list[store.Marked]:
     """Add a report for each entity that gets marks. Returns the marks, each with the seq of its report."""
     rows: list[store.Marked] = []
@@ -288,7 +290,9 @@ def _columns(wrong: Sequence[Wrong]) -> dict[str, Columns]:
     return {} if all(some == ALL for some in found.values()) else found
 
 
-def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread, columns: Restricted | None) -> Iterator[Hit]:
+def _hits(
+    held: StoredDeclarations, gone: Mapping[str, Ordinals], reached: Spread, columns: Restricted | None
+) -> Iterator[Hit]:
     nearest = reached.nearest()
     # Most entities share a calendar and are wrong in the same periods: write equal instances once.
     texts: dict[tuple[int, Ordinals], tuple[list[str], int]] = {}
@@ -304,7 +308,7 @@ def _hits(held: Held, gone: Mapping[str, Ordinals], reached: Spread, columns: Re
 
 
 async def _coded(
-    connection: Connection, held: Held, roots: Mapping[str, Ordinals]
+    connection: Connection, held: StoredDeclarations, roots: Mapping[str, Ordinals]
 ) -> dict[str, list[histories_store.Coded]]:
     """The versions of these instances with their code, by entity; also versions between them."""
     hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
@@ -324,7 +328,7 @@ def _since(roots: Mapping[str, Ordinals], coded: Mapping[str, Sequence[histories
 
 
 def _by_code(
-    held: Held,
+    held: StoredDeclarations,
     id_: uuid.UUID,
     roots: Mapping[str, Ordinals],
     coded: Mapping[str, Sequence[histories_store.Coded]],

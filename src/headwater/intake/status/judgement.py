@@ -7,13 +7,13 @@ import datetime as dt
 import uuid
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.incidents import Incident, Version, judged, same_content
 from headwater.entities.status.marks import Marks
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.intake.status.held_marks import HeldMarks, united, windows
 from headwater.intake.status.incident_columns import affected_now, spared
 from headwater.intake.status.ledger import Ledger
+from headwater.intake.status.loaded_marks import LoadedMarks, united, windows
 from headwater.intake.status.request import ResolvedReport
 from headwater.store.database import Connection
 from headwater.store.status import incidents as incident_store
@@ -25,7 +25,9 @@ WRONG = ("tainted", "inherited", "repaired", "wont_fix")
 class Judge:
     """Judges the versions of one batch. It shares the batch's `marks`, so each version is judged on the marks left by the reports before it."""
 
-    def __init__(self, connection: Connection, held: Held, marks: HeldMarks, incidents: Sequence[Incident]) -> None:
+    def __init__(
+        self, connection: Connection, held: StoredDeclarations, marks: LoadedMarks, incidents: Sequence[Incident]
+    ) -> None:
         self._connection = connection
         self._held = held
         self._marks = marks
@@ -38,7 +40,7 @@ class Judge:
         self.spared: dict[str, frozenset[tuple[str, str]]] = {}
 
     @classmethod
-    async def load(cls, ledger: Ledger, held: Held, some: Sequence[ResolvedReport]) -> "Judge | None":
+    async def load(cls, ledger: Ledger, held: StoredDeclarations, some: Sequence[ResolvedReport]) -> "Judge | None":
         """Load the facts; None if nothing is wrong anywhere and no incident is about these reports. Adds the upstreams' marks to the ledger."""
         made = [one for one in some if one.produced]
         if not made:
@@ -158,7 +160,9 @@ class Judge:
 class _MarksByName(Mapping[str, Marks]):
     """The current marks of the loaded entities, by the entity's name."""
 
-    def __init__(self, held: Held, marks: HeldMarks, instead: Mapping[int, Marks] | None = None) -> None:
+    def __init__(
+        self, held: StoredDeclarations, marks: LoadedMarks, instead: Mapping[int, Marks] | None = None
+    ) -> None:
         self._held, self._marks, self._instead = held, marks, instead or {}
 
     def __getitem__(self, name: str) -> Marks:
@@ -173,7 +177,7 @@ class _MarksByName(Mapping[str, Marks]):
         return sum(1 for _ in self)
 
 
-def _upstream(held: Held, one: ResolvedReport) -> Iterator[tuple[int, Ordinals]]:
+def _upstream(held: StoredDeclarations, one: ResolvedReport) -> Iterator[tuple[int, Ordinals]]:
     """The instances that a judgement needs: those that the version read, or may have read if that is not recorded, and its own entity's chain."""
     reads = {name for _, name, _ in one.reads or ()}
     for upstream_id, _, instances in one.reads or ():
@@ -184,7 +188,7 @@ def _upstream(held: Held, one: ResolvedReport) -> Iterator[tuple[int, Ordinals]]
             yield held.ids[link.upstream], needed
 
 
-async def _incidents(connection: Connection, held: Held, ids: Sequence[uuid.UUID]) -> list[Incident]:
+async def _incidents(connection: Connection, held: StoredDeclarations, ids: Sequence[uuid.UUID]) -> list[Incident]:
     found = await incident_store.named(connection, ids)
     roots: dict[uuid.UUID, dict[str, dict[str, Ordinals]]] = {}
     for root in await incident_store.roots(connection, ids):

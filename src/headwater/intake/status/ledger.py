@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.entities.status.marks import Marks, difference
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.intake.status.held_marks import HeldMarks
+from headwater.intake.status.loaded_marks import LoadedMarks
 from headwater.store.database import Connection
 from headwater.store.status import status as store
 
@@ -27,7 +27,7 @@ class Ledger:
         self.began = began
         self.seq = began.seq
         self.now = max(dt.datetime.now(dt.UTC), (began.recorded_at or _EVER) + _LEAST)
-        self.marks = HeldMarks(())
+        self.marks = LoadedMarks(())
         self.versions: list[store.Version] = []
         self.reads: list[store.Read] = []
         self._reports: list[store.Report] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.status.marks import Mark
 from headwater.entities.status.transitions import Started, after
@@ -18,7 +18,7 @@ from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import HeadwaterError
 from headwater.intake.events.batcher import Batcher
-from headwater.intake.status import held_marks
+from headwater.intake.status import loaded_marks
 from headwater.intake.status.declared import in_state
 from headwater.intake.status.judgement import Judge
 from headwater.intake.status.ledger import Ledger
@@ -103,7 +103,9 @@ async def record(database: Database, reports: Sequence[SentReport]) -> tuple[int
 class Batch:
     """Reports that are written in one transaction, each on the marks that the one before left."""
 
-    def __init__(self, connection: Connection, ledger: Ledger, held: Held, reports: Sequence[SentReport]) -> None:
+    def __init__(
+        self, connection: Connection, ledger: Ledger, held: StoredDeclarations, reports: Sequence[SentReport]
+    ) -> None:
         self.connection = connection
         self.ledger = ledger
         self.held = held
@@ -130,13 +132,13 @@ class Batch:
         return self.ledger.seq, [results[place] for place in range(len(self.reports))]
 
     async def _load(self, reports: Sequence[ResolvedReport]) -> None:
-        wanted = held_marks.united((report.entity_id, report.instances) for report in reports)
+        wanted = loaded_marks.united((report.entity_id, report.instances) for report in reports)
         self.marks = self.ledger.marks
-        await self.marks.more(self.connection, held_marks.windows(wanted))
-        produced = held_marks.united((report.entity_id, report.instances) for report in reports if report.produced)
+        await self.marks.more(self.connection, loaded_marks.windows(wanted))
+        produced = loaded_marks.united((report.entity_id, report.instances) for report in reports if report.produced)
         # The versions of each entity so far: (instances, produced at, fingerprint).
         self.versions: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
-        for version in await store.versions(self.connection, held_marks.windows(produced), self.ledger.seq):
+        for version in await store.versions(self.connection, loaded_marks.windows(produced), self.ledger.seq):
             stretch = Ordinals.between(version.start_, version.end_)
             self.versions.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
         runs = {

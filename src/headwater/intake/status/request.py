@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.transitions import (
     Deleted,
     Doubted,
@@ -115,7 +115,7 @@ class ResolvedReport(NamedTuple):
         return isinstance(self.report, Produced)
 
 
-def resolve_report(reported: Reported, held: Held, now: dt.datetime) -> ResolvedReport:
+def resolve_report(reported: Reported, held: StoredDeclarations, now: dt.datetime) -> ResolvedReport:
     """Resolve a report. Raises NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for an invalid report."""
     entity_id = held.number(reported.entity)
     instances = _instances(reported, held)
@@ -133,7 +133,7 @@ def resolve_report(reported: Reported, held: Held, now: dt.datetime) -> Resolved
     )
 
 
-def _instances(reported: Reported, held: Held) -> Ordinals:
+def _instances(reported: Reported, held: StoredDeclarations) -> Ordinals:
     instances = held.instances(reported.entity)
     found = ranges.read(instances, reported.instances) if reported.instances else NONE
     start, end = aware(reported.start), aware(reported.end)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headwater.client.event import PRODUCER
-from headwater.entities.declaration.declared import Declared
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.entity import EntityDeclaration
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE
@@ -65,7 +65,7 @@ class Reports(NamedTuple):
 class Places:
     """The declared entities that a dataset stores or a job produces, under one set of identity rules."""
 
-    def __init__(self, held: Held, identity: Identity) -> None:
+    def __init__(self, held: StoredDeclarations, identity: Identity) -> None:
         self.held, self.identity = held, identity
         self._stored: dict[DatasetName, list[str]] = defaultdict(list)
         self._by_job: dict[str, list[str]] = defaultdict(list)
@@ -173,7 +173,7 @@ def _period(entity: str, runs: Sequence[Facets]) -> Period | None:
 
 
 def _instances(
-    declared: Declared, outputs: Sequence[DatasetReport], runs: Sequence[Facets], identity: Identity
+    declared: EntityDeclaration, outputs: Sequence[DatasetReport], runs: Sequence[Facets], identity: Identity
 ) -> MatchedInstances:
     """The union of the instances of all outputs; a single output may have none."""
     existing, union, why = declared.entity.instances, NONE, ""
@@ -185,7 +185,7 @@ def _instances(
     return MatchedInstances(union, "" if union else why or NO_PERIOD)
 
 
-def _reads(declared: Declared, summary: RunSummary, places: Places) -> list[ReadInstances] | None:
+def _reads(declared: EntityDeclaration, summary: RunSummary, places: Places) -> list[ReadInstances] | None:
     """What the run read, if it is completely known: every declared need is among the inputs, and the instances of every input entity are identified.
     Otherwise None, because an incomplete record would count as complete.
     """

@@ -5,10 +5,10 @@ It goes one link only: a reader of a stale instance is not stale until that inst
 
 from collections.abc import Mapping
 
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Mark, Marks
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.intake.status.held_marks import HeldMarks, united, windows
+from headwater.intake.status.loaded_marks import LoadedMarks, united, windows
 from headwater.store.database import Connection
 from headwater.store.status import status as store
 
@@ -16,7 +16,12 @@ STALE = Mark("stale")
 
 
 async def stale(
-    connection: Connection, held: Held, marks: HeldMarks, name: str, again: Ordinals, found: Mapping[int, Marks]
+    connection: Connection,
+    held: StoredDeclarations,
+    marks: LoadedMarks,
+    name: str,
+    again: Ordinals,
+    found: Mapping[int, Marks],
 ) -> dict[int, Marks]:
     """The new marks, by id, of entities that used the instances in `again`: by the recorded reads of their versions, else by their declared needs.
     `found`: the marks that the same report has changed already.

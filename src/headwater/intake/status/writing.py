@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from headwater import telemetry
-from headwater.entities.declaration.held import Held
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.intake.status.ledger import Ledger
@@ -40,7 +40,7 @@ class _Ended(NamedTuple):
 class Writing:
     """`live`: events are fed as they arrive, so the time of receipt determines which seq was current."""
 
-    def __init__(self, connection: Connection, held: Held, *, live: bool) -> None:
+    def __init__(self, connection: Connection, held: StoredDeclarations, *, live: bool) -> None:
         self._connection, self._held, self._live = connection, held, live
         self._pending: list[Reported] = []
         self._begun: dict[_Run, int] = {}  # before which pending report a run began

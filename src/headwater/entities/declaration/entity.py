@@ -33,7 +33,7 @@ class Producer(NamedTuple):
     pool: str = ""
 
 
-class Declared(NamedTuple):
+class EntityDeclaration(NamedTuple):
     """`entity` is what the graph is made of. Its dependencies are sorted by upstream, as their order says nothing; states are as declared."""
 
     entity: Entity

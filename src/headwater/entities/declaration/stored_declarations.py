@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from headwater.entities.declaration.canonical import from_document
-from headwater.entities.declaration.declared import Declared
+from headwater.entities.declaration.entity import EntityDeclaration
 from headwater.entities.needs.graph import Graph
 from headwater.entities.time.instances import Instances
 from headwater.errors import NotFound
@@ -16,12 +16,12 @@ from headwater.errors import NotFound
 _KEPT = 4
 
 
-class Held:
+class StoredDeclarations:
     """All declarations at one moment, as one graph. `id` identifies that state."""
 
     def __init__(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> None:
         self.id = id
-        self.declared: dict[str, Declared] = {}
+        self.declared: dict[str, EntityDeclaration] = {}
         self.ids: dict[str, int] = {}
         for number, body in rows:
             one = from_document(json.loads(body))
@@ -41,7 +41,7 @@ class Held:
         """The instances of an entity; None if it is static. Raises NotFound as `number` does."""
         return self.declaration(name).entity.instances
 
-    def declaration(self, name: str) -> Declared:
+    def declaration(self, name: str) -> EntityDeclaration:
         """The declaration of an entity. Raises NotFound as `number` does."""
         found = self.declared.get(name)
         if found is None:
@@ -58,22 +58,22 @@ class GraphCache:
     """A cache of the last few states; each graph is built once."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[uuid.UUID | None, Held] = OrderedDict()
+        self._held: OrderedDict[uuid.UUID | None, StoredDeclarations] = OrderedDict()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
-    def get(self, id: uuid.UUID | None) -> Held | None:
+    def get(self, id: uuid.UUID | None) -> StoredDeclarations | None:
         with self._lock:
             if id in self._held:
                 self._held.move_to_end(id)
             return self._held.get(id)
 
-    def get_or_build(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> Held:
+    def get_or_build(self, id: uuid.UUID | None, rows: Iterable[tuple[int, bytes]]) -> StoredDeclarations:
         """The state of these rows (as for `Held`). If several threads ask for one state, one builds it and the others wait."""
         with self._making:
             found = self.get(id)
             if found is None:
-                found = Held(id, rows)
+                found = StoredDeclarations(id, rows)
                 with self._lock:
                     self._held[id] = found
                     while len(self._held) > _KEPT:

@@ -9,7 +9,7 @@ from headwater.store.status import status as store
 from headwater.store.status.status import Run, Window
 
 
-class HeldMarks:
+class LoadedMarks:
     """Marks by entity id. Whole runs of marks are loaded, so new marks merge with adjacent ones."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -30,7 +30,7 @@ class HeldMarks:
         return found
 
     @classmethod
-    async def load(cls, connection: Connection, windows: Sequence[Window]) -> "HeldMarks":
+    async def load(cls, connection: Connection, windows: Sequence[Window]) -> "LoadedMarks":
         """Load the marks in these windows, and beyond them to the end of each run."""
         return cls(await store.marks(connection, windows))
 
