@@ -13,10 +13,10 @@ from headwater.columns.dialect import rules
 from headwater.columns.shape.fingerprint import fingerprint
 from headwater.pipeline.query_log import text_key
 from headwater.pipeline.query_log.reading import Understood, understood
-from headwater.pipeline.query_log.text_key import canonicals, keys, with_key
+from headwater.pipeline.query_log.text_key import canonicals, keys
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [
     pytest.mark.spark,
@@ -233,9 +233,18 @@ def test_rows_of_any_dialect_keep_their_order() -> None:
     assert keys(pa.array([None, "select 1"], pa.string()), pa.array(["trino", None])).null_count == 1
 
 
+def _with_key(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F
+
+    def compute_keys(texts: pa.Array, dialects: pa.Array) -> pa.Array:
+        return keys(texts, dialects)
+
+    return rows.withColumn("text_key", F.arrow_udf(compute_keys, "string")("statement", "dialect"))
+
+
 def test_spark_gives_the_same_keys(spark: "SparkSession") -> None:
     pairs = [(text, dialect) for text in SHAPES for dialect in DIALECTS]
-    rows = with_key(spark.createDataFrame(pairs, "statement string, dialect string")).collect()
+    rows = _with_key(spark.createDataFrame(pairs, "statement string, dialect string")).collect()
     told = {(row["statement"], row["dialect"]): row["text_key"] for row in rows}
     assert told == {pair: key for pair, (key, _) in keyed(pairs).items()}
 

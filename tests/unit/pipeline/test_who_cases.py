@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openlineage.client.uuid import generate_static_uuid
-from tests.fixtures.who import Case, cases
+from tests.fixtures.who import Case, attribute_query, cases
 from tests.scale import full
 
 from headwater.pipeline.query_log.who import COLUMNS, MARKS, Config, runs
 from headwater.pipeline.query_log.who.comments import comments, statement_comments
 from headwater.pipeline.query_log.who.dbt import job_name
 from headwater.pipeline.query_log.who.evidence import asset, evidence
-from headwater.pipeline.query_log.who.tools import TOOLS, recognise, who_of
+from headwater.pipeline.query_log.who.tools import TOOLS, recognise
 
 KINDS = {"person", "service", "bi", "pipeline", "unknown"}
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 def test_cases(case: Case) -> None:
-    answer, run_id = who_of(**case.given, config=case.config)
+    answer, run_id = attribute_query(**case.given, config=case.config)
     said = {name: getattr(answer, name) for name in COLUMNS[:-1]} | {"job_run_id": run_id}
     assert said == case.expected
 
@@ -34,7 +34,7 @@ def test_cases(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 def test_what_varies_is_not_part_of_the_answer(case: Case) -> None:
     """Masked as Spark masks it, a query has the same answer: only its run's id is lost."""
-    whole, _ = who_of(**case.given, config=case.config)
+    whole, _ = attribute_query(**case.given, config=case.config)
     block = statement_comments(case.given.get("statement", ""), MARKS) or ""
     tags = case.given.get("tags")
     application = case.given.get("application")
@@ -192,7 +192,9 @@ HOSTILE = st.lists(st.one_of(st.sampled_from(SEEDS), st.text(max_size=20)), max_
 @given(text=HOSTILE, tags=st.dictionaries(HOSTILE, st.one_of(st.none(), HOSTILE), max_size=4), name=HOSTILE)
 def test_nothing_raises(text: str, tags: dict[str, str | None], name: str) -> None:
     for statement in (text, f"/* {text} */ select 1", f"select 1 -- {text}"):
-        answer, run_id = who_of(statement=statement, tags=tags, user=name, application=text, source="databricks")
+        answer, run_id = attribute_query(
+            statement=statement, tags=tags, user=name, application=text, source="databricks"
+        )
         assert answer.actor
         assert answer.actor_kind in KINDS
         assert run_id is None or isinstance(run_id, str)
@@ -246,7 +248,7 @@ def test_a_megabyte_of_anything_is_read(piece: str) -> None:
         f"select 1 -- looker {text}",
         f"-- looker {text[:10_000]}\nselect 1",
     ):
-        answer, _ = who_of(statement=statement, tags={"query_tag": text[:8_000]}, user=text, application=text)
+        answer, _ = attribute_query(statement=statement, tags={"query_tag": text[:8_000]}, user=text, application=text)
         assert answer.actor_kind in KINDS
 
 

@@ -22,10 +22,6 @@ from functools import cache, partial
 from hashlib import md5
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StringType
-
 from headwater.columns.dialect import rules
 from headwater.columns.shape.key import cut, digest, plan
 from headwater.columns.shape.lexis import RULES, Rules, lexis
@@ -181,16 +177,6 @@ def keys(texts: "pa.Array", dialects: "pa.Array") -> "pa.Array":
 def canonicals(texts: "pa.Array", dialects: "pa.Array") -> "pa.Array":
     """The text that stands for all texts of its key, for each."""
     return _by_dialect(texts, dialects, lambda _: (_filled, str))
-
-
-def with_key(rows: DataFrame, text: str = "statement", dialect: str = "dialect") -> DataFrame:
-    """Adds `text_key`: 32 hex digits, null for no text and for one of blanks."""
-    import pyarrow as pa
-
-    def compute_keys(texts: pa.Array, dialects: pa.Array) -> pa.Array:
-        return keys(texts, dialects)
-
-    return rows.withColumn("text_key", F.arrow_udf(compute_keys, StringType())(F.col(text), F.col(dialect)))
 
 
 _Made = Callable[[str], str]

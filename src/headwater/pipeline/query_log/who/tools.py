@@ -4,7 +4,7 @@ The most certain answer wins; among equals the tool nearest to the statement (db
 fill in: the job of a query that names its parent run, the Airflow task of a dbt statement that names no node.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -24,7 +24,6 @@ from headwater.pipeline.query_log.who import (
     openlineage,
     powerbi,
     redash,
-    runs,
     sigma,
     sqlcommenter,
     sqlmesh,
@@ -32,9 +31,8 @@ from headwater.pipeline.query_log.who import (
     tableau,
     users,
 )
-from headwater.pipeline.query_log.who.comments import comments, statement_comments
 from headwater.pipeline.query_log.who.config import Config, Kind
-from headwater.pipeline.query_log.who.evidence import LOSSY, Attribution, Evidence, evidence
+from headwater.pipeline.query_log.who.evidence import LOSSY, Attribution, Evidence
 
 # Nearest to the statement first; names of applications and users last.
 TOOLS = (
@@ -109,22 +107,3 @@ def recognise(known: Evidence, config: Config) -> Who:
         run_seed=run.run_seed if run else "",
         confidence=1.0 if told and best.confidence < LOSSY else best.confidence,
     )
-
-
-def who_of(
-    *,
-    statement: str = "",
-    source: str | None = None,
-    application: str | None = None,
-    user: str | None = None,
-    role: str | None = None,
-    tags: Mapping[str, str | None] | None = None,
-    config: Config | None = None,
-) -> tuple[Who, str | None]:
-    """One query's answer and the id of the run it belongs to: what `who()` gives for a row, in Python, for tests and single questions."""
-    config = config or Config()
-    block = statement_comments(statement, MARKS) or ""
-    written = runs.written(tags)
-    answer = recognise(evidence(source, application, user, role, tags if written else None, comments(block)), config)
-    told = runs.parts(runs.text(block, written, application))
-    return answer, runs.run_id(answer.run, answer.run_seed, told, run_id_is_logical_date=config.run_id_is_logical_date)
