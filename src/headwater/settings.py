@@ -190,6 +190,11 @@ class ListenerSettings(BaseModel):
 class EntitySettings(BaseModel):
     """Datasets with a schedule."""
 
+    clock_ahead_seconds: float = Field(
+        300.0,
+        ge=0,
+        description="How far in the future a report's time may be; beyond, its time of arrival is recorded.",
+    )
     feed: bool = Field(True, description="false: do not update the status of instances from events.")
 
 

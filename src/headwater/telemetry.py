@@ -141,6 +141,14 @@ class ListenersHeldUp(LogEvent, frozen=True):
     error: str
 
 
+class ReportRefused(LogEvent, frozen=True):
+    """The database refused a report about instances of an entity; the reports beside it were recorded."""
+
+    level = logging.WARNING
+    entity: str
+    error: str
+
+
 class ConnectionsClosed(LogEvent, frozen=True):
     """Connections without requests were closed, because an address (`whose`), or all, held more than HEADWATER_SERVER__MAX_CONNECTIONS_… allows."""
 

@@ -207,7 +207,7 @@ def test_what_is_said_to_people(spark: Any, bigquery_log: Path, tmp_path: Path) 
         (("--source", "bigquery", "--input", "/nowhere/*.json"), "no file matches /nowhere"),
         (("--source", "bigquery", "--input", "x", "--since", "yesterday"), "yesterday"),
         (("--source", "bigquery", "--input", "x", "--since", "2026-02-01", "--until", "2026-01-01"), "is not before"),
-        (("--source", "bigquery", "--input", "x", "--master", "local", "--remote", "sc://x"), "two ways"),
+        (("--source", "bigquery", "--input", "x", "--master", "local", "--remote", "sc://x"), "give only one"),
         (("--source", "bigquery", "--input", "x", "--conf", "a"), "is not K=V"),
         (("--source", "bigquery", "--input", "x", "--runs", "some"), "none of latest, daily, every"),
         (("--source", "bigquery", "--input", "x", "--prices", "/nowhere.yaml"), "/nowhere.yaml"),

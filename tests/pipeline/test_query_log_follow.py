@@ -266,5 +266,5 @@ def test_a_spark_that_is_gone_ends_it(spark: Any, tmp_path: Path, monkeypatch: p
 
 def test_a_session_without_a_driver_of_its_own(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "is_remote", lambda _: True)
-    with pytest.raises(InvalidQuestion, match="--remote has it elsewhere"):
+    with pytest.raises(InvalidQuestion, match="--remote has its driver elsewhere"):
         follow(spark, str(tmp_path), Asked("bigquery", ("x",)), Settings())

@@ -1,6 +1,7 @@
 """The composition root: builds the ASGI application from the settings."""
 
 import asyncio
+import datetime as dt
 import gc
 import logging
 import os
@@ -69,7 +70,7 @@ def create_app(settings: Settings) -> Any:
     )
 
     intake = _intake(settings, url, database)
-    status = StatusIntake(database)
+    status = StatusIntake(database, dt.timedelta(seconds=settings.entities.clock_ahead_seconds))
     metrics, traces = Metrics(), tracing.provider()
 
     @asynccontextmanager

@@ -66,6 +66,7 @@ class Reporting:
             "key": f"{self._run} {one.entity} produced {one.instance}",
             "states": [self._making.states[one.entity]],
             "code": code,
+            "future": True,
         }
         if one.recorded:
             report["seq"] = self._making.seq

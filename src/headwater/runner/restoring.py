@@ -171,6 +171,7 @@ def _report(job: Job, place: _Place, version: int, server: Server) -> None:
         "instances": one.instances,
         "ref": job.run,
         "key": place.name,
+        "future": True,
         "reason": f"restored from version {place.version} of {place.table}{checked}",
         "storage": {**one.storage, "delta_version": version, "restored_from": one.restored_from},
         **{

@@ -73,6 +73,7 @@ def of(
         if reason:
             report["reason"] = reason
         if what == "produced":
+            report["future"] = True  # Airflow decides which interval a task makes
             report |= {
                 name: description[name] for name in _DESCRIPTION if description and description.get(name) is not None
             }

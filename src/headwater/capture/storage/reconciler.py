@@ -133,7 +133,7 @@ def report(
         more: dict[str, Any] = {"ref": "reconcile", "states": [state], "reason": f"found in {listing.where}"}
         if listing.storage is not None:
             more["storage"] = listing.storage
-        reports += _reports(drift, "produced", drift.unknown, **more)
+        reports += _reports(drift, "produced", drift.unknown, future=True, **more)
     refused = []
     for some in portions(reports):
         refused += [why for why in refusals(server.say(PATH, {"reports": some})) if why is not None]

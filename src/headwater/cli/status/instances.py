@@ -85,6 +85,9 @@ def report(
     right: Annotated[
         bool, typer.Option("--right", help="Mark it as checked by a person: right, regardless of incidents.")
     ] = False,
+    future: Annotated[
+        bool, typer.Option("--future", help="Accept instances that have not begun, as those of a forecast.")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Record why, for readers of the history.")] = "",
     at: Annotated[str | None, typer.Option(metavar="TIME", help="Set when it happened. Default: now.")] = None,
     key: Annotated[
@@ -114,7 +117,7 @@ def report(
         "entity": entity, "what": what, "instances": instances, "ref": ref, "states": state, "remove": remove,
         "reads": [_read(text) for text in read] if read else None, "seq": seq, "code": code, "fingerprint": fingerprint,
         "storage": _delta(delta) if delta else None,
-        "right": right or None, "reason": reason, "at": server.time(at), "key": key,
+        "right": right or None, "future": future or None, "reason": reason, "at": server.time(at), "key": key,
     }  # fmt: skip
     body = {"reports": [{word: value for word, value in said.items() if value is not None}]}
     answer = server.send(url, "POST", "/api/v2/instances", body, **author(as_))
@@ -129,6 +132,8 @@ def report(
     else:
         changed = "" if taken.get("changed") else "; nothing changed"
         output.line(output.printable(f"{entity} {short(instances)}: {what}, report {taken['seq']}{changed}"))
+        if corrected := taken.get("corrected_at"):
+            output.line(f"its time is in the future; {output.moment(corrected)} UTC was recorded instead", "yellow")
         if late := taken.get("late"):
             output.line(
                 f"there is a newer version of {output.printable(short(late))}, which stays the current one", "yellow"

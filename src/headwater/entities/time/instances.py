@@ -45,6 +45,10 @@ class Instances(NamedTuple):
         first = self.calendar.first if self.first is None else self.first
         return Ordinals.between(first, self.calendar.end if self.end is None else self.end)
 
+    def begun(self, now: Instant) -> Ordinals:
+        """Those that have begun by now."""
+        return self.all & self.calendar.covering(int(self.calendar.begins([self.calendar.first])[0]), now)
+
     def over(self, now: Instant) -> Ordinals:
         """Those that have ended by now: a week that is not over is no instance yet."""
         return self.all & self.calendar.within(int(self.calendar.begins([self.calendar.first])[0]), now)

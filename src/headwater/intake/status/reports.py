@@ -10,19 +10,21 @@ from typing import Any
 
 import msgspec
 
+from headwater import telemetry
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.status.marks import Mark
 from headwater.entities.status.transitions import Started, after
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.errors import HeadwaterError
+from headwater.errors import DatabaseRefused, HeadwaterError
 from headwater.intake.events.batcher import Batcher
+from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.status import loaded_marks
 from headwater.intake.status.declared import in_state
 from headwater.intake.status.judgement import Judge
 from headwater.intake.status.ledger import Ledger
-from headwater.intake.status.request import Reported, ResolvedReport, resolve_report
+from headwater.intake.status.request import AHEAD, Reported, ResolvedReport, resolve_report
 from headwater.intake.status.staleness import stale
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as store
@@ -43,13 +45,15 @@ class Refused(msgspec.Struct, frozen=True):
 class ReportOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """The outcome of a report. `seq`: its number in the log; null if it was refused. `duplicate`: it was recorded before, under that seq.
 
-    `changed`: whether it changed any mark. `late`: the instances that have a newer version, which stays current.
+    `changed`: whether it changed any mark. `late`: the instances that have a newer version, which stays current. `corrected_at`: the time that was
+    recorded instead of the reported one, which is in the future.
     """
 
     seq: int | None
     duplicate: bool = False
     changed: bool = False
     late: list[str] = []
+    corrected_at: dt.datetime | None = None
     refused: Refused | None = None
 
 
@@ -70,10 +74,10 @@ class SentReport(msgspec.Struct, frozen=True):
 class StatusIntake:
     """Accepts reports; those that arrive at the same time are written together."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, ahead: dt.timedelta = AHEAD) -> None:
         # One batch at a time: a second one would only wait for the first one's lock.
         self._batcher: Batcher[list[SentReport], Recorded] = Batcher(
-            lambda requests: _record_requests(database, requests), at_once=1
+            lambda requests: _record_requests(database, requests, ahead), at_once=1
         )
 
     async def add(self, reports: Sequence[Reported], actor: str) -> Recorded:
@@ -82,9 +86,11 @@ class StatusIntake:
         return await self._batcher.add([SentReport(report, actor) for report in reports], size)
 
 
-async def _record_requests(database: Database, requests: Sequence[list[SentReport]]) -> list[Recorded]:
+async def _record_requests(
+    database: Database, requests: Sequence[list[SentReport]], ahead: dt.timedelta
+) -> list[Recorded]:
     """Record the reports of several requests in one transaction."""
-    seq, results = await record(database, [report for reports in requests for report in reports])
+    seq, results = await record(database, [report for reports in requests for report in reports], ahead)
     recorded, at = [], 0
     for reports in requests:
         recorded.append(Recorded(seq, results[at : at + len(reports)]))
@@ -92,20 +98,45 @@ async def _record_requests(database: Database, requests: Sequence[list[SentRepor
     return recorded
 
 
-async def record(database: Database, reports: Sequence[SentReport]) -> tuple[int, list[ReportOutcome]]:
-    """Record reports in one transaction. Returns the last seq, and the outcome of each report in order."""
-    async with database.transaction() as connection:
-        ledger = await Ledger.open(connection)
-        held = await in_state(connection, ledger.began.declared)
-        return await Batch(connection, ledger, held, reports).write()
+async def record(
+    database: Database, reports: Sequence[SentReport], ahead: dt.timedelta = AHEAD
+) -> tuple[int, list[ReportOutcome]]:
+    """Record reports in one transaction. Returns the last seq, and the outcome of each report in order.
+
+    If the database refuses them, those that it refuses alone are found, and their neighbours are recorded. `ahead`: how far in the future their
+    times may be.
+    """
+    seq, results = 0, list[ReportOutcome]()
+
+    async def attempt(some: Sequence[SentReport]) -> None:
+        nonlocal seq
+        async with database.transaction() as connection:
+            ledger = await Ledger.open(connection)
+            held = await in_state(connection, ledger.began.declared)
+            seq, outcomes = await Batch(connection, ledger, held, some, ahead).write()
+        results.extend(outcomes)
+
+    def refuse(place: int, error: Exception) -> None:
+        telemetry.say(telemetry.ReportRefused(reports[place].report.entity, str(error)))
+        reason = "the database refuses this report: remove null characters, and numbers of more than 63 bits"
+        results.append(ReportOutcome(None, refused=Refused(DatabaseRefused.code, reason)))
+
+    await isolate_failures(reports, attempt, DatabaseRefused, refuse)
+    return seq, results
 
 
 class Batch:
     """Reports that are written in one transaction, each on the marks that the one before left."""
 
     def __init__(
-        self, connection: Connection, ledger: Ledger, held: StoredDeclarations, reports: Sequence[SentReport]
+        self,
+        connection: Connection,
+        ledger: Ledger,
+        held: StoredDeclarations,
+        reports: Sequence[SentReport],
+        ahead: dt.timedelta = AHEAD,
     ) -> None:
+        self.ahead = ahead
         self.connection = connection
         self.ledger = ledger
         self.held = held
@@ -116,7 +147,7 @@ class Batch:
         resolved: dict[int, ResolvedReport] = {}
         for place, sent in enumerate(self.reports):
             try:
-                resolved[place] = resolve_report(sent.report, self.held, self.ledger.now)
+                resolved[place] = resolve_report(sent.report, self.held, self.ledger.now, self.ahead)
             except HeadwaterError as error:
                 results[place] = _refused(error)
         seqs = await store.seen_keys(self.connection, [report.key for report in resolved.values()])
@@ -227,7 +258,9 @@ class Batch:
                 resolved.entity_id, resolved.reported.ref, resolved.reported.what, resolved.at, resolved.instances
             )
         late_texts = ranges.written(declared_.entity.instances, late) if late else []
-        return ReportOutcome(seq, changed=changed, late=late_texts)
+        return ReportOutcome(
+            seq, changed=changed, late=late_texts, corrected_at=resolved.at if resolved.corrected else None
+        )
 
     def _add_version(self, resolved: ResolvedReport, seq: int) -> None:
         reported = resolved.reported

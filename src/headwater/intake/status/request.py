@@ -75,6 +75,7 @@ class Reported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     reads: the instances that the new version read, as of `seq`, which an answer about readiness contains. Empty: it read no entity. Absent:
     unknown.
     right: a person checked the new version; it is right even if an incident reaches it.
+    future: with `produced`, instances that have not begun are meant, as those of a forecast.
     """
 
     entity: str
@@ -96,10 +97,19 @@ class Reported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     rows: int | None = None
     bytes: int | None = None
     right: bool = False
+    future: bool = False
+
+
+# A clock may be ahead of the server's by this much. A report from further in the future would outlast every honest one until
+# then.
+AHEAD = dt.timedelta(minutes=5)
 
 
 class ResolvedReport(NamedTuple):
-    """A report with its entity and instances resolved. `reads`: (upstream's id, its name, instances); None if unknown."""
+    """A report with its entity and instances resolved. `reads`: (upstream's id, its name, instances); None if unknown.
+
+    `at`: when it happened; the time of arrival if the reported time is too far in the future (`corrected`).
+    """
 
     entity_id: int
     name: str
@@ -109,16 +119,24 @@ class ResolvedReport(NamedTuple):
     key: bytes
     reads: tuple[tuple[int, str, Ordinals], ...] | None
     reported: Reported
+    corrected: bool = False
 
     @property
     def produced(self) -> bool:
         return isinstance(self.report, Produced)
 
 
-def resolve_report(reported: Reported, held: StoredDeclarations, now: dt.datetime) -> ResolvedReport:
-    """Resolve a report. Raises NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for an invalid report."""
+def resolve_report(
+    reported: Reported, held: StoredDeclarations, now: dt.datetime, ahead: dt.timedelta = AHEAD
+) -> ResolvedReport:
+    """Resolve a report. `ahead`: how far in the future its time may be.
+
+    Raises NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for an invalid report.
+    """
     entity_id = held.number(reported.entity)
     instances = _instances(reported, held)
+    if reported.what == "produced" and not reported.future:
+        _check_begun(reported.entity, instances, held, now)
     reads = None
     if reported.reads is not None:
         if reported.what != "produced":
@@ -128,9 +146,32 @@ def resolve_report(reported: Reported, held: StoredDeclarations, now: dt.datetim
             for read in reported.reads
         )
     at = aware(reported.at) or now
+    corrected = at - now > ahead
+    # The key is of the time as it was reported: sent again, it is the same report.
     return ResolvedReport(
-        entity_id, reported.entity, instances, _report(reported), at, _key(reported, at), reads, reported
+        entity_id,
+        reported.entity,
+        instances,
+        _report(reported),
+        now if corrected else at,
+        _key(reported, at),
+        reads,
+        reported,
+        corrected,
     )
+
+
+def _check_begun(name: str, instances: Ordinals, held: StoredDeclarations, now: dt.datetime) -> None:
+    """Raise InvalidStatus if one of the instances has not begun: `*` and a mistyped year reach a century ahead."""
+    declared = held.instances(name)
+    if declared is not None and (later := instances - declared.begun(now)):
+        first = ranges.written(declared, Ordinals.between(later.first, later.first + 1))[0]
+        raise InvalidStatus(
+            f"{first} of {name!r} has not begun, nor have {later.count - 1:,} later ones: report the instances that were made, "
+            "or say `future` (`headwater report --future`) if they are meant",
+            entity=name,
+            first=first,
+        )
 
 
 def _instances(reported: Reported, held: StoredDeclarations) -> Ordinals:
@@ -152,6 +193,10 @@ def _instances(reported: Reported, held: StoredDeclarations) -> Ordinals:
 
 
 def _report(reported: Reported) -> Report:
+    for field in ("rows", "bytes"):
+        count = getattr(reported, field)
+        if count is not None and not 0 <= count < 2**63:
+            raise InvalidStatus(f"{field} is {count}; give a count from 0 to 2^63 - 1, or leave it out", field=field)
     if len(reported.ref) > _LONGEST:
         raise InvalidStatus(f"ref has {len(reported.ref)} characters; shorten it to at most {_LONGEST}", field="ref")
     if (reported.states and reported.what not in {"produced", "said"}) or (reported.remove and reported.what != "said"):

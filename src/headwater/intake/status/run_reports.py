@@ -143,7 +143,7 @@ def _add_reports(
         for event in events:
             key = f"event {event.digest.hex()} {','.join(texts)}"
             found.reports.append(
-                Reported(entity=entity, what=what, instances=texts, ref=run, at=event.at, key=key, **more)
+                Reported(entity=entity, what=what, instances=texts, ref=run, at=event.at, key=key, future=True, **more)
             )
             if what == "failed" and summary.completes:
                 found.doubts.append(
