@@ -68,7 +68,7 @@ def test_another_database_answers_as_this_one_did(machine: Machine, tmp_path: Pa
 def test_what_cannot_be_is_said_and_nothing_is_made(machine: Machine) -> None:
     machine.post(encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"])))
     for until, code, words in (
-        ("soon", 2, "'soon' is no time"),
+        ("soon", 2, "'soon' is not a time"),
         ("2999-01-01", 1, "2999-01-01T00:00:00Z is in the future"),
         ("2020-01-01", 1, "the log has no event that had arrived by 2020-01-01T00:00:00Z"),
     ):

@@ -116,7 +116,7 @@ def test_the_commands(postgres: EmbeddedPostgres, client: Client, tmp_path: Path
     assert json.loads(command("set", "-", "--json", stdin=shown))["rules"] == RULES["rules"]
     assert json.loads(command("show", "--json"))["rules"] == RULES["rules"]
     tried = command("try", "s3a://b/t/day=1")
-    assert "dataset:s3://b:t, of it day=1" in tried
+    assert "dataset:s3://b:t, part day=1" in tried
     assert json.loads(command("try", "/mnt/x", "--json"))["id"] == "dataset:file:/data/x"
     assert json.loads(command("try", "dataset:s3://b:9000:x/y", "--json"))["namespace"] == "s3://b:9000"
     assert json.loads(command("try", "t_20260101", "--namespace", "hive", "--json"))["id"] == "dataset:hive:t"

@@ -219,7 +219,7 @@ def members(ranges: list[str], days: list[str]) -> set[str]:
 def test_questions_that_make_no_sense(headwater: Any, tmp_path: Path) -> None:
     for words, why in (
         ([], "one of --files"),
-        (["--files", "x", "--hive", "y"], "2 were given"),
+        (["--files", "x", "--hive", "y"], "2 are given"),
         (["--sql", "x"], "--query"),
         (["--files", "x/{period}", "--columns", "dt"], "--columns goes"),
         (["--files", "x", "--adopt"], "--report"),

@@ -16,7 +16,7 @@ from litestar.datastructures import State
 
 from headwater import telemetry
 from headwater.answer.status.news import News
-from headwater.api import access, compression, openapi, orphaned, page, problems, tracing
+from headwater.api import access, compression, openapi, orphaned, page, parameters, problems, tracing
 from headwater.api.audit import Audit
 from headwater.api.connections import ConnectionGuard, raise_descriptor_limit
 from headwater.api.hosts import KnownHosts, allowed_hosts
@@ -125,7 +125,7 @@ def create_app(settings: Settings) -> Any:
     app: Any = Litestar(
         [*HANDLERS, numbers],
         lifespan=[lifespan],
-        guards=[access.guard],
+        guards=[access.guard, parameters.guard],
         middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
         exception_handlers=problems.HANDLERS,
         state=State(

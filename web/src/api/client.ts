@@ -67,17 +67,14 @@ export const api = {
       },
       signal,
     ),
-  search: (q: string, asOf: string | null, signal?: AbortSignal) =>
-    get<SearchAnswer>("search", { q, limit: 20, as_of: asOf }, signal),
-  datasets: (limit: number, asOf: string | null, signal?: AbortSignal) =>
-    get<DatasetList>("datasets", { limit, as_of: asOf }, signal),
-  jobs: (limit: number, asOf: string | null, signal?: AbortSignal) =>
-    get<JobList>("jobs", { limit, as_of: asOf }, signal),
+  // These are of now: the server has no search or list as of another time.
+  search: (q: string, signal?: AbortSignal) => get<SearchAnswer>("search", { q, limit: 20 }, signal),
+  datasets: (limit: number, signal?: AbortSignal) => get<DatasetList>("datasets", { limit }, signal),
+  jobs: (limit: number, signal?: AbortSignal) => get<JobList>("jobs", { limit }, signal),
   dataset: (reference: Reference, asOf: string | null, signal?: AbortSignal) =>
     get<Dataset>(`datasets/${segments(reference)}`, { as_of: asOf }, signal),
   job: (reference: Reference, asOf: string | null, signal?: AbortSignal) =>
     get<Job>(`jobs/${segments(reference)}`, { as_of: asOf }, signal),
-  run: (id: string, asOf: string | null, signal?: AbortSignal) =>
-    get<RunDetail>(`runs/${encodeURIComponent(id)}`, { as_of: asOf }, signal),
+  run: (id: string, signal?: AbortSignal) => get<RunDetail>(`runs/${encodeURIComponent(id)}`, {}, signal),
   status: (signal?: AbortSignal) => get<Status>("status", {}, signal),
 };

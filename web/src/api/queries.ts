@@ -24,19 +24,19 @@ export const useLineage = (question: LineageQuestion) =>
     placeholderData: keepPreviousData,
   });
 
-export const useSearch = (q: string, asOf: string | null) =>
+export const useSearch = (q: string) =>
   useQuery({
-    queryKey: ["search", q, asOf],
-    queryFn: ({ signal }) => api.search(q, asOf, signal),
+    queryKey: ["search", q],
+    queryFn: ({ signal }) => api.search(q, signal),
     enabled: q.trim() !== "",
     placeholderData: keepPreviousData,
   });
 
-export const useDatasets = (limit: number, asOf: string | null) =>
-  useQuery({ queryKey: ["datasets", limit, asOf], queryFn: ({ signal }) => api.datasets(limit, asOf, signal) });
+export const useDatasets = (limit: number) =>
+  useQuery({ queryKey: ["datasets", limit], queryFn: ({ signal }) => api.datasets(limit, signal) });
 
-export const useJobs = (limit: number, asOf: string | null) =>
-  useQuery({ queryKey: ["jobs", limit, asOf], queryFn: ({ signal }) => api.jobs(limit, asOf, signal) });
+export const useJobs = (limit: number) =>
+  useQuery({ queryKey: ["jobs", limit], queryFn: ({ signal }) => api.jobs(limit, signal) });
 
 export const useDataset = (reference: Reference, asOf: string | null) =>
   useQuery({
@@ -50,8 +50,7 @@ export const useJob = (reference: Reference, asOf: string | null) =>
     queryFn: ({ signal }) => api.job(reference, asOf, signal),
   });
 
-export const useRun = (id: string, asOf: string | null) =>
-  useQuery({ queryKey: ["run", id, asOf], queryFn: ({ signal }) => api.run(id, asOf, signal) });
+export const useRun = (id: string) => useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => api.run(id, signal) });
 
 export const useStatus = () => useQuery({ queryKey: ["status"], queryFn: ({ signal }) => api.status(signal) });
 

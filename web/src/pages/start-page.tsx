@@ -3,7 +3,6 @@ import { Skeleton } from "@mantine/core";
 import { useDatasets, useJobs, useStatus } from "../api/queries.ts";
 import { bytes, count, duration, shortNamespace } from "../format.ts";
 import { SearchBox } from "../search/search-box.tsx";
-import { useUrl } from "../url.ts";
 import { Message, Trouble } from "./message.tsx";
 import { atNode, PageLink } from "./open-node.tsx";
 import { When } from "./when.tsx";
@@ -11,10 +10,9 @@ import { When } from "./when.tsx";
 const SHOWN = 12;
 
 export function StartPage() {
-  const { asOf } = useUrl();
   const status = useStatus();
-  const datasets = useDatasets(SHOWN, asOf);
-  const jobs = useJobs(SHOWN, asOf);
+  const datasets = useDatasets(SHOWN);
+  const jobs = useJobs(SHOWN);
   const failed = [datasets, jobs].find((query) => query.error);
   if (failed)
     return (

@@ -5,15 +5,14 @@ import { bytes, count, duration, exact, shortId } from "../format.ts";
 import { Message, Trouble } from "../pages/message.tsx";
 import { PageLink } from "../pages/open-node.tsx";
 import { When } from "../pages/when.tsx";
-import { navigate, useUrl } from "../url.ts";
+import { navigate } from "../url.ts";
 import { CloseButton } from "./close-button.tsx";
 import { Facets } from "./facets.tsx";
 import { NodeLink } from "./node-list.tsx";
 import { RunList } from "./run-list.tsx";
 
 export function RunPanel({ id }: { id: string }) {
-  const { asOf } = useUrl();
-  const query = useRun(id, asOf);
+  const query = useRun(id);
   const run = query.data;
   return (
     <>

@@ -18,10 +18,10 @@ export function focusSearch() {
 }
 
 export function SearchBox({ large = false }: { large?: boolean }) {
-  const { q, asOf } = useUrl();
+  const { q } = useUrl();
   const [text, setText] = useState(q);
   const [settled] = useDebouncedValue(text, 160);
-  const search = useSearch(settled, asOf);
+  const search = useSearch(settled);
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const results = settled.trim() ? (search.data?.results ?? []) : [];
 
