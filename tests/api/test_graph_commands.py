@@ -134,7 +134,7 @@ def test_lineage_as_asked_for(client: Any, headwater: Any) -> None:
 def test_a_text_that_is_no_time(client: Any, headwater: Any, words: tuple[str, ...]) -> None:
     """One reading of times for all commands: the message says which text, and how to write one."""
     send(client, run_event("COMPLETE", 2, "build", ["/src"], ["/b"], at="2026-01-02T00:00:00Z"))
-    with pytest.raises(InvalidQuestion, match=r"'not a date' is not a time; write 2026-11-21 or"):
+    with pytest.raises(InvalidQuestion, match=r"'not a date' is not a time; write 2026-11-21, "):
         headwater(*words)
 
 

@@ -205,7 +205,7 @@ def test_what_is_said_to_people(spark: Any, bigquery_log: Path, tmp_path: Path) 
     [
         (("--source", "oracle", "--input", "x"), "oracle"),
         (("--source", "bigquery", "--input", "/nowhere/*.json"), "no file matches /nowhere"),
-        (("--source", "bigquery", "--input", "x", "--since", "yesterday"), "yesterday"),
+        (("--source", "bigquery", "--input", "x", "--since", "soon"), "soon"),
         (("--source", "bigquery", "--input", "x", "--since", "2026-02-01", "--until", "2026-01-01"), "is not before"),
         (("--source", "bigquery", "--input", "x", "--master", "local", "--remote", "sc://x"), "give only one"),
         (("--source", "bigquery", "--input", "x", "--conf", "a"), "is not K=V"),
