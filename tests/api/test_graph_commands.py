@@ -10,7 +10,7 @@ from tests.events import RUN, columns, dataset, run_event, schema
 from typer.testing import CliRunner, Result
 
 from headwater.cli.program import program
-from headwater.errors import InvalidQuestion
+from headwater.errors import InvalidQuestion, NotFound
 
 
 @pytest.fixture
@@ -146,3 +146,11 @@ def test_a_day_is_its_beginning_in_utc(client: Any, headwater: Any) -> None:
     )
     assert len(by_day["nodes"]) == 3
     assert by_day["nodes"] == by_time["nodes"]
+
+
+def test_a_name_that_is_like_no_other_says_what_there_is(client: Any, headwater: Any) -> None:
+    with pytest.raises(NotFound, match="nothing has been recorded yet: run a package"):
+        headwater("lineage", "qqqqzzzz")
+    send(client, run_event("COMPLETE", 1, "load", ["/src"], ["/a"]))
+    with pytest.raises(NotFound, match="no name of 2 datasets and 1 job is near it: search for a word of it"):
+        headwater("lineage", "qqqqzzzz")

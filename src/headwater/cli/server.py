@@ -87,10 +87,22 @@ def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
             f"{name!r} could be any of {len(found['candidates'])}; give a longer name or a whole node id:",
             candidates=[item["id"] for item in found["candidates"]],
         )
+    near = [item["id"] for item in found["suggestions"]]
     raise NotFound(
-        f"nothing is named {name!r}"
-        + ("; the nearest:" if found["suggestions"] else "; nothing has been recorded yet"),
-        suggestions=[item["id"] for item in found["suggestions"]],
+        f"nothing is named {name!r}; {'the nearest:' if near else _nothing_near(url, name)}", suggestions=near
+    )
+
+
+def _nothing_near(url: str | None, name: str) -> str:
+    """What to do about a name that is like no other."""
+    from headwater.cli.output import counted
+
+    counts = get(url, "/api/v2/status")["counts"]
+    if not counts["datasets"] and not counts["jobs"]:
+        return "nothing has been recorded yet: run a package with `headwater run`, or send events to the server"
+    return (
+        f"no name of {counted(counts['datasets'], 'dataset')} and {counted(counts['jobs'], 'job')} is near it: search for a word of it with "
+        f"`headwater search`, or list them with `headwater datasets`"
     )
 
 
