@@ -36,7 +36,7 @@ def test_what_texts_mean(reads: Client) -> None:
 
 
 def test_where_storage_differs(reads: Client) -> None:
-    say(reads, made("reads", "2024-01-01..2024-01-10", "2099-01-01..2099-01-02"))
+    say(reads, made("reads", "2024-01-01..2024-01-10", "2099-01-01..2099-01-02", future=True))
     seq = say(reads, {"entity": "reads", "what": "started", "instances": ["2024-01-07"], "ref": "r1"})["seq"]
     say(reads, made("reads", "2024-01-09"))
     stored = ["2024-01-02..2024-01-05", "2024-02-01", "2099-01-01", "2099-02-01"]

@@ -89,7 +89,7 @@ def test_looked_at_reported_and_nothing_left(client: Client, headwater: Any, tmp
 
 
 def test_what_was_meant_to_go_is_no_loss(client: Client, headwater: Any, tmp_path: Path) -> None:
-    say(client, made("kept", "2024-01-01..2024-01-03", "2026-11-01..2099-01-01"))
+    say(client, made("kept", "2024-01-01..2024-01-03", "2026-11-01..2099-01-01", future=True))
     touch(tmp_path, "dt=2024-01-02/part-0", "dt=2024-01-09/part-0")
     out = headwater(
         "kept", "--hive", str(tmp_path), "--report", "--adopt", "--state", "estimated", "--within", "2024-01"
