@@ -278,6 +278,38 @@ def test_what_a_failed_run_means(client_: Client) -> None:
     assert post(client_, "/api/v2/impact", {"dag_id": "unknown", "partition_key": "x"}).status_code == 404
 
 
+TWO_AIRFLOWS = """
+entity: reads
+period: {every: day, from: 2024-01-01}
+produced_by: airflow://prod/load/reads
+---
+entity: reads_of_staging
+period: {every: day, from: 2024-01-01}
+produced_by: airflow://staging/load/reads
+---
+entity: clean
+period: {every: day, from: 2024-01-01}
+produced_by: airflow://prod/load/clean
+depends_on: {reads: same}
+"""
+
+
+def test_which_airflow_s_dag(client: Client) -> None:
+    assert declare(client, TWO_AIRFLOWS).status_code == 200
+    asked = {"dag_id": "load", "execution_date": "2024-03-06T00:00:00Z"}
+    refused = post(client, "/api/v2/impact", asked)
+    assert refused.status_code == 400
+    assert "2 Airflows, prod, staging: name one" in refused.json()["message"]
+    found = post(client, "/api/v2/impact", asked | {"airflow": "prod"}).json()["start"]
+    assert [(each["airflow"], each["task_id"], [run["period"] for run in each["runs"]]) for each in found] == [
+        ("prod", "reads", ["2024-03-06"]),
+        ("prod", "clean", ["2024-03-06"]),
+    ]
+    found = post(client, "/api/v2/impact", asked | {"airflow": "staging"}).json()["start"]
+    assert [each["producer"] for each in found] == ["airflow://staging/load/reads"]
+    assert post(client, "/api/v2/impact", asked | {"airflow": "test"}).status_code == 404
+
+
 APART = """
 entity: a
 period: {every: day, from: 2024-01-01}

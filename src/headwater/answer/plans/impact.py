@@ -4,15 +4,15 @@ A run is named as its scheduler names it: by DAG and date, by the id under which
 """
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from headwater.answer.status.declared import declared
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.impact import Impact, Runs, impact
-from headwater.entities.plans.runs import Producer, producer_runs
+from headwater.entities.plans.runs import Producer, ProducerRuns, producer_runs
 from headwater.entities.plans.serialization import producers
 from headwater.entities.status.marks import Marks, by_entity
 from headwater.entities.time import ranges
@@ -27,11 +27,13 @@ _FAR = 2**62
 
 
 class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only. Which run: `execution_date`, the start of its
+    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only; `airflow`: which Airflow's DAG, needed where several
+    have one of that id. Which run: `execution_date`, the start of its
     interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. mode: `failed`, or `tainted`: it made something wrong.
     """
 
     producer: str | None = None
+    airflow: str | None = None
     dag_id: str | None = None
     task_ids: list[str] = []
     execution_date: dt.datetime | None = None
@@ -57,10 +59,14 @@ class RunPeriod(msgspec.Struct, frozen=True):
     end: dt.datetime | None
 
 
-class ProducerRuns(msgspec.Struct, frozen=True):
-    """Runs of one job. `dag_id` and `task_id` where it is Airflow's. `because`: a shortest path from the first of them to what was asked about."""
+class JobRuns(msgspec.Struct, frozen=True):
+    """Runs of one job. `airflow`, `dag_id` and `task_id` where it is Airflow's.
+
+    `because`: a shortest path from the first of them to what was asked about.
+    """
 
     producer: str
+    airflow: str | None
     dag_id: str | None
     task_id: str | None
     runs: list[RunPeriod]
@@ -69,14 +75,14 @@ class ProducerRuns(msgspec.Struct, frozen=True):
 
 
 class ImpactAnswer(msgspec.Struct, frozen=True):
-    """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in order of execution.
+    """`clear`: tasks of runs that exist; `start`: runs that do not exist yet; both in order of execution, each run once.
 
     `manual`: what has no declared producer. `unaffected`: entities downstream that were looked at and need nothing.
     """
 
     seq: int
-    clear: list[ProducerRuns]
-    start: list[ProducerRuns]
+    clear: list[JobRuns]
+    start: list[JobRuns]
     manual: list[ExpectedInstances]
     unrepairable: dict[str, list[ExpectedInstances]]
     unaffected: list[str]
@@ -93,56 +99,73 @@ async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
         names = _jobs(known, asked)
         marks = await _marks(connection, held, names)
         ran = await _ran(connection, held, known)
-        runs = {job: await _runs(connection, held, known, job, asked) for job in names}
+        runs = await _runs(connection, held, known, names, asked)
     exist = {name: had.exist for name, had in marks.items()}
     due = {name: of_.over(now) for name in marks if (of_ := held.instances(name)) is not None}
     never = {"wont_fix": {name: some for name, had in marks.items() if (some := had.of("wont_fix"))}}
-    found = [
-        impact(
-            held.graph,
-            job,
-            some,
-            mode=asked.mode,
-            producers=known,
-            exist=exist,
-            existing=ran,
-            due=due,
-            unrepairable=never,
-            snapshots={name: one.repair for name, one in held.declared.items()},
-        )
-        for job, some in runs.items()
-    ]
+    found = impact(
+        held.graph,
+        runs,
+        mode=asked.mode,
+        producers=known,
+        exist=exist,
+        existing=ran,
+        due=due,
+        unrepairable=never,
+        snapshots={name: one.repair for name, one in held.declared.items()},
+    )
     return _impact_answer(held, seq, found)
 
 
+class AirflowTask(NamedTuple):
+    """A job of Airflow's: the instance's name, the DAG, and the task (None of a whole DAG)."""
+
+    airflow: str
+    dag: str
+    task: str | None
+
+
+def airflow_task(job: str) -> AirflowTask | None:
+    """The parts of `airflow://INSTANCE/DAG/TASK`; None of another job."""
+    instance, *path = job.removeprefix("airflow://").split("/")
+    return AirflowTask(instance, path[0], "/".join(path[1:]) or None) if job.startswith("airflow://") and path else None
+
+
 def _jobs(known: Mapping[str, Producer], asked: AskedImpact) -> list[str]:
+    """The jobs that are asked about, in the alphabet's order. NotFound if there are none; InvalidQuestion if two Airflows have the DAG."""
     jobs = sorted({producer.name for producer in known.values()})
     if asked.producer is not None:
         found = [job for job in jobs if job == asked.producer]
+        who = asked.producer
     elif asked.dag_id is not None:
-        found = [
-            job
-            for job in jobs
-            if (at := airflow(job)) is not None
-            and at[0] == asked.dag_id
-            and (not asked.task_ids or at[1] in asked.task_ids)
-        ]
+        found = [job for job in jobs if (task := airflow_task(job)) is not None and _is_asked(task, asked)]
+        who = "".join(
+            (
+                f"DAG {asked.dag_id}",
+                f", tasks {', '.join(asked.task_ids)}" if asked.task_ids else "",
+                f" of Airflow {asked.airflow}" if asked.airflow is not None else "",
+            )
+        )
     else:
         raise InvalidQuestion("name the producer of the run, or its dag_id", field="producer")
     if not found:
-        who = asked.producer or f"DAG {asked.dag_id}" + (
-            f", tasks {', '.join(asked.task_ids)}" if asked.task_ids else ""
-        )
         raise NotFound(f"no entity is declared to be made by {who}", known=jobs[:20])
+    instances = sorted({task.airflow for job in found if (task := airflow_task(job)) is not None})
+    if len(instances) > 1:
+        raise InvalidQuestion(
+            f"DAG {asked.dag_id} is in {len(instances)} Airflows, {', '.join(instances)}: name one (airflow={instances[0]})",
+            field="airflow",
+            known=instances,
+        )
     return found
 
 
-def airflow(job: str) -> tuple[str, str | None] | None:
-    """DAG and task of `airflow://INSTANCE/DAG/TASK`; None of another job."""
-    if not job.startswith("airflow://"):
-        return None
-    parts = job.removeprefix("airflow://").split("/")
-    return (parts[1], "/".join(parts[2:]) or None) if len(parts) > 1 else None
+def _is_asked(task: AirflowTask, asked: AskedImpact) -> bool:
+    return (
+        task.dag == asked.dag_id
+        and (asked.airflow is None or task.airflow == asked.airflow)
+        and (not asked.task_ids or task.task in asked.task_ids)
+    )
 
 
 async def _marks(connection: Connection, held: StoredDeclarations, jobs: Iterable[str]) -> dict[str, Marks]:
@@ -172,16 +195,33 @@ async def _ran(connection: Connection, held: StoredDeclarations, known: Mapping[
 
 
 async def _runs(
-    connection: Connection, held: StoredDeclarations, known: Mapping[str, Producer], job: str, asked: AskedImpact
-) -> Ordinals:
-    names = [name for name, producer in known.items() if producer.name == job]
-    how = producer_runs(held.graph.entities[names[0]], known[names[0]])
-    if asked.run_id is not None:
+    connection: Connection,
+    held: StoredDeclarations,
+    known: Mapping[str, Producer],
+    jobs: Sequence[str],
+    asked: AskedImpact,
+) -> dict[str, Ordinals]:
+    """The runs that are asked about, by job. Of a `run_id`: those of the jobs that have reported under it."""
+    entities = {job: [name for name, producer in known.items() if producer.name == job] for job in jobs}
+    if asked.run_id is None:
+        return {
+            job: _periods(producer_runs(held.graph.entities[names[0]], known[names[0]]), asked)
+            for job, names in entities.items()
+        }
+    found: dict[str, Ordinals] = {}
+    for job, names in entities.items():
         said = await store.runs(connection, [(held.number(name), asked.run_id) for name in names])
-        stretches = Ordinals((first, end) for number, _, _, _, first, end in said if held.names[number] == names[0])
-        if not said:
-            raise NotFound(f"no run of {job} has reported as {asked.run_id!r}", run_id=asked.run_id)
-        return how.runs(stretches)
+        for name in names:
+            stretches = Ordinals((first, end) for number, _, _, _, first, end in said if held.names[number] == name)
+            if stretches:
+                how = producer_runs(held.graph.entities[name], known[name])
+                found[job] = found.get(job, NONE) | how.runs(stretches)
+    if not found:
+        raise NotFound(f"no run of {', '.join(jobs)} has reported as {asked.run_id!r}", run_id=asked.run_id)
+    return found
+
+
+def _periods(how: ProducerRuns, asked: AskedImpact) -> Ordinals:
     if how.calendar is None:
         return Ordinals.between(0, 1)
     if asked.partition_key is not None:
@@ -200,39 +240,37 @@ async def _runs(
     return found
 
 
-def _impact_answer(held: StoredDeclarations, seq: int, found: list[Impact]) -> ImpactAnswer:
-    reached = {name for each in found for name in each.reached.hits}
-    below = {link.downstream for each in found for name in each.reached.hits for link in held.graph.downstream(name)}
-    manual = [
-        ExpectedInstances(name, ranges.written(held.instances(name), some))
-        for each in found
-        for group in each.plan.groups()
-        if group.action == "manual"
-        for name, some in each.plan.block(group.first).makes(group.runs).items()
-    ]
+def _impact_answer(held: StoredDeclarations, seq: int, found: Impact) -> ImpactAnswer:
+    reached = set(found.reached.hits)
+    below = {link.downstream for name in reached for link in held.graph.downstream(name)}
     return ImpactAnswer(
         seq,
-        [_run(held, each, runs) for each in found for runs in each.clear],
-        [_run(held, each, runs) for each in found for runs in each.start],
-        manual,
+        [_run(held, found, runs) for runs in found.clear],
+        [_run(held, found, runs) for runs in found.start],
+        [
+            ExpectedInstances(name, ranges.written(held.instances(name), some))
+            for group in found.plan.groups()
+            if group.action == "manual"
+            for name, some in found.plan.block(group.first).makes(group.runs).items()
+        ],
         {
             reason: [ExpectedInstances(name, ranges.written(held.instances(name), some)) for name, some in sets.items()]
-            for each in found
-            for reason, sets in each.plan.unrepairable.items()
+            for reason, sets in found.plan.unrepairable.items()
         },
         sorted(below - reached),
-        1 + max((group.level for each in found for group in each.plan.groups()), default=-1),
+        1 + max((group.level for group in found.plan.groups()), default=-1),
     )
 
 
-def _run(held: StoredDeclarations, found: Impact, runs: Runs) -> ProducerRuns:
-    at = airflow(runs.producer)
+def _run(held: StoredDeclarations, found: Impact, runs: Runs) -> JobRuns:
+    task = airflow_task(runs.producer)
     name = next(iter(runs.makes), None)
     path = found.reached.why(name, runs.makes[name].first) if name is not None else []
-    return ProducerRuns(
+    return JobRuns(
         runs.producer,
-        at[0] if at is not None else None,
-        at[1] if at is not None else None,
+        task.airflow if task is not None else None,
+        task.dag if task is not None else None,
+        task.task if task is not None else None,
         [_period(runs.calendar, ordinal) for ordinal in runs.runs.members().tolist()],
         [ExpectedInstances(each, ranges.written(held.instances(each), some)) for each, some in runs.makes.items()],
         [

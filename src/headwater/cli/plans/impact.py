@@ -21,6 +21,10 @@ def impact(
         str | None, typer.Option(metavar="JOB", help="Look at a run of this job, as entities name it in `produced_by`.")
     ] = None,
     dag: Annotated[str | None, typer.Option(metavar="DAG", help="Look at a run of this DAG.")] = None,
+    airflow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Choose the Airflow whose DAG it is, as in `airflow://NAME/DAG/TASK`."),
+    ] = None,
     task: Annotated[
         list[str] | None, typer.Option(metavar="T", help="Look at only this task of the DAG. Repeatable.")
     ] = None,
@@ -43,7 +47,7 @@ def impact(
 ) -> None:
     """List the tasks to clear and the runs to start after a bad run.
 
-    A bad run failed, or what it made is wrong. Periods of different lengths are converted.
+    A bad run failed, or what it made is wrong. Periods of different lengths are converted. A DAG's tasks get one plan: each run is in it once.
 
     Examples:
 
@@ -51,14 +55,17 @@ def impact(
 
       headwater impact --dag load_weather --task load --run scheduled__2024-03-11T03:00:00+00:00 --mode tainted
 
+      headwater impact --dag load_weather --airflow staging --execution-date yesterday
+
       headwater impact --producer package:reads --partition-key 2024-03-06 --json
     """
     if (producer is None) == (dag is None):
         raise InvalidQuestion("name the job of the run with --producer or --dag")
-    if task and dag is None:
-        raise InvalidQuestion("--task goes with --dag")
+    if (task or airflow) and dag is None:
+        raise InvalidQuestion("--task and --airflow go with --dag")
     asked = {
         "producer": producer,
+        "airflow": airflow,
         "dag_id": dag,
         "task_ids": task or [],
         "execution_date": server.time(execution_date),
@@ -81,7 +88,7 @@ def _show(found: Any) -> None:
     rows = [
         (
             what,
-            each["dag_id"] or each["producer"],
+            _describe_job(each),
             each["task_id"],
             ", ".join(run["period"] for run in each["runs"]),
             ", ".join(str(run["start"]) for run in each["runs"] if run["start"]),
@@ -101,6 +108,10 @@ def _show(found: Any) -> None:
         output.line(f"cannot be repaired ({reason}): {output.printable(_describe_instances(some))}", "yellow")
     if found["unaffected"]:
         output.line(f"checked, and not affected: {output.printable(', '.join(found['unaffected']))}", "dim")
+
+
+def _describe_job(each: Any) -> str:
+    return f"{each['airflow']}/{each['dag_id']}" if each["dag_id"] else str(each["producer"])
 
 
 def _describe_instances(some: Any) -> str:

@@ -1,9 +1,9 @@
 """Compute the effect of a run that failed or produced wrong instances: which runs to clear and which to start, job by job.
 
-    impact(graph, "airflow://prod/load/reads", hours, mode="failed", …)
+    impact(graph, {"airflow://prod/load/reads": hours}, mode="failed", …)
 
-Periods are converted on the way: three hours that failed are a day's run and a week's. The caller passes the existing runs; this module
-clears and starts nothing.
+Periods are converted on the way: three hours that failed are a day's run and a week's. Several jobs, such as the tasks of one DAG run, get one
+plan: each run is in it once, in order. The caller passes the existing runs; this module clears and starts nothing.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class Runs(NamedTuple):
 
 class Impact(NamedTuple):
     """clear: existing runs to repeat; start: runs that do not exist yet. Both are in order of execution; a producer
-    appears twice in one of them if another comes in between. The run in question is included.
+    appears twice in one of them if another comes in between. The runs in question are included.
 
-    plan: the whole, with what must be done by hand or is restored. reached: what depends on the run, with depths and paths.
+    plan: the whole, with what must be done by hand or is restored. reached: what depends on the runs, with depths and paths.
     """
 
     clear: tuple[Runs, ...]
@@ -45,8 +45,7 @@ class Impact(NamedTuple):
 
 def impact(
     graph: Graph,
-    producer: str,
-    runs: Ordinals,
+    runs: Mapping[str, Ordinals],
     *,
     mode: Literal["failed", "tainted"],
     producers: Mapping[str, Producer],
@@ -57,17 +56,17 @@ def impact(
     restorable: Sets | None = None,
     snapshots: Mapping[str, Literal["latest", "all"] | int] | None = None,
 ) -> Impact:
-    """What follows from `runs`, periods of that producer's calendar (of its entities' where it has none).
+    """What follows from `runs`: by producer, periods of its calendar (of its entities' where it has none).
 
     mode: `tainted`: what they made is wrong, and all that exists and used it. `failed`: what they should have made is not there or not right; then
     also what depends on it and is `due`, whether it exists or not: runs that waited for it have not run yet.
     exist: instances that there are; existing: runs that there are, by producer. due: instances that there are or should be by now; those that
     exist where it is not said. The rest as in `plan`.
 
-    InvalidPlan where the producer makes nothing that is known, or where runs of a producer without a calendar would be of several.
+    InvalidPlan where a producer makes nothing that is known, or where runs of a producer without a calendar would be of several.
     """
-    mine = {name: each for name, each in producers.items() if each.name == producer and name in graph.entities}
-    if not mine:
+    mine = {name: each for name, each in producers.items() if each.name in runs and name in graph.entities}
+    for producer in runs.keys() - {each.name for each in mine.values()}:
         known = sorted({each.name for each in producers.values()})
         raise InvalidPlan(
             f"no entity is made by {producer!r}; known are {', '.join(known) or 'none'}", producer=producer
@@ -80,7 +79,7 @@ def impact(
     _check_calendars(graph, producers)
     roots = {}
     for name, each in mine.items():
-        some = producer_runs(graph.entities[name], each).instances(runs, asked.get(name, NONE))
+        some = producer_runs(graph.entities[name], each).instances(runs[each.name], asked.get(name, NONE))
         if some:
             roots[name] = some
     reached = tainted(graph, roots, Facts(exist=lambda name: asked.get(name, NONE)))
