@@ -15,10 +15,11 @@ from litestar.types import HTTPReceiveMessage, Receive, Scope, Send
 from headwater.api import access, compression, problems
 from headwater.api.authors import author
 from headwater.api.limits import Limits
-from headwater.api.routes.v2.status.entities import MOST_REPORTS, Reports
+from headwater.api.routes.v2.status.entities import LONGEST_CALL, MOST_REPORTS, Reports
 from headwater.intake.status.reports import StatusIntake
 
 PATH = "/api/v2/instances"
+CALL = "idempotency-key"
 _reports = msgspec.json.Decoder(Reports)
 _encoded = msgspec.json.Encoder().encode
 
@@ -80,7 +81,10 @@ class Reporting:
             raise _Unusual(body) from None
         if not 1 <= len(reports) <= MOST_REPORTS:
             raise _Unusual(body)
-        return _encoded(await self._status.add(reports, author(request)))
+        call = request.headers.get(CALL)
+        if call is not None and not 1 <= len(call) <= LONGEST_CALL:
+            raise _Unusual(body)
+        return _encoded(await self._status.add(reports, author(request), call))
 
     def _refusal(self, scope: Scope, error: Exception) -> ASGIResponse:
         answer = next(answer for kind, answer in problems.HANDLERS.items() if isinstance(error, kind))

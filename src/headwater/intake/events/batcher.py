@@ -32,11 +32,17 @@ class _Waiting(Generic[Item, Result]):
 class Batcher(Generic[Item, Result]):
     """Collects items and writes them with `write`, which takes a batch and returns one result for each item, in order.
 
-    `at_once`: how many batches may be written concurrently.
+    `at_once`: how many batches may be written concurrently. `most_bytes`: of a batch of several items.
     """
 
-    def __init__(self, write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], at_once: int = _AT_ONCE) -> None:
+    def __init__(
+        self,
+        write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+        at_once: int = _AT_ONCE,
+        most_bytes: int = _MOST_BYTES,
+    ) -> None:
         self._write = write
+        self._most_bytes = most_bytes
         self._at_once = at_once
         self._waiting: deque[_Waiting[Item, Result]] = deque()
         self._bytes = 0
@@ -68,7 +74,9 @@ class Batcher(Generic[Item, Result]):
         while self._waiting:
             batch: list[_Waiting[Item, Result]] = []
             size = 0
-            while self._waiting and len(batch) < _MOST and (not batch or size + self._waiting[0].size <= _MOST_BYTES):
+            while (
+                self._waiting and len(batch) < _MOST and (not batch or size + self._waiting[0].size <= self._most_bytes)
+            ):
                 waiting = self._waiting.popleft()
                 size += waiting.size
                 batch.append(waiting)

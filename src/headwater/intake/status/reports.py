@@ -13,7 +13,7 @@ import msgspec
 from headwater import telemetry
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
-from headwater.entities.status.marks import Mark
+from headwater.entities.status.marks import Mark, Marks, difference
 from headwater.entities.status.transitions import Started, after
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
@@ -32,6 +32,10 @@ from headwater.store.status import status as store
 _LOGGED_FIELDS = ("states", "remove", "seq", "code", "fingerprint", "storage", "rows", "bytes", "right")
 """Fields of a report that the log stores as JSON, besides its columns."""
 _OF_RUNS = {"started", "produced", "failed"}
+_PORTION = 500
+"""How many reports of a call are committed together: others are written in between, and a repetition stays cheap."""
+_PORTION_BYTES = 1024 * 1024
+"""About how many bytes of reports, of several calls, are written in one transaction."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -77,13 +81,30 @@ class StatusIntake:
     def __init__(self, database: Database, ahead: dt.timedelta = AHEAD) -> None:
         # One batch at a time: a second one would only wait for the first one's lock.
         self._batcher: Batcher[list[SentReport], Recorded] = Batcher(
-            lambda requests: _record_requests(database, requests, ahead), at_once=1
+            lambda requests: _record_requests(database, requests, ahead), at_once=1, most_bytes=_PORTION_BYTES
         )
 
-    async def add(self, reports: Sequence[Reported], actor: str) -> Recorded:
-        """Record reports; they are committed on return. The result of an invalid report says why; the others are recorded."""
-        size = sum(len(report.instances) * 24 + 400 for report in reports)
-        return await self._batcher.add([SentReport(report, actor) for report in reports], size)
+    async def add(self, reports: Sequence[Reported], actor: str, call: str | None = None) -> Recorded:
+        """Record reports, in order; they are committed on return. The result of an invalid report says why; the others are recorded.
+
+        Many are committed in portions, so a call that is broken off has recorded its first ones. `call`: the id of the call. Sent again with the
+        same id, reports without a key of their own are recorded once.
+        """
+        sent = [
+            SentReport(report if call is None else _with_key(report, call, place), actor)
+            for place, report in enumerate(reports)
+        ]
+        recorded, results = Recorded(0, []), list[ReportOutcome]()
+        for first in range(0, len(sent), _PORTION):
+            portion = sent[first : first + _PORTION]
+            size = sum(len(each.report.instances) * 24 + 400 for each in portion)
+            recorded = await self._batcher.add(portion, size)
+            results += recorded.results
+        return Recorded(recorded.seq, results)
+
+
+def _with_key(report: Reported, call: str, place: int) -> Reported:
+    return report if report.key is not None else msgspec.structs.replace(report, key=f"call {call} {place}")
 
 
 async def _record_requests(
@@ -167,11 +188,10 @@ class Batch:
         self.marks = self.ledger.marks
         await self.marks.more(self.connection, loaded_marks.windows(wanted))
         produced = loaded_marks.united((report.entity_id, report.instances) for report in reports if report.produced)
-        # The versions of each entity so far: (instances, produced at, fingerprint).
-        self.versions: dict[int, list[tuple[Ordinals, dt.datetime, str | None]]] = {}
+        # The versions of each entity so far, in the order in which they were produced.
+        self.versions: dict[int, list[store.Version]] = {}
         for version in await store.versions(self.connection, loaded_marks.windows(produced), self.ledger.seq):
-            stretch = Ordinals.between(version.start_, version.end_)
-            self.versions.setdefault(version.entity_id, []).append((stretch, version.produced_at, version.fingerprint))
+            self.versions.setdefault(version.entity_id, []).append(version)
         runs = {
             (report.entity_id, report.reported.ref)
             for report in reports
@@ -196,10 +216,41 @@ class Batch:
         if resolved.reported.fingerprint is None:
             return existed
         last = NONE
-        for instances, at, fingerprint in self.versions.get(resolved.entity_id, []):
-            if at <= resolved.at:
-                last = last | instances if fingerprint == resolved.reported.fingerprint else last - instances
+        for version in self.versions.get(resolved.entity_id, []):
+            if version.produced_at <= resolved.at:
+                same = version.fingerprint == resolved.reported.fingerprint
+                last = last | _instances(version) if same else last - _instances(version)
         return existed - last
+
+    async def _repeated(self, resolved: ResolvedReport, before: Marks, now: Marks) -> int | None:
+        """The seq of the version that the report repeats; None if it is a new one.
+
+        A run makes an instance once: a `produced` without a time or a key of its own, of the run whose version is current, with the same content,
+        is that version sent again, unless it would change a mark (a deleted or wrong instance that the run made again).
+        """
+        reported = resolved.reported
+        if not resolved.produced or not reported.ref or reported.at is not None or reported.key is not None:
+            return None
+        if any(difference(before, now)):
+            return None
+        first, end = resolved.instances.first, resolved.instances.end
+        versions = [
+            version
+            for version in self.versions.get(resolved.entity_id, [])
+            if version.start_ < end and version.end_ > first and _instances(version) & resolved.instances
+        ]
+        if not versions:
+            return None
+        last = max(versions, key=lambda version: (version.produced_at, version.seq))
+        mine = [_instances(version) for version in versions if version.seq == last.seq]
+        if _content(last) != _content(_version(resolved, last.seq, 0, 1)) or resolved.instances - NONE.union(*mine):
+            return None
+        if not last.complete:
+            return last.seq
+        read = {(each.upstream_id, each.start_, each.end_) for each in await store.reads(self.connection, [last.seq])}
+        read |= {(each.upstream_id, each.start_, each.end_) for each in self.ledger.reads if each.seq == last.seq}
+        same = {(upstream, start, end) for upstream, _, some in resolved.reads or () for start, end in some} == read
+        return last.seq if same else None
 
     def _began(self, resolved: ResolvedReport) -> dt.datetime:
         """When the run began; if that was not reported, when it ended."""
@@ -210,8 +261,8 @@ class Batch:
         before = self.marks.of(resolved.entity_id)
         current = resolved.instances
         if resolved.produced:
-            newer = [instances for instances, at, _ in self.versions.get(resolved.entity_id, []) if at > resolved.at]
-            current -= NONE.union(*newer)
+            versions = self.versions.get(resolved.entity_id, [])
+            current -= NONE.union(*(_instances(version) for version in versions if version.produced_at > resolved.at))
         elif isinstance(resolved.report, Started):
             # A start that arrives after its run's end changes nothing.
             current -= self.ended.get((resolved.entity_id, resolved.report.run), NONE)
@@ -224,6 +275,8 @@ class Batch:
             now = after(now, resolved.report, current, states, compatible=_compatible(declared_.compatible))
         except HeadwaterError as error:
             return _refused(error)
+        if (repeated := await self._repeated(resolved, before, now)) is not None:
+            return ReportOutcome(repeated, duplicate=True)
         changes = {resolved.entity_id: now}
         if resolved.produced and self.judge is not None:
             changes |= await self.judge.judge(
@@ -263,29 +316,50 @@ class Batch:
         )
 
     def _add_version(self, resolved: ResolvedReport, seq: int) -> None:
-        reported = resolved.reported
-        storage = msgspec.json.encode(reported.storage).decode() if reported.storage is not None else None
-        for start, end in resolved.instances:
-            self.ledger.versions.append(
-                store.Version(
-                    resolved.entity_id,
-                    seq,
-                    start,
-                    end,
-                    resolved.at,
-                    reported.ref,
-                    reported.code,
-                    reported.fingerprint,
-                    storage,
-                    reported.rows,
-                    reported.bytes,
-                    resolved.reads is not None,
-                )
-            )
-        self.versions.setdefault(resolved.entity_id, []).append((resolved.instances, resolved.at, reported.fingerprint))
-        read_seq = seq - 1 if reported.seq is None else min(reported.seq, seq - 1)
+        new = [_version(resolved, seq, start, end) for start, end in resolved.instances]
+        self.ledger.versions += new
+        self.versions.setdefault(resolved.entity_id, []).extend(new)
+        read_seq = seq - 1 if resolved.reported.seq is None else min(resolved.reported.seq, seq - 1)
         for upstream_id, _, instances in resolved.reads or ():
             self.ledger.reads += [store.Read(seq, upstream_id, start, end, read_seq) for start, end in instances]
+
+
+def _version(resolved: ResolvedReport, seq: int, start: int, end: int) -> store.Version:
+    """The version that a `produced` report leaves of one run of its instances."""
+    reported = resolved.reported
+    storage = msgspec.json.encode(reported.storage).decode() if reported.storage is not None else None
+    return store.Version(
+        resolved.entity_id,
+        seq,
+        start,
+        end,
+        resolved.at,
+        reported.ref,
+        reported.code,
+        reported.fingerprint,
+        storage,
+        reported.rows,
+        reported.bytes,
+        resolved.reads is not None,
+    )
+
+
+def _instances(version: store.Version) -> Ordinals:
+    return Ordinals.between(version.start_, version.end_)
+
+
+def _content(version: store.Version) -> tuple[object, ...]:
+    """What a version is, whenever and of whichever instances it was made."""
+    storage = msgspec.json.decode(version.storage) if version.storage is not None else None
+    return (
+        version.run,
+        version.code,
+        version.fingerprint,
+        storage,
+        version.row_count,
+        version.byte_count,
+        version.complete,
+    )
 
 
 def _compatible(groups: Sequence[Sequence[str]]) -> set[str]:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import msgspec
 from litestar import Request, get, post
 from litestar.datastructures import State
-from litestar.params import JSONBody, PathParameter, QueryParameter
+from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 
 from headwater.answer.status import (
     drift,
@@ -48,6 +48,16 @@ Instances = Annotated[
 Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all are ready.")]
 Incident = Annotated[str, PathParameter(description="The incident's id.")]
 MOST_REPORTS = 10_000
+LONGEST_CALL = 200
+Call = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Idempotency-Key",
+        min_length=1,
+        max_length=LONGEST_CALL,
+        description="The call's id. Sent again with it, a call records each report once.",
+    ),
+]
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
@@ -211,12 +221,12 @@ async def get_suspects(
 
 @post("/instances", status_code=200, opt={"role": "write", "audit": False})
 async def report_instances(
-    request: Request[Any, Any, Any], state: State, data: JSONBody[Reports], said_by: As = None
+    request: Request[Any, Any, Any], state: State, data: JSONBody[Reports], call: Call = None, said_by: As = None
 ) -> Recorded:
-    """Report on instances. Each report is accepted or refused by itself."""
+    """Report on instances. Each report is accepted or refused by itself; many are committed in portions, in order."""
     if not 1 <= len(data.reports) <= MOST_REPORTS:
         raise InvalidStatus(f"{len(data.reports)} reports; send 1 to {MOST_REPORTS:,}", field="reports")
-    return await state.status.add(data.reports, author(request, said_by))  # type: ignore[no-any-return]
+    return await state.status.add(data.reports, author(request, said_by), call)  # type: ignore[no-any-return]
 
 
 @get("/entity-graph")
