@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from tests.api.backfilled import Place, by_hand, week, yaml
 
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import InvalidManifest, InvalidQuestion, NotFound
 from headwater.runner.backfill import ItemEvent
 
 YAML = yaml("package:{}")
@@ -91,9 +92,10 @@ def test_a_run_that_repairs_nothing_is_no_success(place: Place) -> None:
 
 def test_a_package_that_makes_something_else_is_not_run(place: Place) -> None:
     (place.packages / "weather/dk.yaml").write_text("entity: climate\n")
-    failed = place.apply(place.plan(incident=place.incident("2024-03-06T23")))
-    assert (failed.exit_code, place.runs()) == (1, {})
-    assert "makes climate, and not weather" in failed.output
+    events = list[ItemEvent]()
+    plan = place.plan(incident=place.incident("2024-03-06T23"))
+    assert (place.worker(plan, on_event=events.append).work(), place.runs()) == ("failed", {})
+    assert "makes climate, and not weather" in events[-1].note
 
 
 def test_outside_of_its_window_a_plan_waits(place: Place) -> None:
@@ -318,3 +320,51 @@ def test_what_a_failed_run_means(place: Place) -> None:
     for words in (["--run", "x"], ["--dag", "x", "--producer", "y"], ["--producer", "y", "--task", "t"]):
         with pytest.raises(InvalidQuestion):
             place.headwater("impact", *words)
+
+
+DISAGREEING = [
+    (
+        "entity: weather\n",
+        "max_periods: is 1, and 'weather' is declared with 24 in one run; raise it here, or lower that",
+    ),
+    (
+        "entity: rain\nmax_periods: 24\n",
+        "entity: the package makes rain, and 'weather' is declared with `produced_by: package:weather`; add it here, or correct that",
+    ),
+    ("{}\n", "entity: is required with --period"),
+]
+
+
+@pytest.mark.parametrize(("manifest", "text"), DISAGREEING, ids=["max_periods", "another entity", "no entity"])
+def test_what_package_and_declaration_disagree_on_is_said_before_anything_runs(
+    place: Place, manifest: str, text: str
+) -> None:
+    place.declare(YAML.replace("[package:weather]", "[{job: package:weather, max_periods: 24}]"))
+    plan = place.plan(incident=place.incident("2024-03-06T22..2024-03-07T01"), apply=False)
+    file = place.packages / "weather" / "dk.yaml"
+    file.write_text(manifest)
+    for words in ([], ["--dry-run"]):
+        with pytest.raises(InvalidManifest, match=re.escape(f"weather/dk.yaml: {text}")):
+            place.headwater("backfill", "apply", plan, *place.options(), *words)
+    assert place.shown(plan)["plan"]["state"] == "planned"
+    assert place.runs() == {}
+    found = json.loads(place.headwater("doctor", "--packages", str(place.packages), "--json").output)
+    assert next(each["finding"] for each in found if each["verdict"] == "bad").startswith(text)
+    file.write_text("entity: weather\nmax_periods: 24\n")
+    assert json.loads(place.headwater("doctor", "--packages", str(place.packages), "--json").output)[-1] == {
+        "name": "packages",
+        "verdict": "ok",
+        "finding": f"3 packages in {place.packages} agree with the declarations",
+    }
+
+
+def test_what_no_plan_would_run_is_a_warning(place: Place) -> None:
+    (place.packages / "reads" / "dk.yaml").write_text("entities: [reads, rides, notes]\n")
+    place.declare("entity: notes\nperiod: {every: week, from: 2024-01-01}\n")
+    found = json.loads(place.headwater("doctor", "--packages", str(place.packages), "--json").output)
+    assert [
+        (each["verdict"], each["finding"].split(";")[0]) for each in found if each["name"].startswith("package ")
+    ] == [
+        ("warn", "entity: 'rides' is not declared"),
+        ("warn", "entity: 'notes' is declared without `produced_by`, so no plan runs this package for it"),
+    ]

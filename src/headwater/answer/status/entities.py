@@ -15,6 +15,14 @@ from headwater.store.status import entities as store
 from headwater.store.status import status as status_store
 
 
+class ProducerView(msgspec.Struct, frozen=True):
+    """A job that makes an entity. `every`: its period, null if that of the entity; `max_periods`: so many in one run at most."""
+
+    job: str
+    every: str | None
+    max_periods: int | None
+
+
 class EntityView(msgspec.Struct, frozen=True):
     """`period`: such as `day, Europe/Paris`; null of a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
 
@@ -26,6 +34,7 @@ class EntityView(msgspec.Struct, frozen=True):
     downstream: list[str]
     tags: dict[str, list[str]]
     owners: list[str]
+    produced_by: list[ProducerView]
     latest: str | None
     wrong: int
 
@@ -78,17 +87,20 @@ async def entities(
     *,
     tag: str | None = None,
     text: str | None = None,
+    produced_by: str | None = None,
     as_of: dt.datetime | None = None,
     limit: int = 100,
     offset: int = 0,
 ) -> EntityList:
-    """By name; of a tag (`team=data-eng`, or `team`), whose name has a text, as of a time."""
+    """By name; of a tag (`team=data-eng`, or `team`), whose name has a text, made by a job, as of a time."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         names = [
             name
             for name, one in sorted(held.declared.items())
-            if (not text or text.lower() in name.lower()) and (not tag or _tagged(one.tags, tag))
+            if (not text or text.lower() in name.lower())
+            and (not tag or _tagged(one.tags, tag))
+            and (not produced_by or any(each.job == produced_by for each in one.produced_by))
         ]
         page = names[offset : offset + limit]
         rows = await status_store.marks_of(connection, [held.ids[name] for name in page]) if page else []
@@ -141,6 +153,7 @@ def _entity_view(held: StoredDeclarations, name: str, marks: Any) -> EntityView:
         sorted({link.downstream for link in held.graph.downstream(name)}),
         {tag: list(values) for tag, values in one.tags.items()},
         list(one.owners),
+        [ProducerView(each.job, each.every, each.max_periods) for each in one.produced_by],
         keys.key(instances.calendar, latest) if instances is not None and latest is not None else None,
         known.wrong.count if known is not None else 0,
     )

@@ -11,10 +11,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.errors import InvalidQuestion
+from headwater.errors import InvalidManifest, InvalidQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,7 +73,7 @@ def apply(
     """Run a plan until nothing is left that can run here.
 
     Started again, it continues; several at once share the items. Ctrl-C starts nothing more and waits for running items. A second Ctrl-C ends
-    them; the next worker takes them up.
+    them; the next worker takes them up. Nothing runs if a package's dk.yaml and the declarations do not agree on what it makes.
 
     The exit code is 0 if the plan is done, 1 if an item failed or the plan was cancelled, 3 if the rest needs a person or another executor,
     130 after Ctrl-C.
@@ -117,7 +118,8 @@ def apply(
 
 def _packages(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
     """Return the executor of packages. Its runs look up the server as `headwater run` does, unless --url names one."""
-    from headwater.runner.executors.packages import COMMAND, Packages
+    from headwater.runner.agreement import differences
+    from headwater.runner.executors.packages import COMMAND, Packages, package_files
 
     found = Packages(
         packages,
@@ -127,6 +129,14 @@ def _packages(packages: Path, logs: Path, command: str | None, url: str | None) 
     )
     if not found.producers:
         raise InvalidQuestion(f"{packages} has no packages: no folder in it has a dk.yaml", path=str(packages))
+    differing = [
+        each for each in differences(package_files(packages), server.address(url), server.key(url)) if each.blocking
+    ]
+    if differing:
+        raise InvalidManifest(
+            "packages and declarations do not agree:\n" + "\n".join(f"  {each}" for each in differing),
+            problems=[msgspec.to_builtins(each) for each in differing],
+        )
     return found
 
 
@@ -157,7 +167,6 @@ def _airflow(text: str) -> Executor:
 
 def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> None:
     """Print the first of the waiting items that would run."""
-    import msgspec
 
     from headwater.runner.executors import able
     from headwater.runner.plans import Item
@@ -218,7 +227,6 @@ def _progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Ite
 
 
 def _plain(event: ItemEvent) -> dict[str, Any]:
-    import msgspec
 
     found = {"what": event.what, "count": event.count, "run": event.run, "note": event.note}
     if event.item is not None:

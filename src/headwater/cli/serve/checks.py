@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -23,8 +24,8 @@ class Check(msgspec.Struct):
     finding: str
 
 
-def checks(url: str | None) -> list[Check]:
-    """Run every check, in the order in which an event travels."""
+def checks(url: str | None, packages: Path | None = None) -> list[Check]:
+    """Run every check, in the order in which an event travels. `packages`: a folder of packages to compare with the declarations."""
     server.use_local()
     found = [*_destination(), *_spool(), *_java()]
     try:
@@ -50,7 +51,21 @@ def checks(url: str | None) -> list[Check]:
     questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_access, _producers, _links)
     for question in questions:
         found.extend(question(url))
+    if packages is not None:
+        found.extend(_packages(packages, url))
     return found
+
+
+def _packages(packages: Path, url: str | None) -> Iterator[Check]:
+    from headwater.runner.agreement import differences
+    from headwater.runner.executors.packages import package_files
+
+    files = package_files(packages)
+    found = differences(files, server.address(url), server.key(url))
+    for each in found:
+        yield Check(f"package {each.file}", "bad" if each.blocking else "warn", f"{each.field}: {each.text}")
+    if not found:
+        yield Check("packages", "ok", f"{len(files):,} packages in {packages} agree with the declarations")
 
 
 def _access(url: str | None) -> Iterator[Check]:

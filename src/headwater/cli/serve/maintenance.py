@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -102,6 +103,15 @@ def doctor(
     security: Annotated[
         bool, typer.Option("--security", help="Check file modes, keys, listeners and access instead.")
     ] = False,
+    packages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Compare the packages in FOLDER with the declarations, too.",
+        ),
+    ] = None,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Json = False,
 ) -> None:
@@ -117,6 +127,8 @@ def doctor(
 
       headwater doctor --security
 
+      headwater doctor --packages packages
+
       HEADWATER_URL=http://lineage:5000 headwater doctor --json
     """
     import msgspec
@@ -124,7 +136,7 @@ def doctor(
     from headwater.cli.serve.checks import checks
     from headwater.cli.serve.security_checks import security_checks
 
-    found = security_checks(url) if security else checks(url)
+    found = security_checks(url) if security else checks(url, packages)
     if json:
         output.raw(msgspec.json.encode(found))
     else:

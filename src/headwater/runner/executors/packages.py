@@ -21,6 +21,12 @@ SCHEME = "package:"
 COMMAND = (sys.executable, "-m", "headwater", "run")
 
 
+def package_files(folder: Path) -> dict[str, Path]:
+    """Return the dk.yaml of each package in a folder, by its producer."""
+    files = (each / FILE for each in sorted(folder.absolute().iterdir()))
+    return {f"{SCHEME}{file.parent.name}": file for file in files if file.is_file()}
+
+
 class Packages(ProcessExecutor):
     """Runs the packages, folders with a dk.yaml, in `folder`; their output goes below `logs`. `command`: runs one, instead of `headwater run`.
     `environ`: added to the environment.
@@ -33,9 +39,7 @@ class Packages(ProcessExecutor):
     ) -> None:
         super().__init__(logs, environ)
         self._command = list(command)
-        self._folders = {
-            f"{SCHEME}{each.name}": each for each in sorted(folder.absolute().iterdir()) if (each / FILE).is_file()
-        }
+        self._folders = {producer: file.parent for producer, file in package_files(folder).items()}
 
     @property
     def producers(self) -> list[str]:

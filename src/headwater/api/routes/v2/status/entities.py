@@ -120,12 +120,15 @@ async def list_entities(
     state: State,
     tag: OptionalText = None,
     text: OptionalText = None,
+    produced_by: OptionalText = None,
     as_of: Time = None,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> entities.EntityList:
-    """List entities by name."""
-    return await entities.entities(state.database, tag=tag, text=text, as_of=aware(as_of), limit=limit, offset=offset)
+    """List entities by name. `produced_by`: made by this job."""
+    return await entities.entities(
+        state.database, tag=tag, text=text, produced_by=produced_by, as_of=aware(as_of), limit=limit, offset=offset
+    )
 
 
 @post("/entities", status_code=200)
