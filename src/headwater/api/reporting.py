@@ -16,6 +16,7 @@ from headwater.api import access, compression, problems
 from headwater.api.authors import author
 from headwater.api.limits import Limits
 from headwater.api.routes.v2.status.entities import LONGEST_CALL, MOST_REPORTS, Reports
+from headwater.api.sender_clock import clock_offset
 from headwater.intake.status.reports import StatusIntake
 
 PATH = "/api/v2/instances"
@@ -84,7 +85,8 @@ class Reporting:
         call = request.headers.get(CALL)
         if call is not None and not 1 <= len(call) <= LONGEST_CALL:
             raise _Unusual(body)
-        return _encoded(await self._status.add(reports, author(request), call))
+        offset = clock_offset(request.headers)
+        return _encoded(await self._status.add(reports, author(request), call, offset))
 
     def _refusal(self, scope: Scope, error: Exception) -> ASGIResponse:
         answer = next(answer for kind, answer in problems.HANDLERS.items() if isinstance(error, kind))

@@ -7,6 +7,7 @@ Never retries, and returns the answer as bytes.
 import base64
 import http.client
 from collections.abc import Mapping
+from email.utils import formatdate
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -66,6 +67,7 @@ def ask(
     headers = {"Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = "application/json"
+        headers["Date"] = formatdate(usegmt=True)  # by this clock, as are the times in the body
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     elif basic:

@@ -133,7 +133,10 @@ def report(
         changed = "" if taken.get("changed") else "; nothing changed"
         output.line(output.printable(f"{entity} {short(instances)}: {what}, report {taken['seq']}{changed}"))
         if corrected := taken.get("corrected_at"):
-            output.line(f"its time is in the future; {output.moment(corrected)} UTC was recorded instead", "yellow")
+            output.line(
+                f"its time is in the future, or by a clock that is off; {output.moment(corrected)} UTC was recorded instead",
+                "yellow",
+            )
         if late := taken.get("late"):
             output.line(
                 f"there is a newer version of {output.printable(short(late))}, which stays the current one", "yellow"

@@ -50,7 +50,7 @@ class ReportOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """The outcome of a report. `seq`: its number in the log; null if it was refused. `duplicate`: it was recorded before, under that seq.
 
     `changed`: whether it changed any mark. `late`: the instances that have a newer version, which stays current. `corrected_at`: the time that was
-    recorded instead of the reported one, which is in the future.
+    recorded instead of the reported one, which is in the future, or by a clock that is off.
     """
 
     seq: int | None
@@ -69,10 +69,11 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class SentReport(msgspec.Struct, frozen=True):
-    """A report and its sender."""
+    """A report and its sender. `offset`: what to add to its time, since the sender's clock is off by so much."""
 
     report: Reported
     actor: str
+    offset: dt.timedelta = dt.timedelta()
 
 
 class StatusIntake:
@@ -84,14 +85,16 @@ class StatusIntake:
             lambda requests: _record_requests(database, requests, ahead), at_once=1, most_bytes=_PORTION_BYTES
         )
 
-    async def add(self, reports: Sequence[Reported], actor: str, call: str | None = None) -> Recorded:
+    async def add(
+        self, reports: Sequence[Reported], actor: str, call: str | None = None, offset: dt.timedelta = dt.timedelta()
+    ) -> Recorded:
         """Record reports, in order; they are committed on return. The result of an invalid report says why; the others are recorded.
 
         Many are committed in portions, so a call that is broken off has recorded its first ones. `call`: the id of the call. Sent again with the
-        same id, reports without a key of their own are recorded once.
+        same id, reports without a key of their own are recorded once. `offset`: what to add to their times.
         """
         sent = [
-            SentReport(report if call is None else _with_key(report, call, place), actor)
+            SentReport(report if call is None else _with_key(report, call, place), actor, offset)
             for place, report in enumerate(reports)
         ]
         recorded, results = Recorded(0, []), list[ReportOutcome]()
@@ -168,7 +171,7 @@ class Batch:
         resolved: dict[int, ResolvedReport] = {}
         for place, sent in enumerate(self.reports):
             try:
-                resolved[place] = resolve_report(sent.report, self.held, self.ledger.now, self.ahead)
+                resolved[place] = resolve_report(sent.report, self.held, self.ledger.now, self.ahead, sent.offset)
             except HeadwaterError as error:
                 results[place] = _refused(error)
         seqs = await store.seen_keys(self.connection, [report.key for report in resolved.values()])

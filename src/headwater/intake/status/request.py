@@ -108,7 +108,8 @@ AHEAD = dt.timedelta(minutes=5)
 class ResolvedReport(NamedTuple):
     """A report with its entity and instances resolved. `reads`: (upstream's id, its name, instances); None if unknown.
 
-    `at`: when it happened; the time of arrival if the reported time is too far in the future (`corrected`).
+    `at`: when it happened; not the reported time (`corrected`) if the sender's clock is off, or if that is too far in the future: then the time of
+    arrival.
     """
 
     entity_id: int
@@ -127,9 +128,13 @@ class ResolvedReport(NamedTuple):
 
 
 def resolve_report(
-    reported: Reported, held: StoredDeclarations, now: dt.datetime, ahead: dt.timedelta = AHEAD
+    reported: Reported,
+    held: StoredDeclarations,
+    now: dt.datetime,
+    ahead: dt.timedelta = AHEAD,
+    offset: dt.timedelta = dt.timedelta(),
 ) -> ResolvedReport:
-    """Resolve a report. `ahead`: how far in the future its time may be.
+    """Resolve a report. `ahead`: how far in the future its time may be; `offset`: what to add to it, since the sender's clock is off.
 
     Raises NotFound for an entity that is not declared, InvalidPeriod and InvalidStatus for an invalid report.
     """
@@ -146,19 +151,29 @@ def resolve_report(
             for read in reported.reads
         )
     at = aware(reported.at) or now
-    corrected = at - now > ahead
+    happened_at = _corrected(at, offset, now) if offset and reported.at is not None else at
+    if happened_at - now > ahead:
+        happened_at = now
     # The key is of the time as it was reported: sent again, it is the same report.
     return ResolvedReport(
         entity_id,
         reported.entity,
         instances,
         _report(reported),
-        now if corrected else at,
+        happened_at,
         _key(reported, at),
         reads,
         reported,
-        corrected,
+        happened_at != at,
     )
+
+
+def _corrected(at: dt.datetime, offset: dt.timedelta, now: dt.datetime) -> dt.datetime:
+    """By the server's clock: what is reported at once happened now, so such reports stay in the order in which they came."""
+    try:
+        return min(at + offset, now)
+    except OverflowError:  # a time of year 1 or 9999: no clock shows it
+        return at
 
 
 def _check_begun(name: str, instances: Ordinals, held: StoredDeclarations, now: dt.datetime) -> None:

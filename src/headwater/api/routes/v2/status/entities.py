@@ -34,6 +34,7 @@ from headwater.api.routes.v2.parameters import (
     Time,
     id_of,
 )
+from headwater.api.sender_clock import clock_offset
 from headwater.errors import InvalidStatus
 from headwater.intake.status import entities as declarations
 from headwater.intake.status import incidents as verdicts
@@ -229,7 +230,8 @@ async def report_instances(
     """Report on instances. Each report is accepted or refused by itself; many are committed in portions, in order."""
     if not 1 <= len(data.reports) <= MOST_REPORTS:
         raise InvalidStatus(f"{len(data.reports)} reports; send 1 to {MOST_REPORTS:,}", field="reports")
-    return await state.status.add(data.reports, author(request, said_by), call)  # type: ignore[no-any-return]
+    offset = clock_offset(request.headers)
+    return await state.status.add(data.reports, author(request, said_by), call, offset)  # type: ignore[no-any-return]
 
 
 @get("/entity-graph")
