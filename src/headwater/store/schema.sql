@@ -873,6 +873,8 @@ create table instance_versions (
   primary key (entity_id, end_, seq, start_)
 );
 create index instance_versions_seq on instance_versions (seq);
+-- The instances that a run made.
+create index instance_versions_by_run on instance_versions (run) where run <> '';
 
 -- What a version had read: these instances of that entity, in the versions that were current at read_seq.
 create table instance_reads (
@@ -1008,3 +1010,12 @@ begin
   where not l.deleted order by l.node, l.name;
 end
 $$;
+
+-- What an incident condemned beside instances: a run (its id), one version of a dataset (its id), or a content (its fingerprint).
+-- Who used it is found by recorded reads whenever somebody asks, so nothing else is stored.
+create table incident_origins (
+  incident uuid not null,
+  kind     text not null check (kind in ('RUN', 'VERSION', 'CONTENT')),
+  ref      text not null,
+  primary key (incident, kind, ref)
+);

@@ -1,6 +1,8 @@
 """What is there: datasets and jobs, page by page and one by one, with their history."""
 
 import datetime as dt
+import uuid
+from collections.abc import Collection
 
 import msgspec
 
@@ -10,7 +12,7 @@ from headwater.answer.lineage.lineage import Question, lineage
 from headwater.answer.lineage.runs import Run, runs
 from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
 from headwater.errors import NotFound
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import edges as edge_store
@@ -202,6 +204,14 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
 
 def _description_origin(words: Words, shown: node.Node) -> str | None:
     return MANUAL if words.description() else EVENT if shown.description else None
+
+
+async def owners_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
+    """The names of the owners of datasets and jobs, by events and by people; of those that have any."""
+    facets = await facet_store.of_owners(connection, ids, ("ownership",))
+    said = await annotation_store.of_owners(connection, ids)
+    named = {id_: Words(said.get(id_, ())).owners(_owners(facets.get(id_, {}).get("ownership"))) for id_ in ids}
+    return {id_: sorted({owner.name for owner in owners}) for id_, owners in named.items() if owners}
 
 
 def _owners(body: bytes | None) -> list[Owner]:

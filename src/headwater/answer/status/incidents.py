@@ -2,26 +2,32 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
 
 from headwater.answer.status.declared import declared
+from headwater.answer.status.wrong_versions import WrongByReads, of_incident
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Kind, by_entity
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 from headwater.store.status import incidents as store
 from headwater.store.status import status as status_store
+from headwater.store.status import wrong_versions as origin_store
+from headwater.store.status.wrong_versions import Origin
 
 STATES = get_args(store.State)
 _KINDS: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix")
 
 
 class IncidentView(msgspec.Struct, frozen=True):
-    """`state`: open, fixed (what was produced from `fixed_at` on is right) or retracted. `wrong`: instances that are wrong because of it now."""
+    """`state`: open, fixed (what was produced from `fixed_at` on is right) or retracted. `wrong`: instances that are wrong because of it now;
+    `versions`: versions that are, by recorded reads, and that their datasets still hold. `mended`: there are neither.
+    """
 
     id: uuid.UUID
     state: str
@@ -34,6 +40,8 @@ class IncidentView(msgspec.Struct, frozen=True):
     note: str
     wrong: int
     entities: int
+    versions: int
+    mended: bool
 
 
 class IncidentList(msgspec.Struct, frozen=True):
@@ -62,13 +70,24 @@ class Unaffected(msgspec.Struct, frozen=True):
     upstream: str
 
 
+class OriginView(msgspec.Struct, frozen=True):
+    """`kind`: RUN, VERSION or CONTENT; `ref`: its id, or fingerprint."""
+
+    kind: str
+    ref: str
+
+
 class OneIncident(msgspec.Struct, frozen=True):
-    """`roots`: what it was opened about, in any state since. `unaffected`: for an incident about columns, the users of none of them."""
+    """`roots`: the instances it was opened about, in any state since; `origins`: runs, versions and contents. `unaffected`: for an incident about
+    columns, the users of none of them. `reads`: what is wrong by recorded reads; null without origins.
+    """
 
     incident: IncidentView
     roots: dict[str, list[str]]
+    origins: list[OriginView]
     entities: list[OfEntity]
     unaffected: list[Unaffected]
+    reads: WrongByReads | None
 
 
 async def incidents(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> IncidentList:
@@ -77,7 +96,11 @@ async def incidents(database: Database, *, state: str | None = None, limit: int 
         raise InvalidQuestion(f"state {state[:40]!r} is not one of {', '.join(STATES)}", parameter="state")
     async with database.snapshot() as connection:
         found, total = await store.page(connection, state, limit, offset)
-        shown = [_incident_view(one, await status_store.marks_by_ref(connection, _KINDS, str(one.id))) for one in found]
+        origins = await origin_store.origins(connection, [one.id for one in found])
+        shown = []
+        for one in found:
+            rows = await status_store.marks_by_ref(connection, _KINDS, str(one.id))
+            shown.append(_incident_view(one, rows, await _reads(connection, one, origins.get(one.id, []), rows)))
     return IncidentList(total, shown)
 
 
@@ -98,11 +121,14 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
             name = held.names.get(root.entity_id)
             if name is not None:
                 roots[name] = roots.get(name, NONE) | Ordinals.between(root.start_, root.end_)
+        origins = (await origin_store.origins(connection, [id_])).get(id_, [])
+        reads = await _reads(connection, found, origins, rows)
     marks = by_entity(rows)
     order = [name for component in held.graph.order for name in component if held.ids[name] in marks]
     return OneIncident(
-        _incident_view(found, rows),
+        _incident_view(found, rows, reads),
         {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
+        [OriginView(one.kind, one.ref) for one in origins],
         [
             msgspec.structs.replace(
                 _of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}),
@@ -111,14 +137,24 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
             for name in order
         ],
         [Unaffected(name, upstream) for name, upstream in sorted((a, b) for a, b in pairs if a and b)],
+        reads,
     )
+
+
+async def _reads(
+    connection: Connection, one: store.Incident, origins: Sequence[Origin], rows: Sequence[status_store.Run]
+) -> WrongByReads | None:
+    if one.state == "retracted" or not origins:
+        return None
+    windows = [(row.entity_id, row.start_, row.end_) for row in rows if row.kind in {"tainted", "inherited"}]
+    return await of_incident(connection, origins, await origin_store.runs_of_instances(connection, windows))
 
 
 def _of(held: StoredDeclarations, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
     return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
 
 
-def _incident_view(one: store.Incident, rows: list[status_store.Run]) -> IncidentView:
+def _incident_view(one: store.Incident, rows: list[status_store.Run], reads: WrongByReads | None) -> IncidentView:
     wrong = [row for row in rows if row.kind in {"tainted", "inherited"}]
     return IncidentView(
         one.id,
@@ -132,4 +168,6 @@ def _incident_view(one: store.Incident, rows: list[status_store.Run]) -> Inciden
         one.note,
         sum(row.end_ - row.start_ for row in wrong),
         len({row.entity_id for row in wrong}),
+        reads.current if reads is not None else 0,
+        not wrong and (reads is None or not reads.current),
     )

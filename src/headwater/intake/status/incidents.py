@@ -4,10 +4,12 @@ Each operation is one transaction over all entities it reaches, so no reader see
 """
 
 import asyncio
+import contextlib
 import datetime as dt
 import itertools
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -20,9 +22,9 @@ from headwater.entities.status.marks import Marks
 from headwater.entities.status.propagation import Spread
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.entities.time.pieces import cut
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake.status import histories
+from headwater.intake.status.condemned_code import coded_versions, produced_since, roots_by_code
 from headwater.intake.status.declared import declared
 from headwater.intake.status.incident_columns import Restricted, restricted, spared, written
 from headwater.intake.status.judgement import WRONG
@@ -30,6 +32,8 @@ from headwater.intake.status.ledger import Ledger
 from headwater.store.database import Connection, Database
 from headwater.store.status import histories as histories_store
 from headwater.store.status import incidents as store
+from headwater.store.status import wrong_versions as origin_store
+from headwater.store.status.wrong_versions import Origin
 
 _OF_IT = (*WRONG, "suspect")
 """Kinds of marks that an incident may have set."""
@@ -108,54 +112,134 @@ class Settled(msgspec.Struct, frozen=True):
     changed: list[Changed]
 
 
+class Search(Protocol):
+    """Finds who used runs, versions and contents by recorded reads (`headwater.answer.status.wrong_versions`)."""
+
+    def begin(self, connection: Connection) -> None:
+        """Search in this transaction."""
+
+    async def condemn(self, origins: Sequence[Origin]) -> None:
+        """Add what is wrong itself, and everyone that used it."""
+
+    async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
+        """Add runs that made something wrong, and everyone that used what they wrote."""
+
+    def run_ids(self) -> set[uuid.UUID]:
+        """The ids of the runs found."""
+
+    async def describe(self) -> None:
+        """Look up the names of what was found."""
+
+
 async def open_(
-    database: Database, wrong: Sequence[Wrong], reason: str, actor: str, *, dry_run: bool = False
+    database: Database,
+    wrong: Sequence[Wrong],
+    reason: str,
+    actor: str,
+    *,
+    origins: Sequence[Origin] = (),
+    search: Search | None = None,
+    dry_run: bool = False,
 ) -> Opened:
     """Open an incident: mark the current versions of these instances as wrong, and all that used them (or their wrong columns).
 
-    `dry_run`: compute without writing. Raises NotFound and InvalidPeriod for unknown names, InvalidStatus if no instance exists or there would be
-    too many marks.
+    `origins`: runs, versions and contents that are wrong, too; `search` finds who used them. Instances that such a run made are wrong, and what a
+    run made that made a wrong instance, until nothing new is found. `dry_run`: compute without writing. Raises NotFound and InvalidPeriod for unknown
+    names, InvalidStatus if no instance exists or there would be too many marks.
     """
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
-        named = _named(held, wrong)
-        recorded, gone = await histories.reached(connection, held, named)
-        roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in named.items()}
-        missing = {name: some - roots[name] for name, some in named.items()}
-        if not any(roots.values()):
+        search = search if origins else None
+        if search is not None:
+            search.begin(connection)
+            await search.condemn(origins)
+        named = _named(held, wrong) if wrong or search is None else {}
+        found = await _reach(connection, held, wrong, named, search)
+        if not any(found.roots.values()) and search is None:
             raise InvalidStatus(
                 "None of these instances exists yet. Report it first: `headwater report ENTITY produced KEY`."
             )
         id_ = uuid.UUID(run_id())
-        coded = await _coded(connection, held, roots)
-        columns = None
-        if some_columns := _columns(wrong):
-            columns = await restricted(connection, held, some_columns, _since(roots, coded))
-        # Each step is slow with thousands of entities; a thread leaves the event loop free.
-        unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
-        reached = await asyncio.to_thread(Spread, recorded, roots, {}, unaffected)
-        marks_by_name = await asyncio.to_thread(opened, str(id_), roots, gone, reached)
-        hits = await asyncio.to_thread(lambda: list(_hits(held, gone, reached, columns)))
+        marks_by_name = await asyncio.to_thread(opened, str(id_), found.roots, found.gone, found.reached)
+        hits = await asyncio.to_thread(lambda: list(_hits(held, found.gone, found.reached, found.columns)))
         stretches = sum(some.runs for marks in marks_by_name.values() for some in marks.values())
         if not dry_run:
             if stretches > MOST_STRETCHES:
                 raise InvalidStatus(_too_many(stretches), stretches=stretches, most=MOST_STRETCHES)
             await store.open_(connection, id_, ledger.seq + 1, ledger.now, actor, reason)
-            await store.condemn(connection, _by_code(held, id_, roots, coded))
-            if columns is not None:
-                await written(connection, held, id_, columns)
+            await store.condemn(connection, roots_by_code(held, id_, found.roots, found.coded))
+            await origin_store.condemn(connection, id_, origins)
+            if found.columns is not None:
+                await written(connection, held, id_, found.columns)
             rows = await asyncio.to_thread(_report, ledger, held, marks_by_name, str(id_), actor, reason)
             await ledger.flush()
             await store.mark(connection, str(id_), rows)
+        if search is not None:
+            await search.describe()
         return Opened(
             None if dry_run else id_,
             ledger.seq,
             sum(hit.count for hit in hits),
             stretches,
             hits,
-            listed(held, missing),
+            listed(held, {name: some - found.roots.get(name, NONE) for name, some in named.items()}),
         )
+
+
+class _Reach(NamedTuple):
+    """`roots`: the instances condemned themselves; `gone`: those that do not exist any more; `reached`: all that used them."""
+
+    roots: dict[str, Ordinals]
+    gone: Mapping[str, Ordinals]
+    reached: Spread
+    columns: Restricted | None
+    coded: dict[str, list[histories_store.Coded]]
+
+
+async def _reach(
+    connection: Connection,
+    held: StoredDeclarations,
+    wrong: Sequence[Wrong],
+    named: Mapping[str, Ordinals],
+    search: Search | None,
+) -> _Reach:
+    """By schedule from the instances, by recorded reads from the runs, and from the one to the other until neither finds more."""
+    while True:
+        asked = dict(named)
+        if search is not None:
+            for made in await origin_store.instances_of_runs(connection, search.run_ids()):
+                if (name := held.names.get(made.entity_id)) is not None:
+                    asked[name] = asked.get(name, NONE) | Ordinals.between(made.start_, made.end_)
+        recorded, gone = await histories.reached(connection, held, asked)
+        roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in asked.items()}
+        coded = await coded_versions(connection, held, roots)
+        columns = None
+        if some_columns := _columns(wrong):
+            columns = await restricted(connection, held, some_columns, produced_since(roots, coded))
+        # Each step is slow with thousands of entities; a thread leaves the event loop free.
+        unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
+        reached = await asyncio.to_thread(Spread, recorded, roots, {}, unaffected)
+        found = _Reach(roots, gone, reached, columns, coded)
+        if search is None:
+            return found
+        windows = [(held.number(name), start, end) for name, some in reached.current.items() for start, end in some]
+        makers = _run_ids(await origin_store.runs_of_instances(connection, windows)) - search.run_ids()
+        if not makers:
+            return found
+        before = search.run_ids()
+        await search.condemn_runs(makers)
+        if search.run_ids() == before:  # reported by people, or in events that are no longer there
+            return found
+
+
+def _run_ids(texts: Collection[str]) -> set[uuid.UUID]:
+    """Those of the runs' names that are ids of events."""
+    found = set()
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.add(uuid.UUID(text))
+    return found
 
 
 async def fix(
@@ -305,50 +389,6 @@ def _hits(
             its = columns.columns.get(name, ALL) if columns else ALL
             shown_columns = None if its == ALL else sorted(its)
             yield Hit(name, *shown, some.count, "exact" if exact else "declared", *nearest[name], shown_columns)
-
-
-async def _coded(
-    connection: Connection, held: StoredDeclarations, roots: Mapping[str, Ordinals]
-) -> dict[str, list[histories_store.Coded]]:
-    """The versions of these instances with their code, by entity; also versions between them."""
-    hulls = [(held.number(name), some.first, some.end) for name, some in roots.items() if some]
-    found: dict[str, list[histories_store.Coded]] = {}
-    for one in await histories_store.codes(connection, hulls):
-        found.setdefault(held.names[one.entity_id], []).append(one)
-    return found
-
-
-def _since(roots: Mapping[str, Ordinals], coded: Mapping[str, Sequence[histories_store.Coded]]) -> dt.datetime | None:
-    """When the first of these instances was produced; None if that is not known for all."""
-    for name, some in roots.items():
-        bounds = np.array([(one.start_, one.end_) for one in coded.get(name, ())], dtype=np.int64).reshape(-1, 2)
-        if some - Ordinals.joined(bounds[:, 0], bounds[:, 1]):
-            return None
-    return min(one.produced_at for some in coded.values() for one in some)
-
-
-def _by_code(
-    held: StoredDeclarations,
-    id_: uuid.UUID,
-    roots: Mapping[str, Ordinals],
-    coded: Mapping[str, Sequence[histories_store.Coded]],
-) -> list[store.Root]:
-    """The instances by the code of their last version; `""` for those without a known version."""
-    found: list[store.Root] = []
-    for name, some in roots.items():
-        number = held.number(name)
-        rows = coded.get(name, [])
-        codes = [one.code for one in rows]
-        bounds = np.array([(one.start_, one.end_) for one in rows], dtype=np.int64).reshape(-1, 2)
-        order = np.arange(len(rows))
-        last = cut(bounds[:, 0], bounds[:, 1], order, order, np.full(len(rows), -1))
-        by = dict.fromkeys(sorted(set(codes)), NONE)
-        for code in by:
-            its = last.where(last.current & np.array([codes[row] == code for row in last.row.tolist()], dtype=np.bool_))
-            by[code] = Ordinals.joined(its.start, its.end) & some
-        by[""] = by.get("", NONE) | (some - NONE.union(*by.values()))
-        found += [store.Root(id_, number, code, start, end) for code, each in by.items() for start, end in each]
-    return found
 
 
 def _too_many(stretches: int) -> str:

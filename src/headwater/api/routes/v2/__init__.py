@@ -5,7 +5,7 @@ from litestar import Router
 from headwater.api.routes.v2 import plans, server, usage
 from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
 from headwater.api.routes.v2.people import metadata
-from headwater.api.routes.v2.status import entities, entity_drafts
+from headwater.api.routes.v2.status import entities, entity_drafts, incidents
 
 router = Router(
     "/api/v2",
@@ -16,6 +16,7 @@ router = Router(
         *correlation.handlers,
         *usage.handlers,
         *entities.handlers,
+        *incidents.handlers,
         *entity_drafts.handlers,
         *plans.handlers,
         *metadata.handlers,

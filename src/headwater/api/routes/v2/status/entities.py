@@ -1,4 +1,4 @@
-"""`/api/v2`: entities: declarations, status of instances, readiness, incidents."""
+"""`/api/v2`: entities: declarations, status of instances, readiness."""
 
 import datetime as dt
 from typing import Annotated, Any
@@ -7,13 +7,12 @@ from urllib.parse import unquote
 import msgspec
 from litestar import Request, get, post
 from litestar.datastructures import State
-from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+from litestar.params import HeaderParameter, JSONBody, QueryParameter
 
 from headwater.answer.status import (
     drift,
     entities,
     entity_graph,
-    incidents,
     log,
     readiness,
     stored_instances,
@@ -32,12 +31,10 @@ from headwater.api.routes.v2.parameters import (
     OptionalText,
     Segment,
     Time,
-    id_of,
 )
 from headwater.api.sender_clock import clock_offset
 from headwater.errors import InvalidStatus
 from headwater.intake.status import entities as declarations
-from headwater.intake.status import incidents as verdicts
 from headwater.intake.status.reports import Recorded
 from headwater.intake.status.request import Reported
 from headwater.model.moments import aware
@@ -47,7 +44,6 @@ Instances = Annotated[
     QueryParameter(name="instances", description="`2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable."),
 ]
 Wait = Annotated[float, QueryParameter(ge=0, le=60, description="Seconds to wait until all are ready.")]
-Incident = Annotated[str, PathParameter(description="The incident's id.")]
 MOST_REPORTS = 10_000
 LONGEST_CALL = 200
 Call = Annotated[
@@ -88,32 +84,6 @@ class AskedMany(msgspec.Struct, forbid_unknown_fields=True):
     wait: float = 0.0
     as_of: dt.datetime | None = None
     intervals: bool = False
-
-
-class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
-    """What is wrong, and why; with `columns` only those: what uses other columns is not wrong."""
-
-    wrong: list[verdicts.WrongColumns]
-    reason: str
-    dry_run: bool = False
-
-
-class Fix(msgspec.Struct, forbid_unknown_fields=True):
-    """`at`: what was produced from then on is right. Default: from now on."""
-
-    at: dt.datetime | None = None
-    note: str = ""
-
-
-class Note(msgspec.Struct, forbid_unknown_fields=True):
-    note: str = ""
-
-
-class Confirmation(msgspec.Struct, forbid_unknown_fields=True):
-    """Instances that are right as they are."""
-
-    right: list[verdicts.Wrong]
-    note: str = ""
 
 
 @get("/entities")
@@ -270,58 +240,6 @@ async def follow_instances(
     return await log.since(state.database, state.news, since, entities=entity or (), limit=max(limit, 1), wait=wait)
 
 
-@get("/incidents")
-async def list_incidents(
-    state: State,
-    in_state: Annotated[str | None, QueryParameter(name="state", description="open, fixed or retracted.")] = None,
-    limit: Limit = 100,
-    offset: Offset = 0,
-) -> incidents.IncidentList:
-    """List incidents, the latest first."""
-    return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
-
-
-@post("/incidents", status_code=200)
-async def open_incident(
-    request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
-) -> verdicts.Opened:
-    """Open an incident: instances are wrong, and everything that used them."""
-    by = author(request, said_by)
-    return await verdicts.open_(state.database, data.wrong, data.reason, by, dry_run=data.dry_run)
-
-
-@get("/incidents/{incident:str}")
-async def get_incident(state: State, incident: Incident) -> incidents.OneIncident:
-    """Return one incident, and what is wrong because of it."""
-    return await incidents.incident(state.database, id_of(incident, "incident"))
-
-
-@post("/incidents/{incident:str}/fix", status_code=200)
-async def fix_incident(
-    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Fix], said_by: As = None
-) -> verdicts.Settled:
-    """Mark an incident's cause as fixed: what is produced from now on is right."""
-    by = author(request, said_by)
-    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=aware(data.at), note=data.note)
-
-
-@post("/incidents/{incident:str}/retract", status_code=200)
-async def retract_incident(
-    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Note], said_by: As = None
-) -> verdicts.Settled:
-    """Retract an incident that was a false alarm."""
-    return await verdicts.retract(state.database, id_of(incident, "incident"), author(request, said_by), note=data.note)
-
-
-@post("/incidents/{incident:str}/confirm", status_code=200)
-async def confirm_instances(
-    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Confirmation], said_by: As = None
-) -> verdicts.Settled:
-    """Mark instances as right after a check."""
-    by = author(request, said_by)
-    return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
-
-
 handlers = (
     list_entities,
     apply_entities,
@@ -338,10 +256,4 @@ handlers = (
     report_instances,
     follow_instances,
     get_entity_graph,
-    list_incidents,
-    open_incident,
-    get_incident,
-    fix_incident,
-    retract_incident,
-    confirm_instances,
 )

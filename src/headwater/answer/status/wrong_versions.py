@@ -1,0 +1,359 @@
+"""Who used a run, a version or a content that is wrong: by recorded reads, with no schedule and no declaration.
+
+A run that read something wrong is wrong, and so is every version that it wrote. Which version a run read is known exactly where its events name a
+version, an item or a content; else by the time at which it began, and then the answer says so (`basis`). A run whose events say which items
+of a dataset it read is hit through those only. Computed anew for each question, so what a later run mended is no longer among what is wrong.
+"""
+
+import contextlib
+import datetime as dt
+import uuid
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.answer.lineage import node
+from headwater.answer.lineage.catalog import owners_of
+from headwater.answer.lineage.correlation import fingerprint_of
+from headwater.answer.lineage.run_walk import Place, RunWalk
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import version
+from headwater.model.names import short
+from headwater.store.database import Connection
+from headwater.store.lineage import correlation
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import run_lineage as run_store
+from headwater.store.lineage.nodes import NodeRow
+from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.status import wrong_versions as store
+from headwater.store.status.wrong_versions import Origin, OriginKind
+
+MOST = 100_000
+"""Runs and versions that one question may reach."""
+
+_EXACT, _BY_TIME = "exact", "by_time"
+
+
+class Reason(NamedTuple):
+    """Why a run or a version is wrong: what it came from (None: it was condemned itself), how many steps from there, and whether a guess by time
+    is on the way.
+    """
+
+    because: RunKey | Place | None
+    depth: int
+    basis: str
+
+
+class Spread:
+    """Everything wrong that was found, the nearest first. `read`: the wrong places that each run read. `capped`: `MOST` was reached, so there may
+    be more.
+    """
+
+    def __init__(self) -> None:
+        self.runs: dict[RunKey, Reason] = {}
+        self.places: dict[Place, Reason] = {}
+        self.read: dict[RunKey, set[Place]] = {}
+        self.capped = False
+
+    def room(self) -> bool:
+        """Whether one more may be added."""
+        self.capped = self.capped or len(self.runs) + len(self.places) >= MOST
+        return not self.capped
+
+
+class Search:
+    """A spread that can be asked to go on from further runs: those that made instances which are wrong by their schedule. `begin` comes first."""
+
+    _connection: Connection
+    _walk: RunWalk
+
+    def __init__(self) -> None:
+        self.found = Spread()
+        self.described: WrongByReads | None = None
+
+    def begin(self, connection: Connection) -> None:
+        """Search in this transaction."""
+        self._connection, self._walk = connection, RunWalk(connection, 0, MOST)
+
+    def run_ids(self) -> set[uuid.UUID]:
+        """The ids of the runs found."""
+        return {run for run, _ in self.found.runs}
+
+    async def condemn(self, origins: Iterable[Origin]) -> None:
+        """Add what is wrong itself, and everyone that used it. NotFound for what is not known."""
+        runs: dict[RunKey, Reason] = {}
+        places: dict[Place, Reason] = {}
+        itself = Reason(None, 0, _EXACT)
+        for origin in origins:
+            if origin.kind == "RUN":
+                keys = await store.run_keys(self._connection, [uuid.UUID(origin.ref)])
+                if not keys:
+                    raise NotFound(f"run {origin.ref} is not known", run=origin.ref)
+                runs |= dict.fromkeys(keys, itself)
+            elif origin.kind == "VERSION":
+                id_ = uuid.UUID(origin.ref)
+                self._walk.versions |= await run_store.versions(self._connection, [id_])
+                if id_ not in self._walk.versions:
+                    raise NotFound(f"version {id_} is not known", version=origin.ref)
+                places[Place(self._walk.versions[id_].dataset, id_)] = itself
+            else:
+                nodes = await correlation.of_version(self._connection, origin.ref)
+                if not nodes:
+                    raise NotFound(
+                        f"no event reports the content {origin.ref} as read or written", fingerprint=origin.ref
+                    )
+                read = await store.content_readers(self._connection, nodes)
+                runs |= dict.fromkeys(read, Reason(None, 1, _EXACT))
+        await self._go_on(runs, places)
+
+    async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
+        """Add these runs, which made something that is wrong for another reason."""
+        keys = await store.run_keys(self._connection, ids)
+        await self._go_on(dict.fromkeys(keys, Reason(None, 0, _EXACT)), {})
+
+    async def _go_on(self, runs: dict[RunKey, Reason], places: dict[Place, Reason]) -> None:
+        while runs or places:
+            new_runs = {key: why for key, why in runs.items() if key not in self.found.runs and self.found.room()}
+            self.found.runs |= new_runs
+            places = places | await self._written(new_runs)
+            new_places = {at: why for at, why in places.items() if at not in self.found.places and self.found.room()}
+            self.found.places |= new_places
+            runs, places = await self._readers(new_places), {}
+
+    async def _written(self, runs: dict[RunKey, Reason]) -> dict[Place, Reason]:
+        found: dict[Place, Reason] = {}
+        for run, mine in (await self._walk.written_by(runs)).items():
+            for place in mine:
+                found.setdefault(place, Reason(run, runs[run].depth + 1, runs[run].basis))
+        return found
+
+    async def _readers(self, places: dict[Place, Reason]) -> dict[RunKey, Reason]:
+        """Who read these: those that name an item or a content of them, and those that were there when they were current, unless they name others."""
+        found: dict[RunKey, Reason] = {}
+        listed = [(place, writer) for place in places if (writer := self._walk.writer_of(place)) is not None]
+        by_item = await store.item_readers(self._connection, [(writer, place.dataset) for place, writer in listed])
+        for nr, run in by_item:
+            place = listed[nr][0]
+            if run != self._walk.writer_of(place):
+                self.found.read.setdefault(run, set()).add(place)
+                found.setdefault(run, Reason(place, places[place].depth + 1, places[place].basis))
+        readers = await self._walk.readers_of(places)
+        named = await store.reads_by_item(self._connection, {run for each in readers.values() for run in each})
+        for place, runs in readers.items():
+            for run, edge in runs.items():
+                if (run, place.dataset) in named:
+                    continue
+                self.found.read.setdefault(run, set()).add(place)
+                basis = places[place].basis if edge.evidence == "TOLD" else _BY_TIME
+                reason = Reason(place, places[place].depth + 1, basis)
+                if run not in found or (found[run].basis, reason.basis) == (_BY_TIME, _EXACT):
+                    found[run] = reason
+        return found
+
+    async def describe(self) -> None:
+        """Set `described` from what was found so far."""
+        self.described = await _described(self._connection, self)
+
+    def row(self, place: Place) -> run_store.VersionRow | None:
+        """The stored version of a place; None where the run that wrote it reported none."""
+        return self._walk.versions.get(place.version) if place.version is not None else None
+
+    def writer(self, place: Place) -> RunKey | None:
+        """The run that wrote it."""
+        return self._walk.writer_of(place)
+
+
+class WrongRun(msgspec.Struct, frozen=True):
+    """A run that is wrong, or read what is wrong. `basis`: `exact`; or `by_time`: somewhere on the way, which version was read is judged by the time
+    at which the reader began.
+    """
+
+    run_id: str
+    job: str
+    label: str
+    state: str
+    started_at: dt.datetime
+    depth: int
+    basis: str
+    because: str | None
+
+
+class WrongVersion(msgspec.Struct, frozen=True):
+    """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null of what was condemned itself.
+
+    `right_before`: the version in its storage that the dataset could go back to; null where none is known.
+    """
+
+    dataset: str
+    label: str
+    version_id: str
+    external_version: str | None
+    written_at: dt.datetime
+    run_id: str | None
+    job: str | None
+    current: bool
+    depth: int
+    basis: str
+    because: str | None
+    right_before: str | None
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """A job to run again, and what for; `after`: jobs of this list that must have run before."""
+
+    job: str
+    label: str
+    datasets: list[str]
+    runs: list[str]
+    after: list[str]
+
+
+class WrongByReads(msgspec.Struct, frozen=True):
+    """What is wrong by recorded reads. `current`: how many versions are still held. `repeat`: in order of execution. `owners`: of the datasets that
+    hold a wrong version. `capped`: there may be more.
+    """
+
+    runs: list[WrongRun]
+    versions: list[WrongVersion]
+    current: int
+    repeat: list[Repeat]
+    owners: dict[str, list[str]]
+    capped: bool
+
+
+async def of_incident(
+    connection: Connection, origins: Sequence[Origin], makers: Collection[str]
+) -> WrongByReads | None:
+    """What is wrong by recorded reads because of an incident: from its origins, and from the runs (`makers`) that made its wrong instances. None if
+    it has no origins. Of origins that retention has deleted, nothing is known any more.
+    """
+    if not origins:
+        return None
+    search = Search()
+    search.begin(connection)
+    for origin in origins:
+        with contextlib.suppress(NotFound):
+            await search.condemn([origin])
+    await search.condemn_runs(run_ids(makers))
+    await search.describe()
+    return search.described
+
+
+def read_origin(kind: OriginKind, ref: str) -> Origin:
+    """What a person condemned. InvalidQuestion where `ref` is not the id of a version, or no fingerprint."""
+    if kind == "RUN":
+        return Origin("RUN", str(version.run_id(ref)[0]))
+    if kind == "VERSION":
+        try:
+            return Origin("VERSION", str(uuid.UUID(ref)))
+        except ValueError:
+            raise InvalidQuestion(
+                f"{ref[:100]!r} is not the id of a version; `headwater run lineage` shows them", field="ref"
+            ) from None
+    if (fingerprint := fingerprint_of(ref)) is None:
+        raise InvalidQuestion(f"{ref[:100]!r} is no fingerprint; `headwater fingerprint FILE` prints one", field="ref")
+    return Origin("CONTENT", fingerprint)
+
+
+def run_ids(texts: Iterable[str]) -> set[uuid.UUID]:
+    """Those of the runs' names that are ids of events."""
+    found = set()
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.add(uuid.UUID(text))
+    return found
+
+
+async def _described(connection: Connection, search: Search) -> WrongByReads:
+    """The spread in names, with what remaking takes."""
+    found = search.found
+    rows = await run_store.runs(connection, found.runs, "infinity")
+    stored = {row.id for place in found.places if (row := search.row(place)) is not None}
+    current = await store.current(connection, stored)
+    before = await store.before(connection, current, stored)
+    writers = {writer for place in found.places if (writer := search.writer(place)) is not None}
+    datasets = {place.dataset for place in found.places}
+    names = await node_store.by_ids(connection, {job for _, job in found.runs.keys() | writers} | datasets)
+    versions = []
+    for place, why in found.places.items():
+        row = search.row(place)
+        if row is None or place.version is None:
+            continue  # its run reported no version: it failed, or has not ended
+        writer = search.writer(place)
+        versions.append(
+            WrongVersion(
+                names[place.dataset].node_id,
+                short(names[place.dataset].name),
+                str(row.id),
+                row.external_version or None,
+                row.written_at,
+                str(writer[0]) if writer else None,
+                names[writer[1]].node_id if writer else None,
+                row.id in current,
+                why.depth,
+                why.basis,
+                f"run:{writer[0]}" if writer is not None and why.because is not None else None,
+                before[row.id].external_version if row.id in before else None,
+            )
+        )
+    runs = [
+        WrongRun(
+            str(key[0]),
+            names[key[1]].node_id,
+            node.short_job(names[key[1]].name),
+            rows[key].state.name,
+            rows[key].began,
+            why.depth,
+            why.basis,
+            names[why.because.dataset].node_id if isinstance(why.because, Place) else None,
+        )
+        for key, why in found.runs.items()
+        if key in rows
+    ]
+    held = [place for place in found.places if place.version in current]
+    return WrongByReads(
+        sorted(runs, key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
+        sorted(versions, key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id)),
+        len(current),
+        _repeat(search, held, names),
+        {
+            names[id_].node_id: owners
+            for id_, owners in (await owners_of(connection, {at.dataset for at in held})).items()
+        },
+        found.capped,
+    )
+
+
+def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRow]) -> list[Repeat]:
+    """The jobs whose versions are held, each after those of them that wrote what its runs read. Jobs that need each other go by time."""
+    made: dict[uuid.UUID, list[tuple[RunKey, Place]]] = {}
+    for place in held:
+        if (writer := search.writer(place)) is not None:
+            made.setdefault(writer[1], []).append((writer, place))
+    after: dict[uuid.UUID, set[uuid.UUID]] = {}
+    for job, pairs in made.items():
+        read = {place for run, _ in pairs for place in search.found.read.get(run, ())}
+        after[job] = {writer[1] for place in read if (writer := search.writer(place)) is not None} & made.keys() - {job}
+    oldest = {job: min(_written_at(search, place) for _, place in pairs) for job, pairs in made.items()}
+    order: list[uuid.UUID] = []
+    left = set(made)
+    while left:
+        ready = {job for job in left if not after[job] & left} or left
+        order.append(min(ready, key=lambda job: (oldest[job], names[job].node_id)))
+        left.discard(order[-1])
+    return [
+        Repeat(
+            names[job].node_id,
+            node.short_job(names[job].name),
+            sorted({names[place.dataset].node_id for _, place in made[job]}),
+            sorted({str(run) for (run, _), _ in made[job]}),
+            sorted(names[other].node_id for other in after[job]),
+        )
+        for job in order
+    ]
+
+
+def _written_at(search: Search, place: Place) -> dt.datetime:
+    row = search.row(place)
+    return row.written_at if row is not None else dt.datetime.max.replace(tzinfo=dt.UTC)

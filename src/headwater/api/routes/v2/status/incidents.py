@@ -1,0 +1,131 @@
+"""`/api/v2`: incidents: what is wrong, who used it, and how it ends."""
+
+import datetime as dt
+import uuid
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headwater.answer.status import incidents
+from headwater.answer.status.wrong_versions import Search, WrongByReads, read_origin
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import Limit, Offset, id_of
+from headwater.intake.status import incidents as verdicts
+from headwater.model.moments import aware
+
+Incident = Annotated[str, PathParameter(description="The incident's id.")]
+
+
+class NewOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`ref`: of a RUN its id; of a VERSION its id (`version_id` in the answers about runs and datasets); of a CONTENT its fingerprint."""
+
+    kind: Literal["RUN", "VERSION", "CONTENT"]
+    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
+    """What is wrong, and why: instances, with `columns` only those (what uses other columns is not wrong); `origins`: runs, versions and contents."""
+
+    reason: str
+    wrong: list[verdicts.WrongColumns] = []
+    origins: Annotated[list[NewOrigin], msgspec.Meta(max_length=1000)] = []
+    dry_run: bool = False
+
+
+class OpenedIncident(msgspec.Struct, frozen=True):
+    """As `Opened`; `reads`: what is wrong by recorded reads, null without origins."""
+
+    id: uuid.UUID | None
+    seq: int
+    count: int
+    stretches: int
+    hits: list[verdicts.Hit]
+    missing: list[verdicts.Wrong]
+    reads: WrongByReads | None
+
+
+class Fix(msgspec.Struct, forbid_unknown_fields=True):
+    """`at`: what was produced from then on is right. Default: from now on."""
+
+    at: dt.datetime | None = None
+    note: str = ""
+
+
+class Note(msgspec.Struct, forbid_unknown_fields=True):
+    note: str = ""
+
+
+class Confirmation(msgspec.Struct, forbid_unknown_fields=True):
+    """Instances that are right as they are."""
+
+    right: list[verdicts.Wrong]
+    note: str = ""
+
+
+@get("/incidents")
+async def list_incidents(
+    state: State,
+    in_state: Annotated[str | None, QueryParameter(name="state", description="open, fixed or retracted.")] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> incidents.IncidentList:
+    """List incidents, the latest first."""
+    return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
+
+
+@post("/incidents", status_code=200)
+async def open_incident(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
+) -> OpenedIncident:
+    """Open an incident: instances, runs, versions or contents are wrong, and everything that used them."""
+    search = Search()
+    opened = await verdicts.open_(
+        state.database,
+        data.wrong,
+        data.reason,
+        author(request, said_by),
+        origins=[read_origin(one.kind, one.ref) for one in data.origins],
+        search=search,
+        dry_run=data.dry_run,
+    )
+    return OpenedIncident(
+        opened.id, opened.seq, opened.count, opened.stretches, opened.hits, opened.missing, search.described
+    )
+
+
+@get("/incidents/{incident:str}")
+async def get_incident(state: State, incident: Incident) -> incidents.OneIncident:
+    """Return one incident, and what is wrong because of it."""
+    return await incidents.incident(state.database, id_of(incident, "incident"))
+
+
+@post("/incidents/{incident:str}/fix", status_code=200)
+async def fix_incident(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Fix], said_by: As = None
+) -> verdicts.Settled:
+    """Mark an incident's cause as fixed: what is produced from now on is right."""
+    by = author(request, said_by)
+    return await verdicts.fix(state.database, id_of(incident, "incident"), by, at=aware(data.at), note=data.note)
+
+
+@post("/incidents/{incident:str}/retract", status_code=200)
+async def retract_incident(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Note], said_by: As = None
+) -> verdicts.Settled:
+    """Retract an incident that was a false alarm."""
+    return await verdicts.retract(state.database, id_of(incident, "incident"), author(request, said_by), note=data.note)
+
+
+@post("/incidents/{incident:str}/confirm", status_code=200)
+async def confirm_instances(
+    request: Request[Any, Any, Any], state: State, incident: Incident, data: JSONBody[Confirmation], said_by: As = None
+) -> verdicts.Settled:
+    """Mark instances as right after a check."""
+    by = author(request, said_by)
+    return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
+
+
+handlers = (list_incidents, open_incident, get_incident, fix_incident, retract_incident, confirm_instances)

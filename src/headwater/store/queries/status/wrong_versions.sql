@@ -1,0 +1,85 @@
+-- name: condemn :exec
+-- What an incident condemned, beside instances.
+insert into incident_origins (incident, kind, ref) select %(incident)s, * from unnest(%(kinds)b::text[], %(refs)b::text[]) on conflict do nothing
+
+-- name: origins :many
+-- What these incidents condemned, beside instances.
+select incident, kind, ref from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
+
+-- name: current :many
+-- Those of these versions that are what a dataset holds: of no part that it wrote has a run that did not fail written a later version.
+select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+left join dataset_canonical c on c.dataset_id = v.dataset_id
+cross join lateral (
+  select array_agg(s.part) as parts from report_subsets s
+  where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
+where not exists (
+  select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
+  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and not n.declared
+  left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  cross join lateral (
+    select array_agg(s.part) as parts from report_subsets s
+    where s.job_id = n.job_id and s.report_id = n.run_id and s.dataset_id = n.dataset_id and s.direction = 'out') later
+  where (coalesce(r.state, 3) not in (4, 5) or n.checkpoint) and (mine.parts is null or later.parts is null or mine.parts && later.parts))
+
+-- name: before :many
+-- For each of these versions: the version that its dataset had before it, if that has a name to go back to.
+select k.id, p.id, p.external_version, p.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+cross join lateral (
+  select n.id, n.external_version, n.written_at from dataset_versions n left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  where n.dataset_id = v.dataset_id and n.written_at < v.written_at and n.external_version <> '' and coalesce(r.state, 3) not in (4, 5)
+    and not n.id = any(%(wrong)b::uuid[])
+  order by n.written_at desc, n.id limit 1) p
+
+-- name: item_readers :many
+-- Runs that read an item or a content that these runs wrote to these datasets, as their own events say: (place, run, job).
+with place as (
+  select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(datasets)b::uuid[]) with ordinality as p (run_id, job_id, dataset_id, place)
+), written as (
+  select p.place, i.id from place p
+  join correlation_items w on w.run_id = p.run_id and w.job_id = p.job_id and w.kind = 'RUN'
+  join correlation_edges e on e.parent_id = w.id and e.role = 2 and not e.refused
+  join correlation_items i on i.id = e.child_id
+  where i.dataset_id = p.dataset_id or exists (select from dataset_canonical c where c.dataset_id = i.dataset_id and c.canonical_id = p.dataset_id)
+), found as (
+  select place, id from written
+  union select w.place, e.child_id from written w join correlation_edges e on e.parent_id = w.id and e.role = 3
+)
+select distinct f.place::int4 - 1, n.run_id, n.job_id from found f join correlation_edges e on e.parent_id = f.id and e.role = 1 and not e.refused
+join correlation_items n on n.id = e.child_id and n.kind = 'RUN'
+
+-- name: content_readers :many
+-- Runs that read this content, by itself or as an item that is it.
+select distinct n.run_id, n.job_id from correlation_items i join correlation_edges e on e.parent_id = i.id and e.role = 1 and not e.refused
+join correlation_items n on n.id = e.child_id and n.kind = 'RUN' where i.id = any(%(ids)b::uuid[])
+
+-- name: reads_by_item :many
+-- The datasets of which these runs say which items or contents they read.
+select distinct n.run_id, n.job_id, coalesce(c.canonical_id, p.dataset_id)
+from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
+join correlation_items n on n.run_id = k.run_id and n.job_id = k.job_id and n.kind = 'RUN'
+join correlation_edges e on e.child_id = n.id and e.role = 1
+join correlation_items p on p.id = e.parent_id left join dataset_canonical c on c.dataset_id = p.dataset_id
+where p.dataset_id is not null
+
+-- name: instances_of_runs :many
+-- The instances whose current versions these runs made.
+select v.entity_id, v.start_, v.end_ from instance_versions v where v.run = any(%(runs)b::text[]) and v.run <> ''
+  and not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
+                  and (n.produced_at, n.seq) > (v.produced_at, v.seq))
+
+-- name: runs_of_instances :many
+-- The runs that made the current versions of these instances.
+select distinct v.run from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join instance_versions v on v.entity_id = w.entity_id and v.end_ > w.start_ and v.start_ < w.end_ and v.run <> ''
+where not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
+                  and (n.produced_at, n.seq) > (v.produced_at, v.seq))
+
+-- name: run_keys :many
+-- The runs with these ids, one for each job that has it, and the runs below them.
+with recursive below (run_id, job_id, depth) as (
+  select run_id, job_id, 0 from runs where run_id = any(%(runs)b::uuid[])
+  union
+  select r.run_id, r.job_id, b.depth + 1 from runs r join below b on r.parent_run_id = b.run_id where b.depth < 32
+)
+select distinct run_id, job_id from below

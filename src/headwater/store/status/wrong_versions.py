@@ -1,0 +1,120 @@
+"""What an incident condemned beside instances (runs, versions, contents), and who used it as far as one step goes. Decides nothing."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.status.status import Window, packed
+
+_QUERIES = "status/wrong_versions"
+OriginKind = Literal["RUN", "VERSION", "CONTENT"]
+
+
+class Origin(NamedTuple):
+    """A run's id, the id of a version of a dataset, or a content's fingerprint."""
+
+    kind: OriginKind
+    ref: str
+
+
+class InstanceRange(NamedTuple):
+    """Instances start_ ≤ ordinal < end_ of an entity."""
+
+    entity_id: int
+    start_: int
+    end_: int
+
+
+class Earlier(NamedTuple):
+    """The version before another one: its id, its name in its storage, and when it was written."""
+
+    id: uuid.UUID
+    external_version: str
+    written_at: dt.datetime
+
+
+async def condemn(connection: Connection, incident: uuid.UUID, origins: Sequence[Origin]) -> None:
+    """Store what an incident is about."""
+    kinds, refs = [one.kind for one in origins], [one.ref for one in origins]
+    await sqlfile.load(_QUERIES)["condemn"].exec(connection, incident=incident, kinds=kinds, refs=refs)
+
+
+async def origins(connection: Connection, incidents: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Origin]]:
+    """What these incidents are about, beside instances; only of those that are."""
+    found: dict[uuid.UUID, list[Origin]] = {}
+    for incident, kind, ref in await sqlfile.load(_QUERIES)["origins"].many(connection, incidents=list(incidents)):
+        found.setdefault(incident, []).append(Origin(kind, ref))
+    return found
+
+
+async def current(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Those of these versions that no later one has replaced, in all parts that they wrote."""
+    if not ids:
+        return set()
+    return {row[0] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=list(ids))}
+
+
+async def before(
+    connection: Connection, ids: Collection[uuid.UUID], wrong: Collection[uuid.UUID]
+) -> dict[uuid.UUID, Earlier]:
+    """For each of these versions the last one before it that is not wrong and has a name in its storage."""
+    if not ids:
+        return {}
+    rows = await sqlfile.load(_QUERIES)["before"].many(connection, ids=list(ids), wrong=list(wrong))
+    return {row[0]: Earlier(*row[1:]) for row in rows}
+
+
+async def item_readers(connection: Connection, places: Sequence[tuple[RunKey, uuid.UUID]]) -> list[tuple[int, RunKey]]:
+    """(index of the place, reader): runs that name an item or a content which this run wrote to this dataset."""
+    if not places:
+        return []
+    rows = await sqlfile.load(_QUERIES)["item_readers"].many(
+        connection,
+        runs=[run for (run, _), _ in places],
+        jobs=[job for (_, job), _ in places],
+        datasets=[dataset for _, dataset in places],
+    )
+    return [(row[0], (row[1], row[2])) for row in rows]
+
+
+async def content_readers(connection: Connection, nodes: Collection[uuid.UUID]) -> set[RunKey]:
+    """Runs that read one of these contents or items."""
+    rows = await sqlfile.load(_QUERIES)["content_readers"].many(connection, ids=list(nodes))
+    return {(row[0], row[1]) for row in rows}
+
+
+async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set[tuple[RunKey, uuid.UUID]]:
+    """(run, dataset) where the run says which items or contents of the dataset it read."""
+    if not runs:
+        return set()
+    rows = await sqlfile.load(_QUERIES)["reads_by_item"].many(
+        connection, runs=[run for run, _ in runs], jobs=[job for _, job in runs]
+    )
+    return {((row[0], row[1]), row[2]) for row in rows}
+
+
+async def instances_of_runs(connection: Connection, runs: Collection[uuid.UUID]) -> list[InstanceRange]:
+    """The instances whose current versions these runs made."""
+    if not runs:
+        return []
+    rows = await sqlfile.load(_QUERIES)["instances_of_runs"].many(connection, runs=[str(run) for run in runs])
+    return [InstanceRange(*row) for row in rows]
+
+
+async def runs_of_instances(connection: Connection, windows: Sequence[Window]) -> set[str]:
+    """The runs, as they were reported, that made the current versions in these windows."""
+    if not windows:
+        return set()
+    return {row[0] for row in await sqlfile.load(_QUERIES)["runs_of_instances"].many(connection, **packed(windows))}
+
+
+async def run_keys(connection: Connection, runs: Collection[uuid.UUID]) -> set[RunKey]:
+    """These runs, in each job that has them, and the runs below them."""
+    if not runs:
+        return set()
+    rows = await sqlfile.load(_QUERIES)["run_keys"].many(connection, runs=list(runs))
+    return {(row[0], row[1]) for row in rows}
