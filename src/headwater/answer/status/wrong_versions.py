@@ -7,9 +7,10 @@ of a dataset it read is hit through those only. Computed anew for each question,
 
 import contextlib
 import datetime as dt
+import heapq
 import uuid
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -334,14 +335,10 @@ def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRo
     after: dict[uuid.UUID, set[uuid.UUID]] = {}
     for job, pairs in made.items():
         read = {place for run, _ in pairs for place in search.found.read.get(run, ())}
-        after[job] = {writer[1] for place in read if (writer := search.writer(place)) is not None} & made.keys() - {job}
-    oldest = {job: min(_written_at(search, place) for _, place in pairs) for job, pairs in made.items()}
-    order: list[uuid.UUID] = []
-    left = set(made)
-    while left:
-        ready = {job for job in left if not after[job] & left} or left
-        order.append(min(ready, key=lambda job: (oldest[job], names[job].node_id)))
-        left.discard(order[-1])
+        writers = {writer[1] for place in read if (writer := search.writer(place)) is not None}
+        after[job] = {other for other in writers if other in made and other != job}
+    first = {job: min(_written_at(search, place) for _, place in pairs) for job, pairs in made.items()}
+    order = _in_order(after, {job: (first[job], names[job].node_id) for job in made})
     return [
         Repeat(
             names[job].node_id,
@@ -352,6 +349,29 @@ def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRo
         )
         for job in order
     ]
+
+
+def _in_order(after: Mapping[uuid.UUID, set[uuid.UUID]], rank: Mapping[uuid.UUID, Any]) -> list[uuid.UUID]:
+    """All of these, each once and after those it needs, the lowest rank first; where they need each other, too."""
+    before: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for job, needed in after.items():
+        for other in needed:
+            before.setdefault(other, []).append(job)
+    waits = {job: len(needed) for job, needed in after.items()}
+    ready = [(rank[job], job) for job, count in waits.items() if not count]
+    heapq.heapify(ready)
+    by_rank = iter(sorted(after, key=rank.__getitem__))
+    order: dict[uuid.UUID, None] = {}
+    while len(order) < len(after):
+        job = heapq.heappop(ready)[1] if ready else next(each for each in by_rank if each not in order)
+        if job in order:
+            continue
+        order[job] = None
+        for other in before.get(job, ()):
+            waits[other] -= 1
+            if not waits[other]:
+                heapq.heappush(ready, (rank[other], other))
+    return list(order)
 
 
 def _written_at(search: Search, place: Place) -> dt.datetime:
