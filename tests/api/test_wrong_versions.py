@@ -91,6 +91,18 @@ def test_an_incident_is_over_when_nothing_wrong_is_held(client: Client) -> None:
     assert incident(client, id_)["incident"]["mended"], "a failed run replaces nothing"
 
 
+def test_what_may_have_been_added_to_is_said(client: Client) -> None:
+    """Of the second version of /kept no event says whether it replaced the first or was added to it."""
+    over = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/src"], ["/kept", dataset("/replaced", **over)], at=at(1)),
+        run_event("COMPLETE", 2, "load", ["/src"], ["/kept", dataset("/replaced", **over)], at=at(2)),
+    )
+    found = condemn(client, ("RUN", RUN.format(1)), dry_run=True)["reads"]
+    assert (found["current"], found["unconfirmed"]) == (0, ["dataset:file:/kept"])
+
+
 def test_a_repair_in_the_wrong_order_is_no_repair(client: Client) -> None:
     days(client, 1)
     id_ = condemn(client, ("RUN", RUN.format(11)))["id"]

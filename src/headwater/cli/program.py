@@ -15,6 +15,7 @@ from headwater.cli.people.keys import keys
 from headwater.cli.people.listeners import listeners
 from headwater.cli.plans import impact
 from headwater.cli.plans.backfill import backfill
+from headwater.cli.plans.repair import repair
 from headwater.cli.queue import receive
 from headwater.cli.queue.dead_letters import dead_letters
 from headwater.cli.serve import backup, local, maintenance, replay
@@ -30,6 +31,7 @@ from headwater.cli.status.entities import entities
 from headwater.cli.status.entity_drafts import infer
 from headwater.cli.status.feed import feed
 from headwater.cli.status.reconcile import reconcile
+from headwater.cli.status.taint import taint
 from headwater.cli.usage import measured, recurrence
 
 program = typer.Typer(
@@ -104,7 +106,8 @@ entities.command("feed")(feed)
 program.command("ready")(readiness.ready)
 program.command("report")(instances.report)
 program.command("suspects")(incidents.suspects)
-program.command("taint")(incidents.taint)
+program.command("taint")(taint)
+program.command("repair")(repair)
 program.add_typer(incidents.incident, name="incident")
 program.add_typer(backfill, name="backfill")
 program.command("impact")(impact.impact)

@@ -75,7 +75,7 @@ def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
 
     Raises Ambiguous with the candidates, NotFound with the nearest names.
     """
-    if "/" in name and (location := _as_location(name)):
+    if "/" in name and (location := as_location(name)):
         found = get(url, "/api/v2/resolve", name=location, type=kind)
         if found["match"]:
             return found["match"]
@@ -106,7 +106,7 @@ def _nothing_near(url: str | None, name: str) -> str:
     )
 
 
-def _as_location(name: str) -> str | None:
+def as_location(name: str) -> str | None:
     """Return the node id that an existing path, or a URI, would have."""
     from headwater.model.names import from_location
 

@@ -22,10 +22,12 @@ from headwater.store.status import restorable
 class PlanView(msgspec.Struct, frozen=True):
     """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither.
     `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null where it is now.
+    `incident`: the one that it is for.
     """
 
     id: uuid.UUID
     state: str
+    incident: uuid.UUID | None
     reason: str
     created_at: dt.datetime
     created_by: str
@@ -47,6 +49,7 @@ class _PlanRequest(msgspec.Struct):
 
     between: str = ""
     tz: str = "UTC"
+    incident: uuid.UUID | None = None
 
 
 class PlanList(msgspec.Struct, frozen=True):
@@ -171,6 +174,7 @@ def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView
     return PlanView(
         row.id,
         row.state,
+        asked.incident,
         row.reason,
         row.created_at,
         row.created_by,

@@ -211,13 +211,15 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class WrongByReads(msgspec.Struct, frozen=True):
-    """What is wrong by recorded reads. `current`: how many versions are still held. `repeat`: in order of execution. `owners`: of the datasets that
-    hold a wrong version. `capped`: there may be more.
+    """What is wrong by recorded reads. `current`: how many versions are still held. `unconfirmed`: datasets with later versions that may have been
+    added to the wrong one: no event says that they replaced it. `repeat`: in order of execution. `owners`: of the datasets that hold a wrong
+    version. `capped`: there may be more.
     """
 
     runs: list[WrongRun]
     versions: list[WrongVersion]
     current: int
+    unconfirmed: list[str]
     repeat: list[Repeat]
     owners: dict[str, list[str]]
     capped: bool
@@ -317,6 +319,7 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
         sorted(runs, key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
         sorted(versions, key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id)),
         len(current),
+        await _unconfirmed(connection, search, current, names),
         _repeat(search, held, names),
         {
             names[id_].node_id: owners
@@ -324,6 +327,18 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
         },
         found.capped,
     )
+
+
+async def _unconfirmed(
+    connection: Connection, search: Search, current: Collection[uuid.UUID], names: Mapping[uuid.UUID, NodeRow]
+) -> list[str]:
+    replaced = {
+        place.version: place.dataset
+        for place in search.found.places
+        if place.version is not None and search.row(place) is not None and place.version not in current
+    }
+    found = await store.unconfirmed(connection, replaced.keys())
+    return sorted({names[replaced[id_]].node_id for id_ in found})
 
 
 def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRow]) -> list[Repeat]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import output, server
+from headwater.errors import InvalidQuestion
 
 
 class Format(enum.StrEnum):
@@ -17,7 +18,12 @@ class Format(enum.StrEnum):
 
 def lineage(
     name: Annotated[
-        str, typer.Argument(help="A dataset or job: its name, a unique ending of it, a path, or a node id.")
+        str,
+        typer.Argument(
+            metavar="X",
+            help="A dataset or job (its name, a unique ending of it, a path, a node id), NAME.COLUMN, ENTITY@INSTANCE, DATASET@VERSION, a run's id, "
+            "or a file.",
+        ),
     ],
     upstream: Annotated[bool, typer.Option("--upstream", help="Show only where it comes from.")] = False,
     downstream: Annotated[bool, typer.Option("--downstream", help="Show only what depends on it.")] = False,
@@ -58,9 +64,10 @@ def lineage(
     ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:
-    """Show where a dataset or job comes from and what depends on it.
+    """Show where something comes from and what depends on it.
 
-    Each job has the state of its last run.
+    X is a dataset, column, job, run, version, instance or file. Of a dataset or job, each job has the state of its last run. Of a run or version, the
+    versions that were read and written are shown; of an instance, what it was made from; of a file, the steps.
 
     Examples:
 
@@ -68,15 +75,37 @@ def lineage(
 
       headwater lineage marts/daily_traffic --column delay_minutes
 
+      headwater lineage marts/daily_traffic.delay_minutes
+
+      headwater lineage 0199c0de-0000-7000-8000-000000000001 --downstream
+
+      headwater lineage weekly@2024-W10
+
       headwater lineage clean-flights --format mermaid > lineage.mmd
 
       headwater lineage marts/daily_traffic --type dataset --namespace 'warehouse*'
     """
+    from headwater.cli import meaning
     from headwater.cli.lineage import drawing
 
     if refresh:
         _deliver(url)
-    node = server.resolve(url, name)
+    found = meaning.find_object(url, name)
+    shape = {
+        "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
+        "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
+    }  # fmt: skip
+    if found["type"] not in {"DATASET", "JOB", "COLUMN"}:
+        graph_only = {
+            "columns": columns,
+            "column": column,
+            "format": format is not Format.tree and format is not Format.json,
+        }
+        _zoom(found, [word for word, value in (shape | graph_only).items() if value], upstream, downstream, depth, as_of, url,
+              json or format is Format.json)  # fmt: skip
+        return
+    node = found if found["type"] != "COLUMN" else found | {"type": "DATASET", "id": found["node"]}
+    column = column or found.get("column")
     question: dict[str, Any] = {
         "node": node["id"],
         "direction": "both" if upstream == downstream else ("upstream" if upstream else "downstream"),
@@ -85,10 +114,6 @@ def lineage(
         "field": column,
         "as_of": server.time(as_of),
     }
-    shape = {
-        "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
-        "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
-    }  # fmt: skip
     question |= {key: value for key, value in shape.items() if value}
     if json or format is Format.json:
         output.raw(server.ask(url, "/api/v2/lineage", **question))
@@ -109,6 +134,42 @@ def lineage(
         server.get(url, "/api/v2/runs", job=_last_job(answer, node), limit=1)["runs"] if _last_job(answer, node) else []
     )
     drawing.print_tree(answer, runs[0] if runs else None)
+
+
+def _zoom(
+    found: dict[str, Any],
+    refused: list[str],
+    upstream: bool,
+    downstream: bool,
+    depth: int,
+    as_of: str | None,
+    url: str | None,
+    json: bool,
+) -> None:
+    """Print the lineage of what is no dataset and no job: of single runs, versions, instances, items."""
+    from headwater.cli import meaning
+    from headwater.cli.lineage.runs import run_lineage
+    from headwater.cli.lineage.trace import trace
+    from headwater.cli.status.incidents import suspects
+
+    words = meaning.described(found)
+    if refused:
+        options = ", ".join(f"--{word.replace('_', '-')}" for word in refused)
+        raise InvalidQuestion(f"{words}; {options} is for datasets and jobs only")
+    if not json:
+        output.line(output.printable(words), "dim")
+    if found["type"] == "RUN" or (found["type"] == "VERSION" and found.get("run")):
+        run_lineage(found.get("run") or found["id"], upstream, downstream, depth, as_of, url, json)
+    elif found["type"] == "INSTANCE":
+        suspects(found["entity"], [found["instance"]], as_of, 50, url, json)
+    elif found["type"] in {"ITEM", "CONTENT"}:
+        trace(found["id"], upstream, downstream, str(depth), url=url, json=json)
+    elif found["type"] == "VERSION":
+        lineage(found["node"], upstream, downstream, depth, as_of=as_of, json=json, url=url)
+    else:
+        raise InvalidQuestion(
+            f"{words}; name its instances: headwater lineage {found['id']}@INSTANCE", entity=found["id"]
+        )
 
 
 def _last_job(answer: Any, node: Any) -> str | None:

@@ -108,7 +108,7 @@ def plan(
     if json:
         output.raw(body)
         return
-    _show_plan(_decoded(body), f", items begin {between} {tz} only" if between else "")
+    show_plan(_decoded(body), f", items begin {between} {tz} only" if between else "")
 
 
 @backfill.command("list")
@@ -250,7 +250,7 @@ def _steer(url: str | None, id: str, what: str) -> None:
     output.line(f"plan {id} is {state}", _STATES.get(state))
 
 
-def _show_plan(found: Any, window: str) -> None:
+def show_plan(found: Any, window: str) -> None:
     output.table(
         ("#", "action", "producer", "entities", "runs", "items"),
         [

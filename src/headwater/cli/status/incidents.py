@@ -1,4 +1,4 @@
-"""`headwater taint`, `suspects` and `incident`: mark what is wrong, find its cause, and close incidents."""
+"""`headwater suspects` and `incident`: find the cause of what is wrong, and close incidents."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.people.metadata import author
+from headwater.cli.status import wrong_reads
 from headwater.cli.status.instances import As, AsOf, Entity, Instances, Json, Limit, Note, Url, short
 from headwater.errors import InvalidQuestion
 
@@ -66,76 +67,7 @@ def suspects(
         ],
         styles={5: {"known to be wrong": "bold red", "made from what is wrong": "red", "a check failed": "yellow"}},
     )
-    _left_out(len(found), limit, "suspect")
-
-
-def taint(
-    entity: Entity,
-    instances: Instances,
-    reason: Annotated[str, typer.Option(help="Record why they are wrong.")],
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Mark only this column as wrong. Repeatable.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be wrong without marking it.")] = False,
-    as_: As = None,
-    limit: Limit = 50,
-    url: Url = None,
-    json: Json = False,
-) -> None:
-    """Mark instances or columns as wrong, with everything that used them.
-
-    It opens an incident. If only some columns are wrong, only what used those is marked.
-
-    Examples:
-
-      headwater taint reads 2024-03-06 --reason "half of the rows are missing" --dry-run
-
-      headwater taint reads 2024-03-06 --reason "half of the rows are missing"
-
-      headwater taint weather 2024-03-06 --reason "a sensor was stuck" --column temp --column dewp
-    """
-    wrong = {"entity": entity, "instances": instances, "columns": column or []}
-    body = {"wrong": [wrong], "reason": reason, "dry_run": dry_run}
-    answer = server.send(url, "POST", "/api/v2/incidents", body, **author(as_))
-    if json:
-        output.raw(answer)
-        return
-    found = msgspec.json.decode(answer)
-    hits = found["hits"]
-    extent = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
-    if found["id"]:
-        output.line(f"incident {output.printable(found['id'])}: {extent} {_be(found['count'])} wrong", "bold")
-    else:
-        runs = output.counted(found["stretches"], "run")
-        output.line(f"{extent} would be wrong; nothing was written; it would be {runs} of marks", "bold")
-    output.table(
-        ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if column else ())),
-        [
-            (
-                hit["entity"],
-                short(hit["instances"]),
-                f"{hit['count']:,}",
-                hit["basis"],
-                hit["depth"],
-                hit["because"],
-                *((_columns(hit),) if column else ()),
-            )
-            for hit in hits[:limit]
-        ],
-        styles={3: {"declared": "yellow"}},
-    )
-    _left_out(len(hits), limit, "entity")
-    for one in found["missing"]:
-        text = f"ignored, because these instances do not exist: {one['entity']} {short(one['instances'])}"
-        output.line(output.printable(text), "yellow")
-    if found["id"]:
-        output.line()
-        for command, why in (
-            ("show", "what is still wrong"),
-            ("fix", "the cause is fixed: what is made from now on is right"),
-            ("retract", "it was a false alarm"),
-        ):
-            output.line(f"headwater incident {command} {output.printable(found['id'])}   # {why}", "dim")
+    left_out(len(found), limit, "suspect")
 
 
 @incident.command("list")
@@ -160,21 +92,22 @@ def list_(
         return
     found = msgspec.json.decode(body)
     output.table(
-        ("incident", "state", "wrong now", "of entities", "opened (UTC)", "by", "reason"),
+        ("incident", "state", "instances wrong", "of entities", "versions wrong", "opened (UTC)", "by", "reason"),
         [
             (
                 one["id"],
-                one["state"],
+                f"{one['state']}, mended" if one["mended"] and one["state"] != "retracted" else one["state"],
                 f"{one['wrong']:,}",
                 one["entities"],
+                f"{one['versions']:,}",
                 output.moment(one["opened_at"]),
                 one["opened_by"],
                 one["reason"],
             )
             for one in found["incidents"]
         ],
-        styles={1: _STATES},
-        empty="No incidents found. Open one with `headwater taint ENTITY KEY`.",
+        styles={1: _STATES | {f"{state}, mended": "green" for state in _STATES}},
+        empty="No incidents found. Open one with `headwater taint`.",
     )
     shown = len(found["incidents"])
     if found["total"] > shown:
@@ -198,7 +131,10 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
     output.pieces(
         [(f"incident {output.printable(one['id'])}: ", "bold"), (one["state"], _STATES.get(one["state"], ""))]
     )
-    roots = "; ".join(f"{entity} {short(some)}" for entity, some in found["roots"].items())
+    roots = "; ".join(
+        [f"{each['kind'].lower()} {each['ref']}" for each in found["origins"]]
+        + [f"{entity} {short(some)}" for entity, some in found["roots"].items()]
+    )
     fixed = (
         f"what runs that began at {output.moment(one['fixed_at'])} UTC or later make is right"
         if one["fixed_at"]
@@ -211,7 +147,7 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
         ("fixed", fixed),
         ("closed", f"{output.moment(one['closed_at'])} UTC by {one['closed_by']}" if one["closed_at"] else ""),
         ("note", one["note"]),
-        ("wrong now", f"{output.counted(one['wrong'], 'instance')} of {output.counted(one['entities'], 'entity')}"),
+        ("wrong now", _wrong_now(one)),
     )
     for name, value in facts:
         if value:
@@ -229,14 +165,22 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
                 *(("columns",) if some else ()),
             ),
             [
-                (each["entity"], *(short(each[kind]) for kind in _KINDS), *((_columns(each),) if some else ()))
+                (each["entity"], *(short(each[kind]) for kind in _KINDS), *((columns(each),) if some else ()))
                 for each in found["entities"][:limit]
             ],
         )
-        _left_out(len(found["entities"]), limit, "entity")
+        left_out(len(found["entities"]), limit, "entity")
     for each in found["unaffected"][:limit]:
         output.line(output.printable(f"{each['entity']} uses {each['upstream']}, but nothing wrong of it"), "dim")
-    _left_out(len(found["unaffected"]), limit, "pair")
+    left_out(len(found["unaffected"]), limit, "pair")
+    if found["reads"]:
+        wrong_reads.print_reads(found["reads"], limit)
+
+
+def _wrong_now(one: Mapping[str, Any]) -> str:
+    instances = f"{output.counted(one['wrong'], 'instance')} of {output.counted(one['entities'], 'entity')}"
+    versions = f"{output.counted(one['versions'], 'version')} by recorded reads"
+    return "nothing: all of it was made again, or is gone" if one["mended"] else f"{instances}, {versions}"
 
 
 @incident.command("fix")
@@ -312,14 +256,12 @@ def _path(id_: str, *words: str) -> str:
         ) from None
 
 
-def _columns(one: Mapping[str, Any]) -> str:
+def columns(one: Mapping[str, Any]) -> str:
+    """Format the columns that may be wrong."""
     return "all" if one["columns"] is None else ", ".join(one["columns"])
 
 
-def _left_out(number: int, limit: int, what: str) -> None:
+def left_out(number: int, limit: int, what: str) -> None:
+    """Say how many lines `limit` left out."""
     if number > limit:
         output.line(f"{output.counted(number - limit, what)} more; --limit shows more", "dim")
-
-
-def _be(number: int) -> str:
-    return "is" if number == 1 else "are"

@@ -120,6 +120,14 @@ async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> dict[u
     return {row[0]: VersionRow(*row) for row in rows}
 
 
+async def versions_by_name(connection: Connection, datasets: Collection[uuid.UUID], name: str) -> list[VersionRow]:
+    """The latest version of each of these datasets that goes by this name in its storage, or by this id."""
+    if not datasets:
+        return []
+    rows = await sqlfile.load("lineage/run_lineage")["versions_by_name"].many(connection, ids=list(datasets), name=name)
+    return [VersionRow(*row) for row in rows]
+
+
 async def versions_written(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> list[VersionRow]:
     if not keys:
         return []

@@ -58,6 +58,13 @@ async def current(connection: Connection, ids: Collection[uuid.UUID]) -> set[uui
     return {row[0] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=list(ids))}
 
 
+async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Those of these versions after which no event says that the dataset was replaced (`lifecycleStateChange`)."""
+    if not ids:
+        return set()
+    return {row[0] for row in await sqlfile.load(_QUERIES)["unconfirmed"].many(connection, ids=list(ids))}
+
+
 async def before(
     connection: Connection, ids: Collection[uuid.UUID], wrong: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, Earlier]:

@@ -71,6 +71,14 @@ order by a.node, a.name, a.at, v.written_at <= a.at desc, abs(extract(epoch from
 select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
 from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
 
+-- name: versions_by_name :many
+-- The latest version of each dataset that goes by a name in its storage, or by its id.
+select distinct on (m.node) v.id, m.node, v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
+from (select i as node, i as id from unnest(%(ids)b::uuid[]) as i
+      union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b::uuid[])) m
+join dataset_versions v on v.dataset_id = m.id and (v.external_version = %(name)s or v.id::text = %(name)s)
+order by m.node, v.written_at desc, v.id
+
 -- name: versions_written :many
 -- What these runs left behind. A version without an external name yields to one of the same run that has it; one that is only declared to
 -- what a child of the run was seen writing.

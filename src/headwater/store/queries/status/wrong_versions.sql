@@ -22,6 +22,15 @@ where not exists (
     where s.job_id = n.job_id and s.report_id = n.run_id and s.dataset_id = n.dataset_id and s.direction = 'out') later
   where (coalesce(r.state, 3) not in (4, 5) or n.checkpoint) and (mine.parts is null or later.parts is null or mine.parts && later.parts))
 
+-- name: unconfirmed :many
+-- Those of these versions after which no event says that the dataset was replaced: what came later may have been added to them.
+select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+left join dataset_canonical c on c.dataset_id = v.dataset_id
+where not exists (
+  select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
+  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and n.lifecycle in ('OVERWRITE', 'CREATE', 'TRUNCATE', 'DROP')
+  left join runs r on r.run_id = n.run_id and r.job_id = n.job_id where coalesce(r.state, 3) not in (4, 5))
+
 -- name: before :many
 -- For each of these versions: the version that its dataset had before it, if that has a name to go back to.
 select k.id, p.id, p.external_version, p.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id

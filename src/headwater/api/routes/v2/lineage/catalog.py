@@ -5,6 +5,7 @@ from urllib.parse import unquote
 from litestar import get
 from litestar.datastructures import State
 
+from headwater.answer import objects
 from headwater.answer.lineage import catalog, find
 from headwater.answer.search import search
 from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
@@ -32,6 +33,12 @@ async def get_search(
 async def resolve(state: State, name: Text, type: OptionalText = None) -> find.Resolution:
     """Resolve a name, or an ending of one, to a dataset or job."""
     return await find.resolve(state.database, name, type)
+
+
+@get("/objects")
+async def get_object(state: State, text: Text) -> objects.FoundObjects:
+    """Resolve a text to whatever it means: a dataset, column, job, run, version, instance, item or content."""
+    return await objects.find_object(state.database, text)
 
 
 @get("/datasets")
@@ -62,4 +69,4 @@ async def job(state: State, namespace: Segment, name: Segment, as_of: Time = Non
     return await catalog.job(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
-handlers = [get_search, resolve, datasets, jobs, dataset, job]
+handlers = [get_search, resolve, get_object, datasets, jobs, dataset, job]

@@ -1,0 +1,159 @@
+"""What a person means by a text, of everything that has lineage: a dataset, a column, a job, a run, a version, an instance, an item, a content.
+
+Refuses to choose: a text that is several things has candidates and no object.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from headwater.answer.lineage.correlation import fingerprint_of
+from headwater.answer.lineage.find import Resolution, node_row, resolve
+from headwater.answer.lineage.node import fields_of
+from headwater.answer.status.declared import declared
+from headwater.entities.time import ranges
+from headwater.errors import InvalidQuestion
+from headwater.model import version
+from headwater.store.database import Connection, Database
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage import correlation, runs
+from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import run_lineage as run_store
+
+Type = Literal["DATASET", "COLUMN", "JOB", "RUN", "VERSION", "INSTANCE", "ENTITY", "ITEM", "CONTENT"]
+
+
+class FoundObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`id`: of a dataset or job its node id; of a run, a version or an item its id; of a content its fingerprint; of an instance `ENTITY@INSTANCE`.
+
+    `node`: the dataset of a column or version; the job of a run. `column`; `entity` and `instance`, of an instance; `run`: the id of the run that
+    wrote a version.
+    """
+
+    type: Type
+    id: str
+    label: str
+    node: str | None = None
+    column: str | None = None
+    entity: str | None = None
+    instance: str | None = None
+    run: str | None = None
+
+
+class FoundObjects(msgspec.Struct, frozen=True):
+    """`object`: what is meant, if it is one thing; else `candidates`; where nothing is meant, `suggestions`: node ids that are near."""
+
+    object: FoundObject | None
+    candidates: list[FoundObject]
+    suggestions: list[str]
+
+
+async def find_object(database: Database, text: str) -> FoundObjects:
+    """Resolve a text. InvalidQuestion for a blank one; InvalidPeriod for `ENTITY@INSTANCE` where the entity has no such instance."""
+    text = text.strip()
+    if not text:
+        raise InvalidQuestion("text must not be blank", parameter="text")
+    async with database.snapshot() as connection:
+        for reading in (_content, _by_id, _part):
+            if found := await reading(connection, text):
+                return _one_of(found)
+    named = await resolve(database, text)
+    if found := _nodes(named):
+        return _one_of(found)
+    if found := await _columns(database, text):
+        return _one_of(found)
+    async with database.snapshot() as connection:
+        if text in (await declared(connection)).declared:
+            return _one_of([FoundObject("ENTITY", text, text, entity=text)])
+    return FoundObjects(None, [], [hit.id for hit in named.suggestions])
+
+
+def _one_of(found: list[FoundObject]) -> FoundObjects:
+    return FoundObjects(found[0], [], []) if len(found) == 1 else FoundObjects(None, found, [])
+
+
+async def _content(connection: Connection, text: str) -> list[FoundObject]:
+    fingerprint = fingerprint_of(text)
+    if fingerprint is None or not await correlation.of_version(connection, fingerprint):
+        return []
+    return [FoundObject("CONTENT", fingerprint, fingerprint)]
+
+
+async def _by_id(connection: Connection, text: str) -> list[FoundObject]:
+    """Runs, by the id of their events or of their scheduler; items and versions."""
+    id_, _ = version.run_id(text.removeprefix("run:"))
+    found = []
+    rows = await runs.by_run_id(connection, id_)
+    names = await node_store.by_ids(connection, {row.job_id for row in rows})
+    if rows:
+        jobs = ", ".join(names[row.job_id].name for row in rows)
+        found.append(FoundObject("RUN", str(id_), f"run of {jobs}", node=names[rows[0].job_id].node_id))
+    found += [
+        FoundObject("ITEM", str(row.id), f"item {row.id}")
+        for row in await correlation.nodes(connection, [id_])
+        if row.kind == "ITEM"
+    ]
+    return [*found, *await _versions(connection, (await run_store.versions(connection, [id_])).values())]
+
+
+async def _versions(connection: Connection, rows: Iterable[run_store.VersionRow]) -> list[FoundObject]:
+    rows = list(rows)
+    names = await node_store.by_ids(connection, {row.dataset for row in rows})
+    return [
+        FoundObject(
+            "VERSION",
+            str(row.id),
+            f"{names[row.dataset].name}@{row.external_version or row.written_at.isoformat()}",
+            node=names[row.dataset].node_id,
+            run=str(row.run_id) if row.run_id else None,
+        )
+        for row in rows
+    ]
+
+
+async def _part(connection: Connection, text: str) -> list[FoundObject]:
+    """`ENTITY@INSTANCE`, or `DATASET@VERSION` by the version's name in its storage."""
+    name, at, part = text.rpartition("@")
+    if not at or not name or not part:
+        return []
+    held = await declared(connection)
+    if name in held.declared:
+        of = held.instances(name)
+        return [
+            FoundObject("INSTANCE", f"{name}@{each}", f"{name} {each}", entity=name, instance=each)
+            for each in ranges.written(of, ranges.read(of, [part]))
+        ]
+    hits = {hit.id: hit for hit in await node_store.ending_with(connection, name) if hit.type == "DATASET"}
+    rows = await run_store.versions_by_name(connection, hits, part)
+    return await _versions(connection, rows)
+
+
+def _nodes(named: Resolution) -> list[FoundObject]:
+    hits = [named.match] if named.match is not None else named.candidates
+    return [FoundObject("DATASET" if hit.type == "DATASET" else "JOB", hit.id, hit.name) for hit in hits]
+
+
+async def _columns(database: Database, text: str) -> list[FoundObject]:
+    """`NAME.COLUMN`, and `NAME.STRUCT.FIELD`: a column that the dataset's schema has; the longest name that is one counts."""
+    name = text
+    while "." in name:
+        name, _, _ = name.rpartition(".")
+        column = text[len(name) + 1 :]
+        if not name or not column:
+            return []
+        named = await resolve(database, name, "dataset")
+        found = [hit for hit in _nodes(named) if await _has(database, hit.id, column)]
+        if found:
+            return [
+                FoundObject("COLUMN", f"{hit.id}#{column}", f"{hit.label}.{column}", node=hit.id, column=column)
+                for hit in found
+            ]
+    return []
+
+
+async def _has(database: Database, dataset: str, column: str) -> bool:
+    async with database.connection() as connection:
+        row = await node_row(connection, dataset)
+        schema = (await facet_store.of_owners(connection, [row.id], ("schema",))).get(row.id, {}).get("schema")
+    return any(field.name.lower() == column.lower() for field in fields_of(schema, {}))

@@ -1,0 +1,143 @@
+"""`headwater taint`: mark instances, runs, versions or files as wrong, with everything that used them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli import output, server
+from headwater.cli.people.metadata import author
+from headwater.cli.status import wrong_reads
+from headwater.cli.status.incidents import columns, left_out
+from headwater.cli.status.instances import As, Json, Limit, Url, short
+from headwater.errors import InvalidQuestion
+
+
+def taint(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="X",
+            help="An entity with INSTANCES, ENTITY@INSTANCE, a run's id, DATASET@VERSION, a file, or a dataset (its current version).",
+        ),
+    ],
+    instances: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INSTANCES…", help="Instances of the entity, such as 2024-03-10 or 2024-03-01..2024-03-31."
+        ),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Record why they are wrong.")] = "",
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Mark only this column as wrong. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be wrong without marking it.")] = False,
+    as_: As = None,
+    limit: Limit = 50,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Mark something as wrong, with everything that used it.
+
+    It opens an incident. Who used it is found by schedule where there is one, and by what runs read. If only some columns are wrong, only what used
+    those is marked.
+
+    Examples:
+
+      headwater taint reads 2024-03-06 --reason "half of the rows are missing" --dry-run
+
+      headwater taint weather 2024-03-06 --reason "a sensor was stuck" --column temp --column dewp
+
+      headwater taint 0199c0de-0000-7000-8000-000000000001 --reason "ran with last year's rates"
+
+      headwater taint landing/meters_202101.csv.gz --reason "the provider sent it twice"
+    """
+    if not reason and not dry_run:
+        raise InvalidQuestion("say why: --reason TEXT, or look first with --dry-run")
+    body = {**_meant(url, what, instances or [], column or []), "reason": reason, "dry_run": dry_run}
+    answer = server.send(url, "POST", "/api/v2/incidents", body, **author(as_))
+    if json:
+        output.raw(answer)
+        return
+    _show(msgspec.json.decode(answer), bool(column), limit)
+
+
+def _meant(url: str | None, what: str, instances: list[str], some_columns: list[str]) -> dict[str, Any]:
+    """The body's `wrong` or `origins`."""
+    from headwater.cli import meaning
+
+    if instances:
+        return {"wrong": [{"entity": what, "instances": instances, "columns": some_columns}]}
+    found = meaning.find_object(url, what)
+    if found["type"] == "INSTANCE":
+        return {"wrong": [{"entity": found["entity"], "instances": [found["instance"]], "columns": some_columns}]}
+    if some_columns:
+        raise InvalidQuestion(f"{meaning.described(found)}; --column goes with instances of an entity")
+    if found["type"] == "DATASET":
+        return {"origins": [{"kind": "VERSION", "ref": _current_version(url, found["id"])}]}
+    if found["type"] in {"RUN", "VERSION", "CONTENT"}:
+        return {"origins": [{"kind": found["type"], "ref": found["id"]}]}
+    raise InvalidQuestion(
+        f"{meaning.described(found)}; name instances of an entity, a run, DATASET@VERSION, a dataset or a file",
+        given=what,
+    )
+
+
+def _current_version(url: str | None, node: str) -> str:
+    found = server.resolve(url, node)
+    versions = server.get(url, server.path("datasets", found["namespace"], found["name"]))["versions"]
+    written = [each for each in versions if each["state"] not in {"FAILED", "ABORTED"}]
+    if not written:
+        raise InvalidQuestion(
+            f"no version of {node} is recorded: no run wrote it; name the runs that read it, or the file", node=node
+        )
+    return str(written[0]["id"])
+
+
+def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
+    hits, reads = found["hits"], found["reads"]
+    extent = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
+    if reads:
+        extent += f", {output.counted(reads['current'], 'version')} by recorded reads"
+    if found["id"]:
+        output.line(
+            f"incident {output.printable(found['id'])}: {extent} {'is' if found['count'] == 1 and not reads else 'are'} wrong",
+            "bold",
+        )
+    else:
+        runs = output.counted(found["stretches"], "run")
+        output.line(f"{extent} would be wrong; nothing was written; it would be {runs} of marks", "bold")
+    if hits or not reads:
+        output.table(
+            ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if with_columns else ())),
+            [
+                (
+                    hit["entity"],
+                    short(hit["instances"]),
+                    f"{hit['count']:,}",
+                    hit["basis"],
+                    hit["depth"],
+                    hit["because"],
+                    *((columns(hit),) if with_columns else ()),
+                )
+                for hit in hits[:limit]
+            ],
+            styles={3: {"declared": "yellow"}},
+        )
+    left_out(len(hits), limit, "entity")
+    for one in found["missing"]:
+        text = f"ignored, because these instances do not exist: {one['entity']} {short(one['instances'])}"
+        output.line(output.printable(text), "yellow")
+    if reads:
+        wrong_reads.print_reads(reads, limit)
+    if found["id"]:
+        output.line()
+        for command, why in (
+            ("incident show", "what is still wrong"),
+            ("repair", "what to run again, in order, until it is right"),
+            ("incident fix", "the cause is fixed: what is made from now on is right"),
+            ("incident retract", "it was a false alarm"),
+        ):
+            output.line(f"headwater {command} {output.printable(found['id'])}   # {why}", "dim")

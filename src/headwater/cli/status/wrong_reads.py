@@ -1,0 +1,78 @@
+"""What is wrong by recorded reads, as tables: versions, and the jobs to run again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.cli import output
+
+
+def print_reads(reads: dict[str, Any], limit: int) -> None:
+    """Print the versions that are held still, the jobs to run again in order, and whom to tell."""
+    held = [each for each in reads["versions"] if each["current"]]
+    runs, replaced = output.counted(len(reads["runs"]), "run"), len(reads["versions"]) - len(held)
+    output.line()
+    output.line(
+        f"by recorded reads: {runs}; {output.counted(len(held), 'version')} still held, {replaced:,} replaced since",
+        "bold",
+    )
+    if held:
+        output.table(
+            ("dataset", "version", "written (UTC)", "by job", "run", "basis", "right before"),
+            [
+                (
+                    _name(each["dataset"]),
+                    each["external_version"],
+                    output.moment(each["written_at"]),
+                    _name(each["job"] or ""),
+                    each["run_id"],
+                    each["basis"].replace("_", " "),
+                    each["right_before"],
+                )
+                for each in held[:limit]
+            ],
+            styles={5: {"by time": "yellow"}},
+        )
+        _left_out(len(held), limit, "version")
+    if any(each["basis"] == "by_time" for each in held):
+        output.line(
+            "by time: no event names the version that was read; it was the current one when the run began", "dim"
+        )
+    if some := reads["unconfirmed"]:
+        shown = ", ".join(_name(dataset) for dataset in some[:5]) + (
+            f" and {len(some) - 5:,} more" if len(some) > 5 else ""
+        )
+        output.line(
+            f"replaced since, as far as events tell: {output.printable(shown)}: none says whether later runs replaced what was wrong or added to it",
+            "yellow",
+        )
+    if repeat := reads["repeat"]:
+        output.line()
+        output.line("run again, in this order", "bold")
+        output.table(
+            ("#", "job", "makes", "after"),
+            [
+                (
+                    number,
+                    _name(each["job"]),
+                    ", ".join(_name(dataset) for dataset in each["datasets"]),
+                    ", ".join(_name(job) for job in each["after"]),
+                )
+                for number, each in enumerate(repeat[:limit], 1)
+            ],
+        )
+        _left_out(len(repeat), limit, "job")
+    owners = sorted({owner for some in reads["owners"].values() for owner in some})
+    if owners:
+        output.line(f"owners: {output.printable(', '.join(owners))}")
+    if reads["capped"]:
+        output.line("there is more than was looked at", "yellow")
+
+
+def _name(node: str) -> str:
+    return node.removeprefix("dataset:").removeprefix("job:")
+
+
+def _left_out(number: int, limit: int, what: str) -> None:
+    if number > limit:
+        output.line(f"{output.counted(number - limit, what)} more; --limit shows more", "dim")
