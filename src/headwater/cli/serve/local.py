@@ -186,8 +186,14 @@ def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None
             ),
             ("holds", "{datasets:,} datasets, {jobs:,} jobs, {runs:,} runs".format(**answer["counts"])),
             ("spool", f"{spool.events:,} events wait in {config.destination().spool}"),
+            ("needs you", _needs(server.get(url, "/api/v2/open-incidents", limit=1)["counts"])),
         ],
     )
+
+
+def _needs(counts: dict[str, int]) -> str:
+    some = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+    return f"{some}  (headwater incident open)" if some else "nothing"
 
 
 def serve() -> None:

@@ -114,6 +114,48 @@ def list_(
         output.line(f"{shown:,} of {found['total']:,}; --limit and --offset show more", "dim")
 
 
+@incident.command("open")
+def open_(
+    kind: Annotated[str | None, typer.Option(help="List only one kind: wrong, failed, late or stalled.")] = None,
+    limit: Limit = 50,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List everything that needs a person now, each under its cause.
+
+    What is wrong, jobs whose last run failed, datasets that are late, runs that fell silent. A late dataset whose job fails stands under that job.
+
+    Examples:
+
+      headwater incident open
+
+      headwater incident open --kind failed --json
+    """
+    body = server.ask(url, "/api/v2/open-incidents", kind=kind, limit=limit)
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    output.table(
+        ("what", "is", "since (UTC)", "because", "hits", "owners", "look"),
+        [
+            (
+                one["label"].removeprefix("job:"),
+                one["kind"],
+                output.moment(one["since"]),
+                one["text"],
+                short([each["label"] for each in one["hit"]]),
+                ", ".join(sorted({*one["owners"], *(owner for each in one["hit"] for owner in each["owners"])})),
+                one["look"],
+            )
+            for one in found["incidents"]
+        ],
+        styles={1: {"wrong": "bold red", "failed": "red", "late": "yellow", "stalled": "yellow"}},
+        empty="Nothing needs you: nothing is wrong, fails, is late or fell silent.",
+    )
+    left_out(found["total"], limit, "incident")
+
+
 @incident.command("show")
 def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> None:
     """Show one incident: its cause, and what is wrong because of it, upstream first.

@@ -9,7 +9,7 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headwater.answer.status import incidents
+from headwater.answer.status import incidents, open_incidents
 from headwater.answer.status.wrong_versions import Search, WrongByReads, read_origin
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of
@@ -76,6 +76,17 @@ async def list_incidents(
     return await incidents.incidents(state.database, state=in_state, limit=limit, offset=offset)
 
 
+@get("/open-incidents")
+async def list_open_incidents(
+    state: State,
+    kind: Annotated[str | None, QueryParameter(max_length=40, description="wrong, failed, late or stalled.")] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> open_incidents.OpenIncidents:
+    """List everything that needs a person now: what is wrong, fails, is late or fell silent, each under its cause."""
+    return await open_incidents.open_incidents(state.database, kind=kind, limit=limit, offset=offset)
+
+
 @post("/incidents", status_code=200)
 async def open_incident(
     request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
@@ -128,4 +139,12 @@ async def confirm_instances(
     return await verdicts.confirm(state.database, id_of(incident, "incident"), data.right, by, note=data.note)
 
 
-handlers = (list_incidents, open_incident, get_incident, fix_incident, retract_incident, confirm_instances)
+handlers = (
+    list_open_incidents,
+    list_incidents,
+    open_incident,
+    get_incident,
+    fix_incident,
+    retract_incident,
+    confirm_instances,
+)

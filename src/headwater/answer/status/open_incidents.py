@@ -1,0 +1,215 @@
+"""Everything that needs a person now, in one list: what is wrong, jobs that fail, datasets that are late, runs that fell silent.
+
+One cause is one entry: a late dataset whose job fails, and what is late because that is, stand under the failing job. Computed for each question,
+so a good run ends an entry by itself.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from headwater.answer.lineage import node
+from headwater.answer.lineage.catalog import owners_of
+from headwater.answer.lineage.runs import runs
+from headwater.answer.status.freshness import Freshness, freshness
+from headwater.answer.status.incidents import incidents
+from headwater.errors import InvalidQuestion
+from headwater.model.names import DatasetName, short
+from headwater.model.run import RunState
+from headwater.model.version import dataset_id
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import nodes as node_store
+from headwater.store.status import open_incidents as store
+
+KINDS = ("wrong", "failed", "late", "stalled")
+_WINDOW = dt.timedelta(days=30)
+"""A job that failed longer ago and never ran again is no news."""
+_MOST = 1000
+
+
+class HitObject(msgspec.Struct, frozen=True):
+    """A dataset or job that is late or fails because of an entry. `owners`: whom to tell."""
+
+    kind: str
+    id: str
+    label: str
+    since: dt.datetime | None
+    owners: list[str]
+
+
+class OpenIncident(msgspec.Struct, frozen=True):
+    """`kind`: wrong, failed, late or stalled. `id`: of the job, dataset or run, or of the verdict. `text`: what is the matter. `hit`: what is late or
+    fails because of it. `look`: the command that shows more.
+    """
+
+    kind: str
+    id: str
+    label: str
+    since: dt.datetime | None
+    text: str
+    owners: list[str]
+    hit: list[HitObject]
+    look: str
+
+
+class OpenIncidents(msgspec.Struct, frozen=True):
+    """The worst kind first, then what lasts longest. `counts`: entries by kind; `total` in the kinds asked for."""
+
+    total: int
+    counts: dict[str, int]
+    incidents: list[OpenIncident]
+
+
+class _Trouble(msgspec.Struct, frozen=True):
+    """A failing job or a late dataset, before it is known what caused it."""
+
+    kind: str
+    since: dt.datetime | None
+    text: str
+    look: str
+
+
+async def open_incidents(
+    database: Database, *, kind: str | None = None, limit: int = 100, offset: int = 0
+) -> OpenIncidents:
+    """The list; of one kind, or of all. InvalidQuestion for a kind that there is not."""
+    if kind is not None and kind not in KINDS:
+        raise InvalidQuestion(f"kind {kind[:40]!r} is not one of {', '.join(KINDS)}", parameter="kind")
+    late = (await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)).freshness
+    found = [*await _wrong(database), *await _caused(database, late), *await _stalled(database)]
+    counts = {each: sum(one.kind == each for one in found) for each in KINDS}
+    wanted = [one for one in found if kind in {None, one.kind}]
+    far = dt.datetime.max.replace(tzinfo=dt.UTC)
+    wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or far, one.id))
+    return OpenIncidents(len(wanted), counts, wanted[offset : offset + limit])
+
+
+async def _wrong(database: Database) -> list[OpenIncident]:
+    found = (await incidents(database, limit=_MOST)).incidents
+    return [
+        OpenIncident(
+            "wrong",
+            str(one.id),
+            one.reason,
+            one.opened_at,
+            f"{one.wrong:,} instances, {one.versions:,} versions",
+            [],
+            [],
+            f"headwater repair {one.id} --dry-run",
+        )
+        for one in found
+        if one.state != "retracted" and not one.mended
+    ]
+
+
+async def _stalled(database: Database) -> list[OpenIncident]:
+    found = await runs(database, job=None, state=None, parent=None, limit=_MOST, offset=0, stalled=True)
+    return [
+        OpenIncident(
+            "stalled",
+            one.id,
+            one.job,
+            one.last_event_at,
+            one.stalled_reason or "it fell silent",
+            [],
+            [],
+            f"headwater run show {one.id}",
+        )
+        for one in found.runs
+    ]
+
+
+async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenIncident]:
+    """Failing jobs and late datasets, each under the first of them upstream."""
+    now = dt.datetime.now(dt.UTC)
+    async with database.snapshot() as connection:
+        failing = await store.failing(connection, now - _WINDOW, _MOST)
+        troubles = {one.job: _failed(one) for one in failing}
+        troubles |= {dataset_id(DatasetName(each.namespace, each.name)): _late(each) for each in late}
+        causes = await _causes(connection, troubles)
+        names = await node_store.by_ids(connection, set(troubles))
+        owners = await owners_of(connection, set(troubles))
+    below: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for id_, cause in causes.items():
+        below.setdefault(cause, []).append(id_)
+
+    def label(id_: uuid.UUID) -> str:
+        row = names[id_]
+        return short(row.name) if row.type == "DATASET" else node.short_job(row.name)
+
+    def hits(id_: uuid.UUID) -> list[HitObject]:
+        some = [
+            HitObject(troubles[each].kind, names[each].node_id, label(each), troubles[each].since, owners.get(each, []))
+            for each in below.get(id_, ())
+        ]
+        return sorted(some, key=lambda one: one.id)
+
+    return [
+        OpenIncident(
+            trouble.kind, names[id_].node_id, label(id_), trouble.since, trouble.text, owners.get(id_, []), hits(id_),
+            trouble.look.format(id=names[id_].node_id),
+        )
+        for id_, trouble in troubles.items()
+        if id_ in names and id_ not in causes
+    ]  # fmt: skip
+
+
+def _failed(one: store.FailingJob) -> _Trouble:
+    state = RunState(one.state).name.lower()
+    times = f"; {one.failures:,} runs since a good one" if one.failures > 1 else ""
+    return _Trouble("failed", one.since, f"the last run {state}{times}", f"headwater run show {one.run}")
+
+
+def _late(one: Freshness) -> _Trouble:
+    missed = f", {one.missed:,} updates missed" if one.missed > 1 else ""
+    text = f"{one.state.replace('_', ' ')}, usually updated {one.cadence.name or 'regularly'}{missed}"
+    return _Trouble("late", one.expected_next, text, "headwater freshness '{id}'")
+
+
+async def _causes(connection: Connection, troubles: Mapping[uuid.UUID, _Trouble]) -> dict[uuid.UUID, uuid.UUID]:
+    """For each trouble that another one upstream explains, the first of those: no trouble explains it in turn."""
+    edges = await store.neighbours(connection, troubles)
+    others = {edge.job for edge in edges} - troubles.keys()
+    edges += await store.neighbours(connection, others)
+    parents = await store.parents(connection, {edge.job for edge in edges})
+    above: dict[uuid.UUID, set[uuid.UUID]] = {}
+    for edge in edges:
+        down, up = (edge.dataset, edge.job) if edge.direction == "out" else (edge.job, edge.dataset)
+        above.setdefault(down, set()).add(up)
+    for child, parent in parents.items():
+        if parent in troubles:
+            above.setdefault(child, set()).add(parent)
+    return {id_: first for id_ in troubles if (first := _first(id_, above, troubles)) is not None}
+
+
+def _first(
+    id_: uuid.UUID, above: Mapping[uuid.UUID, set[uuid.UUID]], troubles: Mapping[uuid.UUID, _Trouble]
+) -> uuid.UUID | None:
+    """The trouble furthest upstream that is reached over troubled datasets and failing jobs, or over jobs in between that have not run. Where
+    troubles explain each other in turns, the one that lasts longest is the first.
+    """
+    seen, fresh = {id_}, [id_]
+    while fresh:
+        for up in sorted(above.get(fresh.pop(), ())):
+            if up in seen:
+                continue
+            if up in troubles or any(far in troubles for far in above.get(up, ())):
+                seen.add(up)
+                fresh.append(up)
+    reached = {each for each in seen if each in troubles}
+    sources = [each for each in reached if not (_up(each, above, troubles) - {each})] or list(reached)
+    far = dt.datetime.max.replace(tzinfo=dt.UTC)
+    first = min(sources, key=lambda each: (KINDS.index(troubles[each].kind), troubles[each].since or far, each))
+    return None if first == id_ else first
+
+
+def _up(
+    id_: uuid.UUID, above: Mapping[uuid.UUID, set[uuid.UUID]], troubles: Mapping[uuid.UUID, _Trouble]
+) -> set[uuid.UUID]:
+    """The troubles directly above: a neighbour, or what is one step beyond a neighbour that is none."""
+    found: set[uuid.UUID] = set()
+    for up in above.get(id_, ()):
+        found |= {up} if up in troubles else {far for far in above.get(up, ()) if far in troubles}
+    return found

@@ -1,0 +1,50 @@
+"""What needs a person beside verdicts: jobs that fail, and what hangs together with them. Judges nothing."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+from typing import NamedTuple
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+
+_QUERIES = "status/open_incidents"
+
+
+class FailingJob(NamedTuple):
+    """`since`: the first failure since a good run; `failures`: how many there have been."""
+
+    job: uuid.UUID
+    run: uuid.UUID
+    state: int
+    ended_at: dt.datetime
+    since: dt.datetime
+    failures: int
+
+
+class Neighbours(NamedTuple):
+    """A job reads (`in`) or writes (`out`) a dataset."""
+
+    dataset: uuid.UUID
+    job: uuid.UUID
+    direction: str
+
+
+async def failing(connection: Connection, since: dt.datetime, limit: int) -> list[FailingJob]:
+    """Jobs whose last run that ended failed, the latest first."""
+    rows = await sqlfile.load(_QUERIES)["failing"].many(connection, since=since, limit=limit)
+    return [FailingJob(*row) for row in rows]
+
+
+async def neighbours(connection: Connection, ids: Collection[uuid.UUID]) -> list[Neighbours]:
+    """The edges of these datasets and jobs."""
+    if not ids:
+        return []
+    return [Neighbours(*row) for row in await sqlfile.load(_QUERIES)["neighbours"].many(connection, ids=list(ids))]
+
+
+async def parents(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
+    """The jobs that these are part of, by their last runs."""
+    if not jobs:
+        return {}
+    return dict(await sqlfile.load(_QUERIES)["parents"].many(connection, ids=list(jobs)))

@@ -1,0 +1,114 @@
+"""Everything that needs a person, each under its first cause, and gone when a good run came."""
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from tests.events import RUN, encoded, facet, parent, run_event
+from tests.fixtures.app import Client
+
+NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
+CHAIN = (("load", "/src", "/raw"), ("clean", "/raw", "/clean"), ("report", "/clean", "/report"))
+NUMBERS = iter(range(1, 10_000))
+
+
+def ago(hours: float) -> str:
+    return (NOW - dt.timedelta(hours=hours)).isoformat()
+
+
+def send(client: Client, state: str, job: str, read: str, written: str, hours: float, **more: Any) -> str:
+    number = next(NUMBERS)
+    event = run_event(state, number, job, [read], [written], at=ago(hours), **more)
+    assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    return RUN.format(number)
+
+
+def ask(client: Client, **question: Any) -> dict[str, Any]:
+    reply = client.get("/api/v2/open-incidents", **question)
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def shown(client: Client) -> list[tuple[str, str, list[str]]]:
+    return [
+        (one["kind"], one["label"], sorted(each["label"] for each in one["hit"])) for one in ask(client)["incidents"]
+    ]
+
+
+@pytest.fixture
+def hourly(client: Client) -> Client:
+    """The chain ran well every hour until five hours ago; so did a table beside it."""
+    for hours in range(16, 4, -1):
+        for step, (job, read, written) in enumerate(CHAIN):
+            send(client, "COMPLETE", job, read, written, hours - step / 60)
+        send(client, "COMPLETE", "beside", "/other", "/beside", hours)
+    return client
+
+
+def test_one_failure_with_late_children_is_one_entry(hourly: Client) -> None:
+    assert sorted(shown(hourly)) == [("late", "beside", []), ("late", "raw", ["clean", "report"])]
+    for hours in (4, 3, 2):
+        last = send(hourly, "FAIL", "load", "/src", "/raw", hours)
+    failed, late = ask(hourly)["incidents"]
+    assert (failed["kind"], failed["id"], sorted(each["label"] for each in failed["hit"])) == (
+        "failed", "job:test:load", ["clean", "raw", "report"]
+    )  # fmt: skip
+    assert dt.datetime.fromisoformat(failed["since"]) == NOW - dt.timedelta(hours=4)
+    assert (failed["text"], failed["look"]) == (
+        "the last run failed; 3 runs since a good one",
+        f"headwater run show {last}",
+    )
+    assert (late["label"], late["hit"]) == ("beside", [])
+    assert ask(hourly)["counts"] == {"wrong": 0, "failed": 1, "late": 1, "stalled": 0}
+    for step, (job, read, written) in enumerate(CHAIN):
+        send(hourly, "COMPLETE", job, read, written, 0.5 - step / 60)
+    assert shown(hourly) == [("late", "beside", [])]
+    send(hourly, "COMPLETE", "beside", "/other", "/beside", 0.5)
+    assert ask(hourly) == {"total": 0, "counts": {"wrong": 0, "failed": 0, "late": 0, "stalled": 0}, "incidents": []}
+
+
+def test_a_failure_upstream_explains_a_failure_downstream(hourly: Client) -> None:
+    send(hourly, "FAIL", "report", "/clean", "/report", 3)
+    send(hourly, "FAIL", "load", "/src", "/raw", 2)
+    found = [one for one in shown(hourly) if one[0] == "failed"]
+    assert found == [("failed", "load", ["clean", "raw", "report", "report"])]
+
+
+def test_owners_are_those_of_what_is_hit(hourly: Client) -> None:
+    owner = {"ownership": facet(owners=[{"name": "ada", "type": "maintainer"}])}
+    event = run_event(
+        "COMPLETE", next(NUMBERS), "claims", [], [{"namespace": "file", "name": "/report", "facets": owner}], at=ago(20)
+    )
+    assert hourly.post("/api/v1/lineage", encoded(event)).status_code == 201
+    send(hourly, "FAIL", "load", "/src", "/raw", 2)
+    failed = ask(hourly, kind="failed")["incidents"][0]
+    assert {each["id"]: each["owners"] for each in failed["hit"]}["dataset:file:/report"] == ["ada"]
+
+
+def test_a_run_that_is_part_of_another_is_shown_by_that_one(client: Client) -> None:
+    send(client, "FAIL", "dag", "/x", "/y", 1)
+    send(client, "FAIL", "dag.task", "/x", "/y", 1, run_facets=parent(next(NUMBERS), "dag"))
+    assert shown(client) == [("failed", "dag", [])]
+
+
+def test_verdicts_are_among_them_until_they_are_mended(hourly: Client) -> None:
+    wrong = send(hourly, "COMPLETE", "beside", "/other", "/beside", 0.4)
+    body = {"origins": [{"kind": "RUN", "ref": wrong}], "reason": "last year's rates"}
+    made = hourly.post("/api/v2/incidents", json.dumps(body).encode(), content_type="application/json").json()
+    entry = ask(hourly, kind="wrong")["incidents"][0]
+    assert (entry["label"], entry["text"]) == ("last year's rates", "0 instances, 1 versions")
+    assert entry["look"] == f"headwater repair {made['id']} --dry-run"
+    send(hourly, "COMPLETE", "beside", "/other", "/beside", 0.2)
+    assert ask(hourly, kind="wrong")["total"] == 0
+
+
+def test_jobs_that_read_each_other_are_one_entry(client: Client) -> None:
+    send(client, "FAIL", "a", "/from_b", "/from_a", 3)
+    send(client, "FAIL", "b", "/from_a", "/from_b", 2)
+    assert shown(client) == [("failed", "a", ["b"])]
+
+
+def test_what_makes_no_sense(client: Client) -> None:
+    assert client.get("/api/v2/open-incidents", kind="sad").status_code == 400
+    assert ask(client, limit=0)["incidents"] == []
