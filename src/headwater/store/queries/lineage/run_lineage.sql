@@ -94,6 +94,7 @@ order by v.written_at, v.id
 -- name: readers :many
 -- Runs that may have read these versions: of each reading job those that began before the next version was there (at most `most` and one);
 -- of the `most` after it those that read a part this version wrote; and the next few (`later`) where the version has a name to be asked for by.
+-- Materialized: joined at once, every reading job is looked at for every run that read.
 with asked as (
   select v.id, coalesce(c.canonical_id, v.dataset_id) as node, v.first_at, v.written_at, v.external_version <> '' as named, (
     select array_agg(s.part) from report_subsets s
@@ -101,7 +102,7 @@ with asked as (
   from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
 ), member as (
   select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
-), spans as (
+), spans as materialized (
   select a.*, (
     select min(n.written_at) from member m cross join lateral (
       select v.written_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
@@ -109,7 +110,7 @@ with asked as (
         and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
       order by v.written_at limit 1) n where m.node = a.node) as until
   from asked a
-), candidate as (
+), candidate as materialized (
   select s.id, m.id as dataset_id, x.run_id, x.job_id
   from spans s join member m on m.node = s.node join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
     (select r.run_id, r.job_id from runs r
