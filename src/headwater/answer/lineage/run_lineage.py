@@ -133,7 +133,8 @@ async def _answer(walk: RunWalk, question: Question, run_id: uuid.UUID, roots: l
     for key, hop in walk.hops.items():
         made = _place(walk, key, names, hop) if isinstance(key, Place) else _run(walk, runs[key], names, below, hop)
         for side in ("upstream", "downstream"):
-            setattr(made, f"hidden_{side}", len(walk.beyond[side].get(key, set()) - walk.hops.keys()))
+            beyond = walk.beyond[side].get(key, ())
+            setattr(made, f"hidden_{side}", sum(each not in walk.hops for each in beyond))
         ids[key] = made.id
         nodes.append(made)
     hidden = {key for side in walk.beyond.values() for keys in side.values() for key in keys} | walk.capped

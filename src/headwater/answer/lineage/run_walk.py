@@ -6,7 +6,7 @@ Walks level by level with a fixed number of statements for each.
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -56,6 +56,9 @@ class RunWalk:
         self.edges: dict[tuple[Key, Key], Edge] = {}
         self.beyond: dict[str, dict[Key, set[Key]]] = {"upstream": {}, "downstream": {}}
         self.capped: set[Key] = set()
+        # Datasets that were looked at for versions with names in their storage, and those that have some.
+        self.checked: set[uuid.UUID] = set()
+        self.named: set[uuid.UUID] = set()
         self.unchecked = 0
 
     def enter(self, key: Key, hop: int) -> bool:
@@ -79,7 +82,7 @@ class RunWalk:
         found = await store.versions_at_start(
             self.connection, [(use.run, use.dataset, self.rows[use.run].began) for use in uses]
         )
-        log = await run_log.load(self.connection, [self.rows[key] for key in runs])
+        log = await run_log.load(self.connection, [self.rows[key] for key in await self._naming(uses, found)])
         named = {(use.run, use.dataset): text for use in uses if (text := _named(log.get(use.run), use.dataset))}
         told = await store.versions_named(
             self.connection, [(d, text, self.rows[run].began) for (run, d), text in named.items()], self.as_of
@@ -92,6 +95,14 @@ class RunWalk:
             asked = told.get((use.dataset, text, self.rows[use.run].began)) if text else None
             places.setdefault(use.run, {}).update(self._read(use, text, asked, found.get((use.run, use.dataset), {})))
         return places
+
+    async def _naming(
+        self, uses: Collection[Use], found: Mapping[tuple[RunKey, uuid.UUID], Collection[uuid.UUID]]
+    ) -> list[RunKey]:
+        """The runs whose events may name a version that matters: where the dataset has versions with names, or no version is known."""
+        self.named |= await store.with_named_versions(self.connection, {use.dataset for use in uses} - self.checked)
+        self.checked |= {use.dataset for use in uses}
+        return sorted({use.run for use in uses if use.dataset in self.named or not found.get((use.run, use.dataset))})
 
     def _read(
         self, use: Use, text: str, asked: uuid.UUID | None, derived: dict[uuid.UUID, list[str]]

@@ -120,6 +120,14 @@ async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> dict[u
     return {row[0]: VersionRow(*row) for row in rows}
 
 
+async def with_named_versions(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Those of these datasets that have a version with a name in its storage."""
+    if not datasets:
+        return set()
+    rows = await sqlfile.load("lineage/run_lineage")["with_named_versions"].many(connection, ids=list(datasets))
+    return {row[0] for row in rows}
+
+
 async def versions_by_name(connection: Connection, datasets: Collection[uuid.UUID], name: str) -> list[VersionRow]:
     """The latest version of each of these datasets that goes by this name in its storage, or by this id."""
     if not datasets:

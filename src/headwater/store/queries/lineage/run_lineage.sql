@@ -71,6 +71,12 @@ order by a.node, a.name, a.at, v.written_at <= a.at desc, abs(extract(epoch from
 select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
 from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
 
+-- name: with_named_versions :many
+-- Datasets, under any of their names, that have a version with a name in its storage.
+select i from unnest(%(ids)b::uuid[]) as i
+where exists (select from dataset_versions v where v.dataset_id = i and v.external_version <> '')
+   or exists (select from dataset_canonical c join dataset_versions v on v.dataset_id = c.dataset_id where c.canonical_id = i and v.external_version <> '')
+
 -- name: versions_by_name :many
 -- The latest version of each dataset that goes by a name in its storage, or by its id.
 select distinct on (m.node) v.id, m.node, v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
