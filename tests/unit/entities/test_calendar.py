@@ -123,7 +123,7 @@ def test_ordinals_outside_are_refused_and_instants_outside_too() -> None:
 @pytest.mark.parametrize(
     ("period", "why"),
     [
-        ({"every": "fortnight"}, "'fortnight' is no period; write minute, hour, day"),
+        ({"every": "fortnight"}, "'fortnight' is no period; write 2w for every second week"),
         ({"every": "0 days"}, "no period"),
         ({"every": "day", "tz": "Europe/Pari"}, "no time zone 'Europe/Pari'"),
         ({"every": "day", "tz": "../etc"}, "no time zone"),

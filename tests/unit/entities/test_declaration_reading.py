@@ -41,6 +41,30 @@ def test_what_is_refused(case: dict[str, object]) -> None:
     assert problems(str(case["text"])) == case["problems"]
 
 
+def test_the_article_s_entities_in_its_own_words() -> None:
+    text = (CASES / "declaration/weekly_reads_as_published.yaml").read_text(encoding="utf-8")
+    found = gathered([("article.yaml", text)]).by_name
+    assert document(found["user_weekly_reads"]) == {
+        "entity": "user_weekly_reads",
+        "kind": "timeseries",
+        "period": {"every": "week", "tz": "UTC"},
+        "states": [
+            {
+                "state": "estimated",
+                "depends_on": [
+                    {"word_prominence": {"dates": "last_available"}},
+                    {"words_count": {"dates": "all_week"}},
+                ],
+            },
+            {
+                "state": "completed",
+                "depends_on": [{"nb_read_exact": {"dates": "all_week"}}, {"words_count": {"dates": "all_week"}}],
+            },
+        ],
+    }
+    assert document(found["word_prominence"])["period"] == {"every": "month", "tz": "UTC"}
+
+
 def test_the_word_count() -> None:
     found = gathered([("words.yaml", WORD_COUNT)])
     reads = found.by_name["user_weekly_reads"]

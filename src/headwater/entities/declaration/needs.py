@@ -7,6 +7,7 @@
 | `depends_on: {reads: all_week}` | its dates |
 | `depends_on: {reads: {dates: all_week, states: [estimated], …}}` | the long form |
 | `depends_on: [{reads: same}, {reads: previous}]` | one entity twice |
+| `depends_on: [{entity: reads, dates: all_week, …}]` | the long form in a list |
 | `any_of: [{exact: same}, {rough: same}]` in place of an entity | any one of these will do |
 
 Below the entity itself where `completed` is its only state, otherwise below each of its `states`: a mapping by name, or a list as in
@@ -117,6 +118,10 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
             elif each.value is None:
                 fields.note(each.place, "depends_on has an item with nothing in it")
             continue
+        if (named := _named_item(fields, each)) is not None:
+            name, rest = named
+            yield from _read_need(fields, name, rest, each.place, state, kind, group)
+            continue
         if group and len(each.value) != 1:
             fields.note(
                 each.place, "an item of any_of names one entity; that several are needed together cannot be said"
@@ -134,6 +139,16 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
                 if len(choices) < 2:
                     fields.note(at, "any_of needs two or more to choose from")
                 yield from choices
+
+
+def _named_item(fields: Fields, item: Part) -> tuple[str, Part] | None:
+    """The name and the rest of `{entity: reads, dates: all_week}`; None of another form."""
+    said = item.value
+    if not isinstance(said, dict) or "entity" not in said or not said.keys() <= {"entity", *_WORDS}:
+        return None
+    rest = {word: part for word, part in said.items() if word != "entity"}
+    name = fields.text(said["entity"], "depends_on, entity")
+    return name, Part(rest or None, item.place, {word: item.keys.get(word, item.place) for word in rest})
 
 
 def _choices(part: Part, place: Place) -> Part:

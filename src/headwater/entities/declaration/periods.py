@@ -94,7 +94,21 @@ def _instances(fields: Fields, part: Part, what: str, beside: dict[str, object] 
         words = [str(error.detail.get("field")), *error.detail]
         at = next((keys[word] for word in words if word in keys), part.place)
         fields.note(at, f"{what}: {error.message}")
+        for word in sorted(_ALONE & period.keys() & keys.keys()):
+            if keys[word] != at:
+                _note_alone(fields, keys[word], what, word, period[word])
         return None
+
+
+_ALONE = {"tz", "starts", "from", "until"}
+"""Words that are right or wrong whatever the period is: one mistake does not hide another."""
+
+
+def _note_alone(fields: Fields, place: Place, what: str, word: str, value: object) -> None:
+    try:
+        Instances.of({"every": "day", word: value})
+    except HeadwaterError as error:
+        fields.note(place, f"{what}: {error.message}")
 
 
 def _process(fields: Fields, part: Part | None, period: Part | None, place: Place) -> Instances | None:

@@ -257,14 +257,42 @@ def _spec(every: str, zone: str, week_start: str, offset: str | None, anchor: dt
     return Spec(zone, _weekday(week_start), name, count, by.seconds, anchor)
 
 
+# A week begins on Monday, unless `starts` says otherwise; cron's own `@weekly` on Sunday (`cron: "@weekly"`).
+_NAMED = {
+    "hourly": "hour",
+    "daily": "day",
+    "midnight": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+    "yearly": "year",
+    "annually": "year",
+}
+"""Periods as schedulers and people name them."""
+_SECOND_WEEK = "2w for every second week"
+_MEANT = {
+    "biweekly": _SECOND_WEEK,
+    "fortnight": _SECOND_WEEK,
+    "fortnightly": _SECOND_WEEK,
+    "bimonthly": "2 months for every second month",
+    "semiannually": "6 months",
+    "half-hourly": "30m",
+}
+_LISTED = f"{', '.join(UNITS)}, their names such as weekly, or several of them such as 6h, 3d or 2w"
+
+
 def _counted(every: str) -> tuple[int, str]:
-    """`6h` is (6, hour). More than a year's worth of anything is refused with the rest that is no period."""
+    """`6h` is (6, hour), and so on; `hourly`, and `@hourly`, are (1, hour). More than a year's worth of anything is refused with the rest that is no
+    period.
+    """
     text = every.strip().lower()
+    if (named := _NAMED.get(text.removeprefix("@"))) is not None:
+        return 1, named
     number = text[: len(text) - len(text.lstrip("0123456789"))]
     name, count = unit(text[len(number) :].strip()), int(number or 1)
     if name is None or not 1 <= count <= 10_000:
         raise InvalidCalendar(
-            f"every {every!r} is no period; write {', '.join(UNITS)}, or several of them such as 6h, 3d or 2w",
+            f"every {every!r} is no period; write {_MEANT.get(text) or _LISTED}",
             every=every,
         )
     return count, name
