@@ -11,6 +11,7 @@ import msgspec
 from headwater.answer.lineage.correlation import fingerprint_of
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.node import fields_of
+from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.status.declared import declared
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion
@@ -66,6 +67,8 @@ async def find_object(database: Database, text: str) -> FoundObjects:
     async with database.snapshot() as connection:
         if text in (await declared(connection)).declared:
             return _one_of([FoundObject("ENTITY", text, text, entity=text)])
+        if ids := await parts_of_ids(connection, text.removeprefix("run:")):
+            return _one_of([each for id_ in ids for each in await _by_id(connection, str(id_)) if each.type == "RUN"])
     return FoundObjects(None, [], [hit.id for hit in named.suggestions])
 
 

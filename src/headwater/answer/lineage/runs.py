@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -209,18 +210,40 @@ async def run(database: Database, text: str) -> RunDetail:
 
 
 async def start(connection: Connection, text: str) -> list[RunRow]:
-    """The run with this id, or with a beginning that only it has, once for each job that has it. Raises NotFound."""
+    """The run with this id, or with a beginning or an ending that only it has, once for each job that has it.
+
+    Ids that are made at one time begin alike, so it is the ending that tells them apart. Raises NotFound; InvalidQuestion with candidates where
+    several runs are meant.
+    """
     rows = await run_store.by_run_id(connection, version.run_id(text)[0])
-    if not rows and len(text) >= 4 and set(text.lower()) <= set("0123456789abcdef-"):
-        ids = await run_store.by_prefix(connection, text.lower())
-        if len(ids) > 1:
-            raise InvalidQuestion(
-                f"{len(ids)} runs begin with {text!r}; give more of the id", candidates=[str(i) for i in ids]
-            )
-        rows = await run_store.by_run_id(connection, ids[0]) if ids else []
+    if rows:
+        return rows
+    ids = await parts_of_ids(connection, text)
+    if len(ids) > 1:
+        raise InvalidQuestion(
+            f"{len(ids)} runs have {text!r} at the beginning or the end of their ids; give more of it, or one of these",
+            candidates=await _candidates(connection, ids),
+        )
+    rows = await run_store.by_run_id(connection, ids[0]) if ids else []
     if not rows:
         raise NotFound(f"run {text!r} is not known", run=text)
     return rows
+
+
+async def parts_of_ids(connection: Connection, text: str) -> list[uuid.UUID]:
+    """At most 20 runs with this text at the beginning or the end of their ids; none for what is too short, or is no part of an id."""
+    digits = text.lower().replace("-", "")
+    if not 4 <= len(digits) <= 32 or not set(digits) <= set("0123456789abcdef"):
+        return []
+    first, last = uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
+    return await run_store.by_part(connection, first, last, text.lower())
+
+
+async def _candidates(connection: Connection, ids: Sequence[uuid.UUID]) -> list[str]:
+    """Each with its job and when it began, the latest first."""
+    rows = sorted(await run_store.by_run_ids(connection, ids), key=lambda row: row.began, reverse=True)
+    names = await node_store.by_ids(connection, {row.job_id for row in rows})
+    return [f"{row.run_id}  {names[row.job_id].name}  {row.began:%Y-%m-%d %H:%M:%S} UTC" for row in rows]
 
 
 async def _detail(connection: Connection, row: RunRow) -> RunDetail:

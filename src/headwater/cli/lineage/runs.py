@@ -60,7 +60,7 @@ def runs(
 
 
 def show(
-    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning of it.")],
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning or ending of it.")],
     url: Url = None,
     json: Json = False,
 ) -> None:
@@ -142,7 +142,7 @@ def show(
 
 
 def run_lineage(
-    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning of it.")],
+    run_id: Annotated[str, typer.Argument(help="The run's id, or a unique beginning or ending of it.")],
     upstream: Annotated[bool, typer.Option("--upstream", help="Show only what it was made from.")] = False,
     downstream: Annotated[bool, typer.Option("--downstream", help="Show only what was made from it.")] = False,
     depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from version to version.")] = 100,

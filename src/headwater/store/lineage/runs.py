@@ -87,9 +87,10 @@ async def by_run_ids(connection: Connection, runs: Collection[uuid.UUID]) -> lis
     return [_row(row) for row in await sqlfile.load("lineage/runs")["by_run_ids"].many(connection, ids=list(runs))]
 
 
-async def by_prefix(connection: Connection, prefix: str) -> list[uuid.UUID]:
-    """Ids of runs that begin so (at most 20)."""
-    return [row[0] for row in await sqlfile.load("lineage/runs")["by_prefix"].many(connection, prefix=prefix)]
+async def by_part(connection: Connection, first: uuid.UUID, last: uuid.UUID, text: str) -> list[uuid.UUID]:
+    """At most 20 runs with ids from `first` to `last`, or that end with the text."""
+    rows = await sqlfile.load("lineage/runs")["by_part"].many(connection, first=first, last=last, text=text)
+    return [row[0] for row in rows]
 
 
 async def worst_below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, RunState]:

@@ -25,9 +25,12 @@ where run_id = %(run_id)s order by job_id
 select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
 where run_id = any(%(ids)b) order by run_id, job_id
 
--- name: by_prefix :many
--- Runs whose id begins so.
-select distinct run_id from runs where run_id::text like %(prefix)s || '%%' limit 20
+-- name: by_part :many
+-- Runs whose ids are in a range (begin so), or end so.
+select run_id from (
+  (select distinct run_id from runs where run_id between %(first)s::uuid and %(last)s::uuid limit 20)
+  union
+  (select distinct run_id from runs where right(run_id::text, length(%(text)s)) = %(text)s limit 20)) found limit 20
 
 -- name: children :many
 -- Runs below these runs, all the way down; the path guards against runs that are each other's parents.
