@@ -40,12 +40,17 @@ def headwater(server_url: str) -> Terminal:
 
 
 def test_say_and_take_back(headwater: Terminal) -> None:
-    assert headwater("describe", "data/a", "what it is") == f"dataset:file:/data/a: describe by {getpass.getuser()}\n"
+    assert headwater("describe", "data/a", "what it is") == (
+        f"dataset:file:/data/a: description: what it is (said by {getpass.getuser()})\n"
+    )
     assert headwater("describe", "data/a", "what it is") == "dataset:file:/data/a: already set\n"
     assert headwater("describe", "data/a") == "what it is\n"
     headwater("describe", "data/a", "the key", "--column", "id", "--as", "ada")
     assert headwater.json("describe", "data/a", "-c", "id") == {"description": "the key"}
-    headwater("own", "one", "ops", "--type", "steward")
+    assert (
+        headwater("own", "one", "ops", "--type", "steward", "--as", "ada")
+        == "job:test:one: owner ops: steward (said by ada)\n"
+    )
     headwater("tags", "define", "tier", "--value", "gold", "--value", "silver")
     assert "gold, silver" in headwater("tags", "list")
     assert "one of gold, silver" in headwater("tag", "data/a", "tier=bronze", code=1)
@@ -55,7 +60,9 @@ def test_say_and_take_back(headwater: Terminal) -> None:
     assert "tier:gold" in shown
     headwater("describe", "data/a", "--remove")
     headwater("tag", "data/a", "tier", "--remove")
-    headwater("own", "one", "ops", "--remove")
+    assert (
+        headwater("own", "one", "ops", "--remove", "--as", "ada") == "job:test:one: owner ops removed (said by ada)\n"
+    )
     assert headwater("describe", "data/a") == "(no description)\n"
     authors = {one["author"] for one in headwater.json("changes", "data/a")["changes"]}
     assert authors == {getpass.getuser(), "ada"}

@@ -56,5 +56,7 @@ def _file(url: str | None, path: str) -> dict[str, Any]:
 
 def described(found: dict[str, Any]) -> str:
     """Return it in words: `run 0199… of daily_orders`."""
+    if found["type"] == "RUN":
+        return f"{found['label']} ({found['id']})"
     words = {"CONTENT": "file, by its content", "ITEM": "item", "ENTITY": "entity"}
     return f"{found['label']}: {words.get(found['type'], found['type'].lower())}"

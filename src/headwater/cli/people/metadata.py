@@ -355,7 +355,19 @@ def _say(json: bool, answer: bytes) -> None:
     if not reply["changed"]:
         output.line(f"{output.printable(reply['target'])}: already set", "dim")
         return
-    output.line(f"{output.printable(reply['target'])}: {reply['action']} by {output.printable(reply['author'])}")
+    output.line(output.printable(f"{reply['target']}: {_difference(reply)} (said by {reply['author']})"))
+
+
+def _difference(reply: dict[str, Any]) -> str:
+    """What a change set and removed: `owner ops`, `tag tier: gold`, `description removed`."""
+    before, after = reply["before"], reply["after"]
+    shown = []
+    for key in {**before, **after}:
+        kind, _, name = key.partition(":")
+        value = after.get(key) or {}
+        words = value.get("text") or value.get("value") or value.get("type")
+        shown.append(" ".join((kind, name)).strip() + (f": {words}" if words else "" if value else " removed"))
+    return "; ".join(shown) or str(reply["action"])
 
 
 def _values(held: dict[str, Any]) -> str:

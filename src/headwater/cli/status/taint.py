@@ -98,17 +98,18 @@ def _current_version(url: str | None, node: str) -> str:
 
 def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
     hits, reads = found["hits"], found["reads"]
-    extent = f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}"
+    extents = []
+    if hits or not reads:
+        extents.append(f"{output.counted(found['count'], 'instance')} of {output.counted(len(hits), 'entity')}")
     if reads:
-        extent += f", {output.counted(reads['current'], 'version')} by recorded reads"
+        extents.append(f"{output.counted(reads['current'], 'version')} by recorded reads")
+    extent = ", ".join(extents)
+    one = found["count"] + (reads["current"] if reads else 0) == 1
     if found["id"]:
-        output.line(
-            f"incident {output.printable(found['id'])}: {extent} {'is' if found['count'] == 1 and not reads else 'are'} wrong",
-            "bold",
-        )
+        output.line(f"incident {output.printable(found['id'])}: {extent} {'is' if one else 'are'} wrong", "bold")
     else:
-        runs = output.counted(found["stretches"], "run")
-        output.line(f"{extent} would be wrong; nothing was written; it would be {runs} of marks", "bold")
+        marks = f"; it would be {output.counted(found['stretches'], 'run')} of marks" if hits else ""
+        output.line(f"{extent} would be wrong; nothing was written{marks}", "bold")
     if hits or not reads:
         output.table(
             ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if with_columns else ())),
