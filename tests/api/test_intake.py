@@ -85,6 +85,8 @@ def test_without_identity_it_is_refused_with_the_reason(client: Any, body: bytes
         ({"inputs": [1, None, {"name": "x"}]}, "dataset_without_name"),
         ({"eventTime": "yesterday"}, "bad_event_time"),
         ({"eventTime": "2026-01-01T00:00:00"}, "naive_event_time"),
+        ({"eventTime": "9999-12-31T23:59:59Z"}, "future_time"),
+        ({"eventTime": "2999-01-01T00:00:00+14:00"}, "future_time"),
         ({"eventType": "DONE"}, "unknown_event_type"),
         ({"producer": None}, "no_producer"),
         ({"run": {"runId": "run-abc123"}}, "run_id_not_uuid"),

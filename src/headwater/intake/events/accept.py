@@ -39,6 +39,8 @@ from headwater.store.events.rows import DatasetLinkRow, DatasetRow, JobRow, Name
 # After a deadlock, a serialization failure or a changed generation, the transaction is retried.
 _ATTEMPTS = 5
 _RETRIABLE = frozenset({"40P01", "40001"})
+# As of reports on instances (`intake.status.request`).
+_AHEAD = dt.timedelta(minutes=5)
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -224,6 +226,8 @@ class Intake:
                 first = await events.times_of(connection, timeless)
                 times = [item.event.time or first.get(item.digest) or _time(item, now) for item in items]
             projected = [cache.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+            for item, at, changes in zip(items, times, projected, strict=True):
+                changes.warnings.extend(_clock_warnings(at, item.arrival.received_at if item.arrival else now))
             rows = cache.known.news(merge_rows(projected))
             log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
             warnings = [
@@ -275,6 +279,14 @@ def _measure(receipts: list[Receipt], refused: int) -> None:
 
 def _time(item: Item, now: dt.datetime) -> dt.datetime:
     return item.event.time or (item.arrival.event_time if item.arrival else now)
+
+
+def _clock_warnings(at: dt.datetime, received_at: dt.datetime) -> list[Warning]:
+    """What is odd about an event's time, judged by when it arrived: the projection, which knows the event alone, cannot tell."""
+    if at - received_at <= _AHEAD:
+        return []
+    why = "is ahead of this server's clock: until then nothing that is sent later replaces what this event says; correct the producer's clock"
+    return [Warning("future_time", "eventTime", f"{at.isoformat()} {why}")]
 
 
 def _entry(item: Item, at: dt.datetime) -> events.LogEntry:
