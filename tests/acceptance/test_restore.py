@@ -28,7 +28,7 @@ depends_on: {reads: same}
 ---
 entity: digest
 period: {every: day, from: 2024-01-01}
-produced_by: [package:report]
+produced_by: [package:digest]
 depends_on: {reads: same}
 """
 DAYS = ("2024-03-05", "2024-03-06", "2024-03-07")

@@ -128,6 +128,28 @@ def test_runs_go_and_the_answers_of_today_stay(database: Database, run: Any) -> 
     assert count(database, run, "events") == 60, "the log is kept for as long as it is said"
 
 
+def test_a_rebuild_leaves_out_the_runs_that_were_deleted(database: Database, run: Any) -> None:
+    """The log is kept for longer than runs, so it tells of runs that are gone."""
+    told = {**schema("x"), **columns({"x": [("/in", "x", "DIRECT:IDENTITY")]})}
+    send(database, run, daily(100, 40, **told))
+    send(database, run, daily(100, 70, 200, job="other", **schema("x", "y")))
+    keep(database, run, runs=50)
+    before = run(fingerprints(database))
+    assert run(rebuild.rebuild(database)) == 90
+    assert run(fingerprints(database)) == before
+    late = daily(99, 98, 500, job="late")
+    send(database, run, late)
+    keep(database, run, runs=50)
+    before = run(fingerprints(database))
+    run(rebuild.rebuild(database))
+    assert run(fingerprints(database)) == before, "an event of before the cut that came late is treated alike"
+    send(database, run, daily(30, 20, 700, **told))
+    run(rebuild.delete_what_is_due(database, 10))
+    before = run(fingerprints(database))
+    run(rebuild.rebuild(database))
+    assert run(fingerprints(database)) == before, "newer runs push older ones out of a job's last ten"
+
+
 def test_what_came_from_what_stays_whatever_its_age(database: Database, run: Any) -> None:
     """A result of today goes back to files of any time, even if the log of that time is gone."""
     told = []

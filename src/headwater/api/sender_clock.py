@@ -8,6 +8,8 @@ import datetime as dt
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
+from headwater.model.moments import aware
+
 EXACT = dt.timedelta()
 _TOLERANCE = dt.timedelta(seconds=30)
 """A request may take so long to arrive."""
@@ -25,5 +27,5 @@ def clock_offset(headers: Mapping[str, str]) -> dt.timedelta:
         sent = parsedate_to_datetime(text)
     except ValueError:
         return EXACT
-    offset = dt.datetime.now(dt.UTC) - (sent if sent.tzinfo is not None else sent.replace(tzinfo=dt.UTC))
+    offset = dt.datetime.now(dt.UTC) - aware(sent)
     return offset if abs(offset) > _TOLERANCE else EXACT

@@ -77,6 +77,9 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
     database = await Database(url).open()
     try:
         await migrate(database)
+        live_runs = Settings().lineage.live_runs
+        if check:
+            await work.delete_what_is_due(database, live_runs)
         before = await work.fingerprints(database) if check else {}
         began = time.monotonic()
         with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
@@ -84,7 +87,7 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
             events = await work.rebuild(
                 database,
                 lambda done, total: bar.update(task, completed=done, total=total),
-                live_runs=Settings().lineage.live_runs,
+                live_runs=live_runs,
                 from_what_is_left=from_what_is_left,
             )
         answer: dict[str, Any] = {"events": events, "seconds": round(time.monotonic() - began, 2)}

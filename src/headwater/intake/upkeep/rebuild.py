@@ -10,6 +10,7 @@ from headwater.errors import LogIncomplete
 from headwater.intake.events import closure
 from headwater.intake.events.project import Projector
 from headwater.intake.people import manual
+from headwater.intake.upkeep import retention
 from headwater.model.event import read
 from headwater.model.identity import Identity
 from headwater.store import search
@@ -27,7 +28,8 @@ async def rebuild(
     live_runs: int = 10,
     from_what_is_left: bool = False,
 ) -> int:
-    """Project the whole log. Returns the number of events. `progress(done, total)` is called after each page.
+    """Project the whole log. Returns the number of events. `progress(done, total)` is called after each page. Runs that retention deleted are
+    deleted again.
 
     Raises LogIncomplete if retention dropped a part of the log that the tables still reflect, unless `from_what_is_left`.
     """
@@ -62,9 +64,18 @@ async def rebuild(
         # From here on, queries read whole tables.
         await connection.execute("set local enable_seqscan = on")
         await manual.replay(connection, Identity(state.rules))
+        await retention.delete_again(connection, live_runs)
         await search.refresh_all(connection)
         await server_state.rebuilt(connection, state.rules)
     return done
+
+
+async def delete_what_is_due(database: Database, live_runs: int) -> None:
+    """Delete runs that the next run of retention would delete by the last limits, so that the tables can be compared with a rebuild."""
+    async with database.transaction() as connection:
+        await connection.execute("set local statement_timeout = 0")
+        await server_state.begin_rebuild(connection)
+        await retention.delete_again(connection, live_runs)
 
 
 async def needed(database: Database) -> bool:

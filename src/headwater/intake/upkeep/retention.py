@@ -214,6 +214,39 @@ class _Deletion:
                     await store.record(connection, outcome.kind, outcome.before, outcome.deleted, None)
 
 
+async def delete_again(connection: Connection, live_runs: int) -> None:
+    """Delete what the last run of retention was to delete, in a transaction that keeps writers out: the log, which is kept for other days, tells of
+    runs that were deleted. Does nothing if no run ever deleted runs.
+    """
+    keep = max(live_runs, _LATEST_REPORTS)
+    cuts = await store.cuts(connection)
+    if (before := cuts.get("reports")) is not None:
+        pages = [each async for each in _all_pages(connection, "jobs")]
+        # A DatasetEvent's declaration is a report too, with the dataset's id in place of a job's.
+        pages += [each async for each in _all_pages(connection, "datasets")]
+        for ids in pages:
+            found = await store.old_reports(connection, ids, before, keep, None)
+            await store.delete_reports(connection, found, before)
+    if (before := cuts.get("dataset_versions")) is not None:
+        for ids in [each async for each in _all_pages(connection, "datasets")]:
+            await store.delete_versions(connection, await store.old_versions(connection, ids, before, None), before)
+    if (before := cuts.get("runs")) is not None:
+        for ids in [each async for each in _all_pages(connection, "jobs")]:
+            await store.delete_runs(connection, await store.old_runs(connection, ids, before, keep, None), before)
+    if "content" in cuts:
+        for content in _CONTENT:
+            while found_content := await store.orphans(connection, content, _BATCH * 10):
+                await store.delete_orphans(connection, content, found_content)
+        await connection.execute("set local statement_timeout = 0")
+
+
+async def _all_pages(connection: Connection, what: Literal["jobs", "datasets"]) -> AsyncIterator[list[uuid.UUID]]:
+    after = uuid.UUID(int=0)
+    while ids := await store.page(connection, what, after):
+        yield ids
+        after = ids[-1]
+
+
 async def run_periodically(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> None:
     """Run retention in the background of a server, until cancelled. Random waits make the servers on one database take turns."""
     while True:

@@ -149,3 +149,8 @@ async def record(connection: Connection, kind: str, before: dt.datetime, deleted
     await sqlfile.load("events/retention")["record"].exec(
         connection, kind=kind, before=before, deleted=deleted, error=error
     )
+
+
+async def cuts(connection: Connection) -> dict[str, dt.datetime]:
+    """Up to which time each kind was deleted the last time."""
+    return dict(await sqlfile.load("events/retention")["cuts"].many(connection))

@@ -165,3 +165,7 @@ select pg_advisory_xact_lock_shared(1751474532, 2)
 -- What became of one kind the last time.
 insert into retention (kind, before, deleted, error) values (%(kind)s, %(before)s, %(deleted)s, %(error)s)
 on conflict (kind) do update set at = clock_timestamp(), before = excluded.before, deleted = excluded.deleted, error = excluded.error
+
+-- name: cuts :many
+-- Up to which time each kind was deleted the last time.
+select kind, before from retention
