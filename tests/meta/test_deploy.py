@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,29 @@ def instructions(name: str) -> list[str]:
     return [line.split(None, 1)[1] for line in joined.splitlines() if line.startswith(f"{name} ")]
 
 
+def bases() -> list[str]:
+    """The images that the stages begin with, by the defaults of the arguments that name them."""
+    defaults = dict(line.split("=", 1) for line in instructions("ARG"))
+    return [defaults[line.split()[0].strip("${}")] for line in instructions("FROM")]
+
+
+def test_packages_are_pinned_by_hash_in_the_tests_versions() -> None:
+    def pins(name: str) -> dict[str, str]:
+        text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+        assert text.count("--hash=sha256:") >= text.count("==")
+        return dict(re.findall(r"(?m)^([a-z0-9._-]+)==(\S+)", text))
+
+    image, tested = pins("server.txt"), pins("dev.txt")
+    assert image.items() <= tested.items()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["server"], *extras["amqp"]]
+    assert {re.match(r"[a-z0-9-]+", each)[0] for each in wanted} <= image.keys()  # type: ignore[index]
+    assert "--require-hashes" in DOCKERFILE
+    for line in re.findall(r"pip install (.*)", DOCKERFILE):
+        assert "--require-hashes" in line or "--no-deps" in line, line
+
+
 def test_the_image_is_small_and_not_root() -> None:
     stages = instructions("FROM")
     assert len(stages) == 3
@@ -74,7 +98,7 @@ def test_what_is_copied_exists_and_is_let_through() -> None:
 
 def test_images_are_named_without_a_registry() -> None:
     stages = {line.split()[2] for line in instructions("FROM") if " AS " in line}
-    named = [line.split()[0] for line in instructions("FROM")] + [VALUES["image"]["repository"]]
+    named = [*bases(), VALUES["image"]["repository"]]
     named += [service["image"] for service in COMPOSE["services"].values() if not service["image"].startswith("${")]
     assert stages == {"page", "wheel"}
     for name in named:
@@ -163,3 +187,4 @@ def test_the_chart_has_every_part_and_probes_the_right_paths() -> None:
 
     assert (chart["apiVersion"], chart["appVersion"]) == ("v2", __version__)
     assert VALUES["podSecurityContext"]["runAsUser"] == 10001
+    assert VALUES["networkPolicy"]["enabled"]
