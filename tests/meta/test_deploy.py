@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,25 @@ def test_packages_are_pinned_by_hash_in_the_tests_versions() -> None:
     assert "--require-hashes" in DOCKERFILE
     for line in re.findall(r"pip install (.*)", DOCKERFILE):
         assert "--require-hashes" in line or "--no-deps" in line, line
+
+
+def test_a_package_without_a_licence_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import licences
+    finally:
+        sys.path.pop(0)
+    file = tmp_path / "list.json"
+    components = [
+        {"name": "b", "version": "1", "licenses": [{"license": {"id": "MIT"}}, {"expression": "Apache-2.0 OR MIT"}]},
+        {"name": "rich-click", "version": "2"},
+    ]
+    file.write_text(json.dumps({"components": components}), encoding="utf-8")
+    assert licences.main(str(file)) == 0
+    assert "| b | 1 | Apache-2.0 OR MIT; MIT |\n| rich-click | 2 | MIT |" in capsys.readouterr().out
+    file.write_text(json.dumps({"components": [*components, {"name": "c", "version": "3"}]}), encoding="utf-8")
+    assert licences.main(str(file)) == 1
+    assert "no licence is named by c" in capsys.readouterr().err
 
 
 def test_the_image_is_small_and_not_root() -> None:
