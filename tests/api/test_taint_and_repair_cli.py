@@ -76,7 +76,10 @@ def test_what_a_text_means(place: Place) -> None:
 def test_lineage_of_whatever_it_is(place: Place) -> None:
     assert "report" in run(place, "lineage", "lake/raw").output
     assert json.loads(run(place, "lineage", "lake/raw.id", "--json").output)["root"] == "dataset:file:/lake/raw"
-    for text, first in ((RUN.format(2), f"run of clean ({RUN.format(2)})"), ("lake/clean@7", "/lake/clean@7: version")):
+    for text, first in (
+        (RUN.format(2), f"run of clean, 2026-01-01 02:00:00 UTC ({RUN.format(2)})"),
+        ("lake/clean@7", "/lake/clean@7: version"),
+    ):
         shown = run(place, "lineage", text).output
         assert shown.splitlines()[0] == first
         assert all(word in shown for word in ("load", "clean", "report", "Upstream", "Downstream"))

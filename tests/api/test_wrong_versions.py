@@ -117,6 +117,16 @@ def test_a_repair_in_the_wrong_order_is_no_repair(client: Client) -> None:
     assert [each["label"] for each in found["repeat"]] == ["build", "report"]
 
 
+def test_a_failed_run_that_read_something_wrong_left_nothing(client: Client) -> None:
+    days(client, 1)
+    send(client, run_event("FAIL", 14, "report", ["/b"], ["/c"], at=at(200)))
+    found = condemn(client, ("RUN", RUN.format(11)), dry_run=True)["reads"]
+    assert runs(found) == {11, 12, 13, 14}
+    assert {(each["run_id"][-2:], each["current"]) for each in found["versions"]} == {
+        ("11", True), ("12", True), ("13", True), ("14", False)
+    }  # fmt: skip
+
+
 def test_one_version_and_what_to_go_back_to(client: Client) -> None:
     def table(version: str) -> dict[str, Any]:
         return dataset("/t", version=facet(datasetVersion=version))

@@ -91,7 +91,8 @@ async def _by_id(connection: Connection, text: str) -> list[FoundObject]:
     names = await node_store.by_ids(connection, {row.job_id for row in rows})
     if rows:
         jobs = ", ".join(names[row.job_id].name for row in rows)
-        found.append(FoundObject("RUN", str(id_), f"run of {jobs}", node=names[rows[0].job_id].node_id))
+        label = f"run of {jobs}, {rows[0].began:%Y-%m-%d %H:%M:%S} UTC"
+        found.append(FoundObject("RUN", str(id_), label, node=names[rows[0].job_id].node_id))
     found += [
         FoundObject("ITEM", str(row.id), f"item {row.id}")
         for row in await correlation.nodes(connection, [id_])

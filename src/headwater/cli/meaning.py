@@ -32,7 +32,7 @@ def find_object(url: str | None, text: str) -> dict[str, Any]:
 
 
 def _candidate(each: dict[str, Any]) -> str:
-    return str(each["id"]) if each["type"] in {"DATASET", "JOB"} else f"{each['id']}  ({each['type'].lower()})"
+    return str(each["id"]) if each["type"] in {"DATASET", "JOB"} else f"{each['id']}  {each['label']}"
 
 
 def _spellings(text: str) -> list[str]:

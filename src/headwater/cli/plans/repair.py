@@ -88,7 +88,7 @@ def _show(found: dict[str, Any], plan: dict[str, Any] | None, limit: int) -> Non
 
     one = found["incident"]
     output.line(f"incident {output.printable(one['id'])}: {output.printable(one['reason'])}", "bold")
-    if one["state"] == "open" and not one["mended"]:
+    if one["state"] == "open" and one["wrong"]:
         output.line(f"fix the cause first, then say so: headwater incident fix {one['id']}", "yellow")
     if plan is not None:
         output.line()
@@ -105,8 +105,9 @@ def _wait(url: str | None, where: str, found: dict[str, Any], end: float, quiet:
     while not found["incident"]["mended"] and time.monotonic() < end:
         one = found["incident"]
         if (now := (one["wrong"], one["versions"])) != left and not quiet:
-            instances, versions = output.counted(one["wrong"], "instance"), output.counted(one["versions"], "version")
-            output.line(f"{output.moment(_now())} UTC  still wrong: {instances}, {versions}")
+            counts = {"instance": one["wrong"], "version": one["versions"]}
+            wrong = ", ".join(output.counted(count, what) for what, count in counts.items() if count)
+            output.line(f"{output.moment(_now())} UTC  still wrong: {wrong}")
         left = now
         time.sleep(min(_PAUSE, max(end - time.monotonic(), 0)))
         found = server.get(url, where)

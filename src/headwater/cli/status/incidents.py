@@ -220,9 +220,11 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
 
 
 def _wrong_now(one: Mapping[str, Any]) -> str:
+    if one["mended"]:
+        return "nothing: all of it was made again, or is gone"
     instances = f"{output.counted(one['wrong'], 'instance')} of {output.counted(one['entities'], 'entity')}"
     versions = f"{output.counted(one['versions'], 'version')} by recorded reads"
-    return "nothing: all of it was made again, or is gone" if one["mended"] else f"{instances}, {versions}"
+    return ", ".join(text for text, count in ((instances, one["wrong"]), (versions, one["versions"])) if count)
 
 
 @incident.command("fix")

@@ -138,7 +138,7 @@ def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
         for command, why in (
             ("incident show", "what is still wrong"),
             ("repair", "what to run again, in order, until it is right"),
-            ("incident fix", "the cause is fixed: what is made from now on is right"),
+            *((("incident fix", "the cause is fixed: what is made from now on is right"),) if hits else ()),
             ("incident retract", "it was a false alarm"),
         ):
             output.line(f"headwater {command} {output.printable(found['id'])}   # {why}", "dim")

@@ -7,13 +7,15 @@ insert into incident_origins (incident, kind, ref) select %(incident)s, * from u
 select incident, kind, ref from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
 
 -- name: current :many
--- Those of these versions that are what a dataset holds: of no part that it wrote has a run that did not fail written a later version.
+-- Those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
+-- they wrote has another such run written a later version.
 select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
+left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
 cross join lateral (
   select array_agg(s.part) as parts from report_subsets s
   where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
-where not exists (
+where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
   select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
   join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and not n.declared
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
@@ -26,7 +28,8 @@ where not exists (
 -- Those of these versions after which no event says that the dataset was replaced: what came later may have been added to them.
 select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
-where not exists (
+left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
+where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
   select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
   join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and n.lifecycle in ('OVERWRITE', 'CREATE', 'TRUNCATE', 'DROP')
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id where coalesce(r.state, 3) not in (4, 5))
