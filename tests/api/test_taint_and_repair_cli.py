@@ -141,6 +141,12 @@ def test_taint_and_repair_without_any_schedule(place: Place, what: str, jobs: li
     )
 
 
+def test_a_column_of_a_dataset(place: Place) -> None:
+    found = json.loads(run(place, "taint", "lake/raw.id", "--dry-run", "--json").output)
+    assert found["reads"]["versions"][0]["columns"] == ["id"]
+    assert "id" in run(place, "taint", "lake/raw", "--column", "id", "--dry-run").output
+
+
 def test_a_schedule_s_incident_has_one_plan(place: Place) -> None:
     opened = json.loads(run(place, "taint", "weather@2024-03-06T22", "--reason", "stuck sensor", "--json").output)
     assert [hit["entity"] for hit in opened["hits"]] == ["weather", "reads", "report"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.api.correlated import content, tell
-from tests.events import RUN, dataset, encoded, facet, run_event
+from tests.events import RUN, columns, dataset, encoded, facet, run_event, schema
 from tests.fixtures.app import Client
 
 from api.test_entities import declare
@@ -223,10 +223,92 @@ def test_schedules_and_recorded_reads_meet(client: Client) -> None:
     assert runs(found["reads"]) == {1, 2, 3}
     shown = incident(client, found["id"])
     assert (runs(shown["reads"]), shown["incident"]["wrong"], shown["incident"]["versions"]) == ({1, 2, 3}, 2, 3)
-    assert shown["origins"] == [{"kind": "RUN", "ref": RUN.format(1)}]
+    assert shown["origins"] == [{"kind": "RUN", "ref": RUN.format(1), "columns": []}]
     reply = client.post(f"/api/v2/incidents/{found['id']}/retract", b"{}", content_type="application/json")
     assert reply.status_code == 200
     assert incident(client, found["id"])["incident"]["mended"]
+
+
+def made(name: str, fields: dict[str, list[tuple[str, str]]]) -> dict[str, Any]:
+    """A dataset with its columns, and what each is made from."""
+    told = {column: [(read, field, "DIRECT:IDENTITY") for read, field in sources] for column, sources in fields.items()}
+    return dataset(name, **schema(*fields), **columns(told))
+
+
+def of_columns(client: Client, run: int, *names: str) -> dict[str, Any]:
+    body = {"origins": [{"kind": "RUN", "ref": RUN.format(run), "columns": list(names)}], "reason": "wrong unit"}
+    reply = client.post("/api/v2/incidents", json.dumps(body).encode(), content_type="application/json")
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def test_who_used_no_wrong_column_is_spared(client: Client) -> None:
+    """/raw has a, b; `one` uses a, `two` uses b, `three` tells no columns, `four` writes nothing; `five` uses what `one` made of a."""
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/src"], [dataset("/raw", **schema("a", "b"))], at=at(1)),
+        run_event("COMPLETE", 2, "one", ["/raw"], [made("/x", {"ax": [("/raw", "a")], "k": []})], at=at(2)),
+        run_event("COMPLETE", 3, "two", ["/raw"], [made("/y", {"by": [("/raw", "b")]})], at=at(3)),
+        run_event("COMPLETE", 4, "three", ["/raw"], ["/z"], at=at(4)),
+        run_event("COMPLETE", 5, "four", ["/raw"], [], at=at(5)),
+        run_event(
+            "COMPLETE",
+            6,
+            "five",
+            ["/x"],
+            [made("/v", {"v": [("/x", "ax")]}), made("/w", {"w": [("/x", "k")]})],
+            at=at(6),
+        ),
+    )
+    opened = of_columns(client, 1, "A")
+    found = opened["reads"]
+    assert runs(found) == {1, 2, 4, 5, 6}
+    shown = {each["label"]: each["columns"] for each in found["versions"]}
+    assert {name: shown[name] for name in ("raw", "x", "v", "z")} == {"raw": ["a"], "x": ["ax"], "v": ["v"], "z": None}
+    assert "y" not in shown
+    assert [each["label"] for each in found["repeat"]] == ["load", "one", "three", "five"]
+    assert incident(client, opened["id"])["reads"] == found, "the columns are stored with the verdict"
+    assert incident(client, opened["id"])["origins"][0]["columns"] == ["A"]
+    assert runs(of_columns(client, 1, "b")["reads"]) == {1, 3, 4, 5}
+    assert runs(of_columns(client, 1)["reads"]) == {1, 2, 3, 4, 5, 6}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_columns_equal_brute_force(client: Client, seed: int) -> None:
+    """Cell by cell: a column of a version is wrong if it is condemned, or made from a wrong column of the version that was current."""
+    chance = random.Random(seed)
+    tables = {f"/t{number}": [f"c{number}{letter}" for letter in "pqr"] for number in range(6)}
+    jobs: dict[str, tuple[list[str], str, dict[str, list[tuple[str, str]]]]] = {}
+    for number in range(6):
+        reads, writes = chance.sample(list(tables), 2), chance.choice(list(tables))
+        fed = {
+            column: [(read, chance.choice(tables[read])) for read in reads if chance.random() < 0.4]
+            for column in tables[writes]
+        }
+        jobs[f"job{number}"] = reads, writes, fed
+    holds: dict[str, tuple[int, set[str]]] = {}
+    history: list[tuple[int, str, dict[str, tuple[int, set[str]]]]] = []
+    for number in range(1, 31):
+        job = chance.choice(list(jobs))
+        reads, writes, fed = jobs[job]
+        send(client, run_event("COMPLETE", number, job, reads, [made(writes, fed)], at=at(number)))
+        history.append((number, job, {read: holds[read] for read in reads if read in holds}))
+        holds[writes] = (number, set())
+    root, job, _ = history[chance.randint(0, 12)]
+    bad = chance.sample(tables[jobs[job][1]], 1)
+    wrong: dict[int, set[str]] = {root: set(bad)}
+    for number, job, met in history:
+        if number > root:
+            cells = {
+                column
+                for column, sources in jobs[job][2].items()
+                if any(read in met and field in wrong.get(met[read][0], ()) for read, field in sources)
+            }
+            if cells:
+                wrong[number] = cells
+    found = of_columns(client, root, *bad)["reads"]
+    assert runs(found) == set(wrong)
+    assert {int(each["run_id"][-12:]): set(each["columns"]) for each in found["versions"]} == wrong
 
 
 class Job(NamedTuple):

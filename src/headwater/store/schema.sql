@@ -1017,5 +1017,6 @@ create table incident_origins (
   incident uuid not null,
   kind     text not null check (kind in ('RUN', 'VERSION', 'CONTENT')),
   ref      text not null,
+  columns  jsonb not null default '[]', -- names; empty: all
   primary key (incident, kind, ref)
 );

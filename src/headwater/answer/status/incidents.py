@@ -71,10 +71,11 @@ class Unaffected(msgspec.Struct, frozen=True):
 
 
 class OriginView(msgspec.Struct, frozen=True):
-    """`kind`: RUN, VERSION or CONTENT; `ref`: its id, or fingerprint."""
+    """`kind`: RUN, VERSION or CONTENT; `ref`: its id, or fingerprint. `columns`: only these are wrong; empty: all."""
 
     kind: str
     ref: str
+    columns: list[str]
 
 
 class OneIncident(msgspec.Struct, frozen=True):
@@ -128,7 +129,7 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
     return OneIncident(
         _incident_view(found, rows, reads),
         {name: ranges.written(held.instances(name), some) for name, some in roots.items()},
-        [OriginView(one.kind, one.ref) for one in origins],
+        [OriginView(one.kind, one.ref, list(one.columns)) for one in origins],
         [
             msgspec.structs.replace(
                 _of(held, name, {kind: marks[held.ids[name]].of(kind) for kind in _KINDS}),

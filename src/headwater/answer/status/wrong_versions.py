@@ -10,7 +10,7 @@ import datetime as dt
 import heapq
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -18,11 +18,13 @@ from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
 from headwater.answer.lineage.correlation import fingerprint_of
 from headwater.answer.lineage.run_walk import Place, RunWalk
+from headwater.answer.status.wrong_columns import MOST, Reason, Spread, restricted
+from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.names import short
 from headwater.store.database import Connection
-from headwater.store.lineage import correlation
+from headwater.store.lineage import column_flow, correlation
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.nodes import NodeRow
@@ -30,37 +32,7 @@ from headwater.store.lineage.run_lineage import RunKey
 from headwater.store.status import wrong_versions as store
 from headwater.store.status.wrong_versions import Origin, OriginKind
 
-MOST = 100_000
-"""Runs and versions that one question may reach."""
-
 _EXACT, _BY_TIME = "exact", "by_time"
-
-
-class Reason(NamedTuple):
-    """Why a run or a version is wrong: what it came from (None: it was condemned itself), how many steps from there, and whether a guess by time
-    is on the way.
-    """
-
-    because: RunKey | Place | None
-    depth: int
-    basis: str
-
-
-class Spread:
-    """Everything wrong that was found, the nearest first. `read`: the wrong places that each run read. `capped`: `MOST` was reached, so there may
-    be more.
-    """
-
-    def __init__(self) -> None:
-        self.runs: dict[RunKey, Reason] = {}
-        self.places: dict[Place, Reason] = {}
-        self.read: dict[RunKey, set[Place]] = {}
-        self.capped = False
-
-    def room(self) -> bool:
-        """Whether one more may be added."""
-        self.capped = self.capped or len(self.runs) + len(self.places) >= MOST
-        return not self.capped
 
 
 class Search:
@@ -70,7 +42,9 @@ class Search:
     _walk: RunWalk
 
     def __init__(self) -> None:
-        self.found = Spread()
+        # All who read, and of those who used a wrong column: the same where whole versions are wrong.
+        self._reached = self.found = Spread()
+        self._of_columns: dict[RunKey | Place, Columns] = {}
         self.described: WrongByReads | None = None
 
     def begin(self, connection: Connection) -> None:
@@ -92,12 +66,15 @@ class Search:
                 if not keys:
                     raise NotFound(f"run {origin.ref} is not known", run=origin.ref)
                 runs |= dict.fromkeys(keys, itself)
+                self._of_columns |= dict.fromkeys(keys, named(origin.columns) or ALL)
             elif origin.kind == "VERSION":
                 id_ = uuid.UUID(origin.ref)
                 self._walk.versions |= await run_store.versions(self._connection, [id_])
                 if id_ not in self._walk.versions:
                     raise NotFound(f"version {id_} is not known", version=origin.ref)
-                places[Place(self._walk.versions[id_].dataset, id_)] = itself
+                place = Place(self._walk.versions[id_].dataset, id_)
+                places[place] = itself
+                self._of_columns[place] = named(origin.columns) or ALL
             else:
                 nodes = await correlation.of_version(self._connection, origin.ref)
                 if not nodes:
@@ -106,25 +83,40 @@ class Search:
                     )
                 read = await store.content_readers(self._connection, nodes)
                 runs |= dict.fromkeys(read, Reason(None, 1, _EXACT))
+                self._of_columns |= dict.fromkeys(read, ALL)
         await self._go_on(runs, places)
+        await self._restrict()
 
     async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
         """Add these runs, which made something that is wrong for another reason."""
         keys = await store.run_keys(self._connection, ids)
+        self._of_columns |= dict.fromkeys(keys, ALL)
         await self._go_on(dict.fromkeys(keys, Reason(None, 0, _EXACT)), {})
+        await self._restrict()
+
+    async def _restrict(self) -> None:
+        """Leave out who used no wrong column, where only some columns of what was condemned are wrong."""
+        if any(columns != ALL for columns in self._of_columns.values()):
+            flows = await column_flow.written_from(
+                self._connection, {place.dataset for place in self._reached.places}, None
+            )
+            self.found = restricted(self._reached, self._of_columns, flows)
 
     async def _go_on(self, runs: dict[RunKey, Reason], places: dict[Place, Reason]) -> None:
         while runs or places:
-            new_runs = {key: why for key, why in runs.items() if key not in self.found.runs and self.found.room()}
-            self.found.runs |= new_runs
+            new_runs = {key: why for key, why in runs.items() if key not in self._reached.runs and self._reached.room()}
+            self._reached.runs |= new_runs
             places = places | await self._written(new_runs)
-            new_places = {at: why for at, why in places.items() if at not in self.found.places and self.found.room()}
-            self.found.places |= new_places
+            new_places = {
+                at: why for at, why in places.items() if at not in self._reached.places and self._reached.room()
+            }
+            self._reached.places |= new_places
             runs, places = await self._readers(new_places), {}
 
     async def _written(self, runs: dict[RunKey, Reason]) -> dict[Place, Reason]:
         found: dict[Place, Reason] = {}
         for run, mine in (await self._walk.written_by(runs)).items():
+            self._reached.written[run] = set(mine)
             for place in mine:
                 found.setdefault(place, Reason(run, runs[run].depth + 1, runs[run].basis))
         return found
@@ -137,7 +129,7 @@ class Search:
         for nr, run in by_item:
             place = listed[nr][0]
             if run != self._walk.writer_of(place):
-                self.found.read.setdefault(run, set()).add(place)
+                self._reached.read.setdefault(run, set()).add(place)
                 found.setdefault(run, Reason(place, places[place].depth + 1, places[place].basis))
         readers = await self._walk.readers_of(places)
         named = await store.reads_by_item(self._connection, {run for each in readers.values() for run in each})
@@ -145,7 +137,7 @@ class Search:
             for run, edge in runs.items():
                 if (run, place.dataset) in named:
                     continue
-                self.found.read.setdefault(run, set()).add(place)
+                self._reached.read.setdefault(run, set()).add(place)
                 basis = places[place].basis if edge.evidence == "TOLD" else _BY_TIME
                 reason = Reason(place, places[place].depth + 1, basis)
                 if run not in found or (found[run].basis, reason.basis) == (_BY_TIME, _EXACT):
@@ -183,7 +175,8 @@ class WrongRun(msgspec.Struct, frozen=True):
 class WrongVersion(msgspec.Struct, frozen=True):
     """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null of what was condemned itself.
 
-    `right_before`: the version in its storage that the dataset could go back to; null where none is known.
+    `right_before`: the version in its storage that the dataset could go back to; null where none is known. `columns`: those that may be wrong, in
+    lower case; null where all may be.
     """
 
     dataset: str
@@ -198,6 +191,7 @@ class WrongVersion(msgspec.Struct, frozen=True):
     basis: str
     because: str | None
     right_before: str | None
+    columns: list[str] | None
 
 
 class Repeat(msgspec.Struct, frozen=True):
@@ -243,19 +237,21 @@ async def of_incident(
     return search.described
 
 
-def read_origin(kind: OriginKind, ref: str) -> Origin:
-    """What a person condemned. InvalidQuestion where `ref` is not the id of a version, or no fingerprint."""
+def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Origin:
+    """What a person condemned. InvalidQuestion where `ref` is not the id of a version, or no fingerprint, or where a content has columns."""
     if kind == "RUN":
-        return Origin("RUN", str(version.run_id(ref)[0]))
+        return Origin("RUN", str(version.run_id(ref)[0]), tuple(columns))
     if kind == "VERSION":
         try:
-            return Origin("VERSION", str(uuid.UUID(ref)))
+            return Origin("VERSION", str(uuid.UUID(ref)), tuple(columns))
         except ValueError:
             raise InvalidQuestion(
                 f"{ref[:100]!r} is not the id of a version; `headwater run lineage` shows them", field="ref"
             ) from None
     if (fingerprint := fingerprint_of(ref)) is None:
         raise InvalidQuestion(f"{ref[:100]!r} is no fingerprint; `headwater fingerprint FILE` prints one", field="ref")
+    if columns:
+        raise InvalidQuestion("columns are of a run or a version; a content is wrong as a whole", field="columns")
     return Origin("CONTENT", fingerprint)
 
 
@@ -298,6 +294,7 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
                 why.basis,
                 f"run:{writer[0]}" if writer is not None and why.because is not None else None,
                 before[row.id].external_version if row.id in before else None,
+                sorted(found.columns[place]) if place in found.columns else None,
             )
         )
     runs = [

@@ -73,12 +73,13 @@ def _meant(url: str | None, what: str, instances: list[str], some_columns: list[
     found = meaning.find_object(url, what)
     if found["type"] == "INSTANCE":
         return {"wrong": [{"entity": found["entity"], "instances": [found["instance"]], "columns": some_columns}]}
-    if some_columns:
-        raise InvalidQuestion(f"{meaning.described(found)}; --column goes with instances of an entity")
+    if found["type"] == "COLUMN":
+        found = found | {"type": "DATASET", "id": found["node"]}
+        some_columns = [*some_columns, found["column"]]
     if found["type"] == "DATASET":
-        return {"origins": [{"kind": "VERSION", "ref": _current_version(url, found["id"])}]}
+        found = found | {"type": "VERSION", "id": _current_version(url, found["id"])}
     if found["type"] in {"RUN", "VERSION", "CONTENT"}:
-        return {"origins": [{"kind": found["type"], "ref": found["id"]}]}
+        return {"origins": [{"kind": found["type"], "ref": found["id"], "columns": some_columns}]}
     raise InvalidQuestion(
         f"{meaning.described(found)}; name instances of an entity, a run, DATASET@VERSION, a dataset or a file",
         given=what,

@@ -16,9 +16,19 @@ def print_reads(reads: dict[str, Any], limit: int) -> None:
         f"by recorded reads: {runs}; {output.counted(len(held), 'version')} still held, {replaced:,} replaced since",
         "bold",
     )
+    some_columns = any(each["columns"] is not None for each in held)
     if held:
         output.table(
-            ("dataset", "version", "written (UTC)", "by job", "run", "basis", "right before"),
+            (
+                "dataset",
+                "version",
+                "written (UTC)",
+                "by job",
+                "run",
+                "basis",
+                "right before",
+                *(("columns",) if some_columns else ()),
+            ),
             [
                 (
                     _name(each["dataset"]),
@@ -28,6 +38,7 @@ def print_reads(reads: dict[str, Any], limit: int) -> None:
                     each["run_id"],
                     each["basis"].replace("_", " "),
                     each["right_before"],
+                    *((", ".join(each["columns"] or ["all"]),) if some_columns else ()),
                 )
                 for each in held[:limit]
             ],

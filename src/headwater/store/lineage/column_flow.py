@@ -29,6 +29,7 @@ class WrittenDataset(NamedTuple):
 
     dataset: uuid.UUID
     ways: tuple[WriteEvidence, ...]
+    job: uuid.UUID
 
 
 async def written_from(
@@ -64,7 +65,7 @@ async def written_from(
     for node, job, told, target in rows:
         if (job, told) not in taken and not known.get((job, told), True):
             continue
-        found.setdefault(node, []).append(WrittenDataset(target, tuple(taken.get((job, told), ()))))
+        found.setdefault(node, []).append(WrittenDataset(target, tuple(taken.get((job, told), ())), job))
     return found
 
 

@@ -5,6 +5,8 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 from headwater.store.lineage.run_lineage import RunKey
@@ -15,10 +17,11 @@ OriginKind = Literal["RUN", "VERSION", "CONTENT"]
 
 
 class Origin(NamedTuple):
-    """A run's id, the id of a version of a dataset, or a content's fingerprint."""
+    """A run's id, the id of a version of a dataset, or a content's fingerprint. `columns`: only these are wrong; empty: all."""
 
     kind: OriginKind
     ref: str
+    columns: tuple[str, ...] = ()
 
 
 class InstanceRange(NamedTuple):
@@ -39,15 +42,22 @@ class Earlier(NamedTuple):
 
 async def condemn(connection: Connection, incident: uuid.UUID, origins: Sequence[Origin]) -> None:
     """Store what an incident is about."""
-    kinds, refs = [one.kind for one in origins], [one.ref for one in origins]
-    await sqlfile.load(_QUERIES)["condemn"].exec(connection, incident=incident, kinds=kinds, refs=refs)
+    await sqlfile.load(_QUERIES)["condemn"].exec(
+        connection,
+        incident=incident,
+        kinds=[one.kind for one in origins],
+        refs=[one.ref for one in origins],
+        columns=[msgspec.json.encode(one.columns).decode() for one in origins],
+    )
 
 
 async def origins(connection: Connection, incidents: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Origin]]:
     """What these incidents are about, beside instances; only of those that are."""
     found: dict[uuid.UUID, list[Origin]] = {}
-    for incident, kind, ref in await sqlfile.load(_QUERIES)["origins"].many(connection, incidents=list(incidents)):
-        found.setdefault(incident, []).append(Origin(kind, ref))
+    for incident, kind, ref, columns in await sqlfile.load(_QUERIES)["origins"].many(
+        connection, incidents=list(incidents)
+    ):
+        found.setdefault(incident, []).append(Origin(kind, ref, msgspec.json.decode(columns, type=tuple[str, ...])))
     return found
 
 

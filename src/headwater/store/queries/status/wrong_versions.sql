@@ -1,10 +1,11 @@
 -- name: condemn :exec
 -- What an incident condemned, beside instances.
-insert into incident_origins (incident, kind, ref) select %(incident)s, * from unnest(%(kinds)b::text[], %(refs)b::text[]) on conflict do nothing
+insert into incident_origins (incident, kind, ref, columns)
+select %(incident)s, u.kind, u.ref, u.columns::jsonb from unnest(%(kinds)b::text[], %(refs)b::text[], %(columns)b::text[]) as u (kind, ref, columns) on conflict do nothing
 
 -- name: origins :many
 -- What these incidents condemned, beside instances.
-select incident, kind, ref from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
+select incident, kind, ref, columns::text from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
 
 -- name: current :many
 -- Those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that

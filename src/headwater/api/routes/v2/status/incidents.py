@@ -20,10 +20,14 @@ Incident = Annotated[str, PathParameter(description="The incident's id.")]
 
 
 class NewOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`ref`: of a RUN its id; of a VERSION its id (`version_id` in the answers about runs and datasets); of a CONTENT its fingerprint."""
+    """`ref`: of a RUN its id; of a VERSION its id (`version_id` in the answers about runs and datasets); of a CONTENT its fingerprint.
+
+    `columns`: of a run or version, only these are wrong.
+    """
 
     kind: Literal["RUN", "VERSION", "CONTENT"]
     ref: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    columns: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
@@ -98,7 +102,7 @@ async def open_incident(
         data.wrong,
         data.reason,
         author(request, said_by),
-        origins=[read_origin(one.kind, one.ref) for one in data.origins],
+        origins=[read_origin(one.kind, one.ref, one.columns) for one in data.origins],
         search=search,
         dry_run=data.dry_run,
     )
