@@ -1,5 +1,6 @@
 """`headwater run DIR --period` with a real server: asked first, made from exactly the pins, reported directly, and by events if no server answers."""
 
+import getpass
 import json
 import os
 import subprocess
@@ -203,7 +204,10 @@ def test_forced_failed_and_waited_for(server: Server, package: Run) -> None:
     failed = package(REPORT, "--period", "2024-W10", "--force", program="raise ValueError('no')")
     assert failed.returncode == 1
     history = server.get("/api/v2/entities/report/instances/2024-W10")["history"]
-    assert [each["what"] for each in history] == ["failed", "started"]
+    assert [(each["what"], each["actor"]) for each in history] == [
+        ("failed", getpass.getuser()),
+        ("started", getpass.getuser()),
+    ]
     assert "ValueError: no" in history[0]["reason"]
     assert server.status("report", "2024-W10") == {"2024-W10": []}
     waited = package(REPORT, "--period", "2024-W10", "--wait", "1")

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.client.ask import ask
+from headwater.client.local_user import local_user
 from headwater.client.reports import PATH, refusals
 from headwater.errors import HeadwaterError
 from headwater.runner import content
@@ -84,6 +85,7 @@ class Reporting:
             reply = ask(
                 self._server.url,
                 PATH,
+                {"as": local_user()},  # whoever runs it, on a server without sign-in
                 api_key=self._server.api_key,
                 timeout=_SECONDS,
                 method="POST",

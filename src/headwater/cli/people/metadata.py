@@ -337,14 +337,10 @@ def _alias(url: str | None, name: str, other: str) -> str:
 
 def author(said: str | None) -> dict[str, str]:
     """Return the parameter for the author; empty if the user here has no name."""
-    if said is None:
-        import getpass
+    from headwater.client.local_user import local_user
 
-        try:
-            said = getpass.getuser()
-        except (KeyError, OSError):  # a container's user often has only a number
-            return {}
-    return {"as": said}
+    name = said if said is not None else local_user()
+    return {} if name is None else {"as": name}
 
 
 def _say(json: bool, answer: bytes) -> None:

@@ -273,10 +273,14 @@ def show_plan(found: Any, window: str) -> None:
     cost = found["cost"]
     output.line()
     makes = sum(found["counts"].values())
-    output.line(f"{output.counted(found['items'], 'item')} make {output.counted(makes, 'instance')}: "
-                f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
-                f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])}){window}")  # fmt: skip
-    if cost["unknown"]:
+    took = "how long is not known, because no run of them was observed"
+    if cost["compute_p95"]:
+        took = (
+            f"done in {_seconds(cost['finish_p50'])} (p95 {_seconds(cost['finish_p95'])}), "
+            f"{_seconds(cost['compute_p50'])} of compute (p95 {_seconds(cost['compute_p95'])})"
+        )
+    output.line(f"{output.counted(found['items'], 'item')} make {output.counted(makes, 'instance')}: {took}{window}")
+    if cost["unknown"] and cost["compute_p95"]:
         output.line(
             f"not counted, because no run of them was observed: {', '.join(map(output.printable, cost['unknown']))}"
         )
