@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 from urllib.parse import quote, unquote_plus
 
@@ -71,8 +71,31 @@ def operations(client: Any) -> list[tuple[str, str, dict[str, Any]]]:
     return found
 
 
+SLOW: dict[str, float] = {}
+"""Operations and the longest time of those of their replies that took over five seconds. Listed in the report, no reason to fail."""
+
+
 def ask(client: Any, method: str, path: str, **more: Any) -> Any:
-    return client._run(client._http.request(method, path, **more))
+    return timed(f"{method} {path[:100]}", lambda: client._run(client._http.request(method, path, **more)))
+
+
+def timed(what: str, call: Callable[[], Any]) -> Any:
+    began = time.monotonic()
+    try:
+        return call()
+    finally:
+        took = time.monotonic() - began
+        if took > 5:
+            SLOW[what] = max(took, SLOW.get(what, 0.0))
+
+
+@pytest.fixture(autouse=True)
+def slow_replies(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The property `replies_over_5_s` of each test in the JUnit report."""
+    SLOW.clear()
+    yield
+    slow = json.dumps({what: round(took, 1) for what, took in sorted(SLOW.items())})
+    request.node.user_properties.append(("replies_over_5_s", slow))
 
 
 # -- questions --
@@ -128,7 +151,7 @@ def test_what_the_description_allows_and_what_it_does_not(seeded: Any) -> None:
             more = case.as_transport_kwargs(base_url="http://localhost")
             more.pop("cookies", None)
             try:
-                reply = seeded._run(seeded._http.request(**_plain(more)))
+                reply = timed(operation.label, lambda: seeded._run(seeded._http.request(**_plain(more))))
             except httpx.InvalidURL:
                 return  # longer than this client can send
             # Negative data may have another method's path, or one of several segments, which is another route's.
