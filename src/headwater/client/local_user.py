@@ -1,4 +1,4 @@
-"""Who works at this machine, by the name that the operating system has: the author of a change where nobody signs in."""
+"""The user of this machine, by the name that the operating system has: the author of a change on a server without sign-in."""
 
 import getpass
 

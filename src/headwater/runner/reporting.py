@@ -85,7 +85,7 @@ class Reporting:
             reply = ask(
                 self._server.url,
                 PATH,
-                {"as": local_user()},  # whoever runs it, on a server without sign-in
+                {"as": local_user()},  # the author, on a server without sign-in
                 api_key=self._server.api_key,
                 timeout=_SECONDS,
                 method="POST",
