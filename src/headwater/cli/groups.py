@@ -18,7 +18,7 @@ GROUPS = {
         "jvm", "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",
     ),
     "Run the server": (
-        "up", "down", "doctor", "keys", "identity", "audit", "retention", "backup", "restore", "replay", "rebuild", "watch", "dev",
+        "up", "down", "doctor", "keys", "identity", "audit", "retention", "backup", "restore", "export", "replay", "rebuild", "watch", "dev",
     ),
 }  # fmt: skip
 WIDTH = 100

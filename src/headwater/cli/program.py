@@ -18,7 +18,7 @@ from headwater.cli.plans.backfill import backfill
 from headwater.cli.plans.repair import repair
 from headwater.cli.queue import receive
 from headwater.cli.queue.dead_letters import dead_letters
-from headwater.cli.serve import backup, local, maintenance, replay
+from headwater.cli.serve import backup, export, local, maintenance, replay
 from headwater.cli.serve.retention import retention
 from headwater.cli.serve.watch import watch
 from headwater.cli.spark.pipeline import pipeline
@@ -122,6 +122,7 @@ program.add_typer(pipeline, name="pipeline")
 program.command("audit")(audit.audit)
 program.command("backup")(backup.backup)
 program.command("restore")(backup.restore)
+program.command("export")(export.export)
 program.command("replay")(replay.replay)
 program.command("receive")(receive.receive)
 program.add_typer(dead_letters, name="dead-letters")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from headwater.errors import DatabaseRefused
 from headwater.store.database import Connection, Database
+from headwater.store.export import views
 
 _VERSION = metadata.version("headwater")
 _LOCK = 0x68656164  # "head"
@@ -46,6 +47,7 @@ async def migrate(database: Database) -> list[str]:
                 "insert into migrations (name, checksum, version) values (%s, %s, %s)", (name, checksum, _VERSION)
             )
             applied.append(name)
+        await views.replace(connection)
     return applied
 
 

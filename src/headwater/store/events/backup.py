@@ -37,7 +37,7 @@ def dump(url: str, target: Path, *, log_only: bool = False) -> None:
     unfinished.unlink(missing_ok=True)
     os.close(open_private(str(unfinished), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     try:
-        _run("pg_dump", url, ["--format=custom", f"--file={unfinished}", *less])
+        _run("pg_dump", url, ["--format=custom", "--exclude-schema=lineage", f"--file={unfinished}", *less])
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -49,7 +49,11 @@ def load(url: str, source: Path) -> None:
     Raises DatabaseRefused with what pg_restore or psql said; then nothing was changed.
     """
     # pg_restore's own --clean does not know how to drop what a partition inherits.
-    read = _command("pg_restore", None, ["--file=-", "--no-owner", "--no-comments", str(source)])
+    read = _command(
+        "pg_restore",
+        None,
+        ["--file=-", "--no-owner", "--no-comments", "--no-privileges", "--exclude-schema=lineage", str(source)],
+    )
     write = _command(
         "psql",
         url,
@@ -94,7 +98,7 @@ def _drops() -> str:
     made = dict.fromkeys(match.groups() for _, sql in files() for match in _MADE.finditer(sql))
     made["table", "migrations"] = made["table", "replayed"] = None
     drops = "; ".join(f"drop {kind} if exists {name} cascade" for kind, name in made)
-    return f"set client_min_messages = warning; {drops}"
+    return f"set client_min_messages = warning; drop schema if exists lineage cascade; {drops}"
 
 
 async def logged(connection: Connection) -> int:
