@@ -15,11 +15,14 @@ from headwater.client.context import Parent
 from headwater.runner.code_version import CodeVersion
 from headwater.runner.making import Making
 from headwater.runner.manifest import Declared, Manifest
+from headwater.runner.program import SPARK_KINDS
 from headwater.runner.written import Written
 
 _SOURCE = "dk.yaml"
 _SECRET = re.compile(r"(?i)passw|secret|token|api_?key|credential|private")
-_CLASSIFIED_BY = {"pyspark": "SPARK", "python": "PYTHON", "sql": "SPARK"}
+_CLASSIFIED_BY = {
+    "pyspark": "SPARK", "python": "PYTHON", "sql": "SPARK", "jar": "SPARK", "command": "COMMAND", "dbt": "DBT"
+}  # fmt: skip
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +91,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
             facets["nominalTime"] = nominal | {"headwater_every": manifest.period.every}
         if self.code:
             facets["headwater_code"] = event.facet("headwater_code", version=self.code.commit, dirty=self.code.dirty)
-        if manifest.program.kind in {"pyspark", "sql"} and (version := _pyspark_version()):
+        if manifest.program.kind in SPARK_KINDS and (version := _pyspark_version()):
             facets["processing_engine"] = event.processing_engine("spark", version)
         return facets
 
@@ -102,8 +105,10 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
             facets["ownership"] = event.ownership([(each.name, each.type) for each in manifest.owners])
         if manifest.tags:
             facets["tags"] = event.tags(manifest.tags, _SOURCE, of="Job")
-        version = {"version": manifest.version} if manifest.version else {}
-        facets["headwater_package"] = event.facet("headwater_package", kind=kind, **version)
+        known = {"version": manifest.version, "environment": manifest.environment}
+        facets["headwater_package"] = event.facet(
+            "headwater_package", kind=kind, **{name: value for name, value in known.items() if value}
+        )
         if code := self.code:
             facets["sourceCodeLocation"] = event.source_code_location(
                 "git",

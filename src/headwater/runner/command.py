@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from headwater.client import context
 from headwater.client.config import Destination
 from headwater.client.context import Parent
 from headwater.runner.manifest import Manifest
+from headwater.runner.program import SPARK_KINDS
 
 log = logging.getLogger("headwater")
 
@@ -32,13 +34,36 @@ class SparkChoice(msgspec.Struct, frozen=True):
     conf: dict[str, str] = {}
 
 
-def argv(manifest: Manifest, extra: tuple[str, ...] = ()) -> list[str]:
-    """Return the child's command line."""
+def argv(
+    manifest: Manifest,
+    extra: tuple[str, ...] = (),
+    *,
+    spark: SparkChoice = SparkChoice(),  # noqa: B008 - frozen
+    environ: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return the child's command line. `environ`: the child's, with the search path of its programs."""
     program = manifest.program
+    env = os.environ if environ is None else environ
+    if program.kind == "command":
+        return [program.target, *program.args, *extra]
+    if program.kind == "dbt":
+        profiles = Path(program.target) / "profiles.yml"
+        own = ["--profiles-dir", program.target] if profiles.is_file() and "DBT_PROFILES_DIR" not in env else []
+        return [_program("dbt", env), *program.args, "--project-dir", program.target, *own, *extra]
+    if program.kind == "jar":
+        words = submit_words(manifest, spark)
+        main = ["--class", program.class_name or ""]
+        return [_program("spark-submit", env), *words, *main, program.target, *program.args, *extra]
     if program.kind == "sql":
         return [sys.executable, "-m", "headwater.runner.sql_session", program.target, *program.args, *extra]
     start = ["-m", program.target] if program.is_module else [program.target]
     return [sys.executable, *start, *program.args, *extra]
+
+
+def _program(name: str, env: Mapping[str, str]) -> str:
+    """The program beside this Python, else the one in the child's search path."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.is_file() else shutil.which(name, path=env.get("PATH")) or name
 
 
 def environment(
@@ -65,16 +90,18 @@ def environment(
     given = [str(Path(path).absolute()) for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = str(Path(__file__).parents[2])
     first = [manifest.folder] if manifest.program.is_module else []
-    last = [] if ours in given or manifest.program.kind == "python" else [ours]
+    last = [] if ours in given or manifest.program.kind not in {"pyspark", "sql"} else [ours]
     if search := [*first, *given, *last]:
         env["PYTHONPATH"] = os.pathsep.join(search)
-    if manifest.program.kind == "python":
+    if manifest.program.kind not in SPARK_KINDS:
         return env
     if manifest.program.kind == "sql":
         env[NAMES] = msgspec.json.encode(manifest.names).decode()
     env["PYSPARK_SUBMIT_ARGS"] = submit_args(manifest, spark, env.get("PYSPARK_SUBMIT_ARGS", ""))
     # The driver and its Python workers must be the same Python as the runner's, unless the user chose otherwise.
     env.setdefault("PYSPARK_PYTHON", sys.executable)
+    if manifest.program.kind == "jar":
+        return env
     if spark.remote:
         env["SPARK_REMOTE"] = spark.remote
     return env | _capture(env) if capture else env
@@ -86,13 +113,19 @@ def submit_args(manifest: Manifest, spark: SparkChoice, existing: str = "") -> s
     The application's name is the package's, unless the script's session builder sets one, which is applied later.
     """
     words = [word for word in shlex.split(existing) if word != "pyspark-shell"]
+    return shlex.join([*words, *submit_words(manifest, spark), "pyspark-shell"])
+
+
+def submit_words(manifest: Manifest, spark: SparkChoice) -> list[str]:
+    """Return the arguments of spark-submit for the package: its conf, then the command line's, which wins."""
+    words = []
     conf = {"spark.app.name": manifest.name} | manifest.program.conf | spark.conf
     if spark.master:
         conf.pop("spark.master", None)
         words += ["--master", spark.master]
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
-    return shlex.join([*words, "pyspark-shell"])
+    return words
 
 
 def _way_out(destination: Destination) -> dict[str, str]:

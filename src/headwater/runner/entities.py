@@ -88,8 +88,6 @@ def read_instance(
         document.note(
             node, f"{field}.instance", f"is a folder below the output with {INSTANCE} in it, as in day={INSTANCE}"
         )
-    if "location" not in entries:
-        document.note(node, f"{field}.instance", "goes with a location")
     if entity is None:
         if len(made.entities) != 1:
             document.note(node, f"{field}.instance", "needs `entity` beside it, to name the entity")

@@ -7,9 +7,11 @@ is down: the client keeps the events, and the exit code is the child's.
 import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
+from headwater.capture.dbt import artifacts
 from headwater.client import Emitter, context, emitter_from_environment, event
 from headwater.runner import code_version, command, failure, process, shared_jvm
 from headwater.runner.announcement import Announcement
@@ -74,13 +76,12 @@ def execute(
     if started:
         started(run_id)
     spark = spark or command.SparkChoice()
-    child_env = command.environment(
-        manifest, context.own(run_id, manifest.job, parent), out.destination, spark, capture=capture, current=env
-    )
+    own = context.own(run_id, manifest.job, parent)
+    child_env = command.environment(manifest, own, out.destination, spark, capture=capture, current=env)
     try:
         with shared_jvm.borrowed(manifest, spark, env, child_env) as changed_env:
             ended = process.run(
-                command.argv(manifest, extra),
+                command.argv(manifest, extra, spark=spark, environ=changed_env),
                 cwd=manifest.folder,
                 env=changed_env,
                 grace=grace,
@@ -89,6 +90,9 @@ def execute(
             )
     except OSError as error:  # a too long command line, no memory for a process
         ended = Ended(_CANNOT_START, None, f"{type(error).__name__}: {error}", time.time() - began)
+    if manifest.program.kind == "dbt":
+        for each in artifacts.run_events(Path(manifest.program.target), began, manifest.program.namespace or "", own):
+            out.emit(each)
     state, reason, trace = outcome(ended)
     written = {}
     if state == "COMPLETE":

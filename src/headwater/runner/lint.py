@@ -40,6 +40,9 @@ def with_warnings(
         warn(block, "metadata.owner", "is missing: name the contact for problems")
     for section, datasets in (("inputs", manifest.inputs), ("outputs", manifest.outputs)):
         for each in datasets:
+            if not each.located:
+                message = f"has no location and no binding: it is {each.dataset.namespace} {each.name}, as for every package of this namespace"
+                warn(top[section].key, f"{section}.{each.name}", message)
             if not each.description:
                 warn(top[section].key, f"{section}.{each.name}.description", "is missing")
     if manifest.made.entities and manifest.outputs and not any(each.instance for each in manifest.outputs):

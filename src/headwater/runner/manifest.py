@@ -19,6 +19,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """An input or output. `place`: the value of `${inputs.name}`: an absolute path or URI, a table, a topic.
 
     For an output, `entity`: the one that it holds; `instance`: the folder of one instance, with `{instance}` for its key.
+    `located`: False where neither the file nor a binding says where it is; then it has the package's namespace.
     """
 
     name: str
@@ -29,14 +30,20 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     classification: dict[str, str] = {}
     entity: str | None = None
     instance: str | None = None
+    located: bool = True
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """The program. `target`: a path for a script or a file, a dotted name for a module."""
+    """The program. `target`: the path of a script, file or jar, the folder of a dbt project, a dotted name for a module, the first word of a command.
+
+    `class_name`: the main class in a jar. `namespace`: of dbt's tables.
+    """
 
     kind: str
     target: str
     is_module: bool = False
+    class_name: str | None = None
+    namespace: str | None = None
     args: tuple[str, ...] = ()
     conf: dict[str, str] = {}
 
@@ -62,6 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     period: Period | None = None
     heartbeat: float | None = None
     made: PackageEntities = PackageEntities()
+    environment: str | None = None
     inputs: tuple[Declared, ...] = ()
     outputs: tuple[Declared, ...] = ()
     warnings: tuple[Problem, ...] = ()

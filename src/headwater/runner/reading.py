@@ -13,33 +13,37 @@ import yaml
 
 from headwater.errors import InvalidManifest
 from headwater.runner import lint
-from headwater.runner.datasets import read_datasets
+from headwater.runner.bindings import ENVIRONMENT, read_bindings
+from headwater.runner.datasets import DatasetReader
 from headwater.runner.document import Document, Entry, is_null, suggestion
 from headwater.runner.entities import WORDS, read_entities
 from headwater.runner.interpolation import Names, UnknownName
-from headwater.runner.manifest import Manifest, Owner, Period, Program
+from headwater.runner.manifest import Manifest, Owner, Period
 from headwater.runner.period import EVERY, read_bounds
+from headwater.runner.program import ProgramReader
 
 FILE = "dk.yaml"
-KINDS = ("pyspark", "python", "sql")
-_TOP = ("metadata", "run", "parameters", "period", "heartbeat", *WORDS, "inputs", "outputs")
+_TOP = ("metadata", "run", "parameters", "period", "heartbeat", *WORDS, "bindings", "inputs", "outputs")
 _METADATA = ("name", "namespace", "version", "owner", "description", "tags")
-_RUN = ("kind", "script", "module", "file", "args", "conf")
 
 
 def load(
     folder: str | os.PathLike[str],
     params: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
+    environment: str | None = None,
 ) -> Manifest:
     """Read `folder`/dk.yaml, with `params` over `HEADWATER_PARAM_*` over the file's own parameters.
+
+    `environment`: whose bindings count; default: the variable `HEADWATER_ENVIRONMENT`, else the only one there is.
 
     Raises InvalidManifest with every problem at once: `detail["problems"]` is a list of {file, line, column, field, message}.
     `Manifest.warnings` has advice.
     """
     path = Path(folder).absolute()
     document = Document(path / FILE)
-    manifest = _read(document, path, params or {}, os.environ if environ is None else environ)
+    env = os.environ if environ is None else environ
+    manifest = _read(document, path, params or {}, env, environment or env.get(ENVIRONMENT) or None)
     if manifest is None or document.problems:
         problems = sorted(document.problems, key=lambda each: (each.line, each.column))
         count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
@@ -50,7 +54,9 @@ def load(
     return manifest
 
 
-def _read(document: Document, folder: Path, params: Mapping[str, str], environ: Mapping[str, str]) -> Manifest | None:
+def _read(
+    document: Document, folder: Path, params: Mapping[str, str], environ: Mapping[str, str], environment: str | None
+) -> Manifest | None:
     """Return the manifest, or None; `document.problems` has its mistakes in both cases."""
     root = document.read()
     if root is None:
@@ -66,13 +72,17 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
     }
     reader = _Reader(document, folder, names)
     made = read_entities(document, top)
-    inputs = read_datasets(document, names, folder, top.get("inputs"), "inputs")
-    outputs = read_datasets(document, names, folder, top.get("outputs"), "outputs", made)
+    bindings = read_bindings(document, top, folder, environment)
     metadata = document.mapping(top["metadata"].value, "metadata", _METADATA) if "metadata" in top else {}
     owner = top["metadata"].key if "metadata" in top else root
     name = document.text(metadata, "name", "metadata", owner=owner)
     namespace = document.text(metadata, "namespace", "metadata", owner=owner)
-    program = reader.program(top, root)
+    datasets = DatasetReader(document, names, folder, bindings, namespace or "")
+    inputs = datasets.read(top.get("inputs"), "inputs")
+    outputs = datasets.read(top.get("outputs"), "outputs", made)
+    program = ProgramReader(
+        document, folder, lambda text, node, field: resolve(document, names, text, node, field)
+    ).read(top, root)
     manifest = Manifest(
         folder=str(folder),
         namespace=namespace or "",
@@ -86,6 +96,7 @@ def _read(document: Document, folder: Path, params: Mapping[str, str], environ: 
         period=reader.period(top.get("period")),
         heartbeat=reader.seconds(top.get("heartbeat")),
         made=made,
+        environment=bindings.environment,
         inputs=inputs,
         outputs=outputs,
     )
@@ -126,44 +137,6 @@ class _Reader:
         self._document = document
         self._folder = folder
         self._names = names
-
-    def program(self, top: dict[str, Entry], root: yaml.Node) -> Program:
-        document = self._document
-        if "run" not in top:
-            document.note(root, "run", "is required: name the program, as in `run: {kind: pyspark, script: main.py}`")
-            return Program(kind="python", target="")
-        entries = document.mapping(top["run"].value, "run", _RUN)
-        kind = document.text(entries, "kind", "run", owner=top["run"].key) or ""
-        if kind and kind not in KINDS:
-            document.note(entries["kind"].value, "run.kind", f"is {kind!r}{suggestion(kind, KINDS)}")
-        wanted = ("file",) if kind == "sql" else ("script", "module")
-        given = [name for name in ("script", "module", "file") if name in entries]
-        fits = [name for name in given if name in wanted]
-        if len(given) != 1 or (kind in KINDS and not fits):
-            document.note(
-                entries[given[-1]].key if given else top["run"].key, "run", f"needs exactly one of: {', '.join(wanted)}"
-            )
-        target = ""
-        if given:
-            target = document.text(entries, given[0], "run") or ""
-            target = resolve(document, self._names, target, entries[given[0]].value, f"run.{given[0]}")
-            if given[0] != "module" and target:
-                path = self._folder / target
-                if not path.is_file():
-                    document.note(entries[given[0]].value, f"run.{given[0]}", f"no such file: {path}")
-                target = str(path)
-        args = []
-        if "args" in entries:
-            for index, node in enumerate(document.items(entries["args"].value, "run.args")):
-                text = document.scalar(node, f"run.args[{index}]")
-                args.append(resolve(document, self._names, text or "", node, f"run.args[{index}]"))
-        return Program(
-            kind=kind,
-            target=target,
-            is_module=given[:1] == ["module"],
-            args=tuple(args),
-            conf=self.texts(entries.get("conf"), "run.conf"),
-        )
 
     def owners(self, entry: Entry | None) -> tuple[Owner, ...]:
         if entry is None or is_null(entry.value):

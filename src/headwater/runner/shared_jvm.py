@@ -78,7 +78,7 @@ def needs_own_jvm(manifest: Manifest, spark: SparkChoice, env: Mapping[str, str]
     conf = manifest.program.conf | spark.conf
     master = spark.master or conf.get("spark.master", "local[*]")
     return (
-        manifest.program.kind == "python"
+        manifest.program.kind not in {"pyspark", "sql"}
         or spark.remote is not None
         or not master.startswith("local")
         or bool(env.get("PYSPARK_SUBMIT_ARGS", "").replace("pyspark-shell", "").strip())

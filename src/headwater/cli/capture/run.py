@@ -24,6 +24,8 @@ Examples:
 
   headwater run ./flights-clean --remote sc://spark:15002 --conf spark.sql.shuffle.partitions=8
 
+  headwater run ./flights-clean --env prod
+
   headwater run ./flights-clean --dry-run
 
   headwater run ./flights-clean -- --limit 1000
@@ -61,6 +63,14 @@ def run(
     ] = False,
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", metavar="K=V", help="Set a parameter. Repeatable.")
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_ENVIRONMENT",
+            metavar="NAME",
+            help="Use the bindings of this environment. Default: the only one there is.",
+        ),
     ] = None,
     master: Annotated[
         str | None, typer.Option(help="Use this Spark master, as in local[4] or spark://host:7077.")
@@ -102,6 +112,7 @@ def run(
     from headwater.cli.server import use_local
     from headwater.errors import InvalidManifest
     from headwater.runner import load
+    from headwater.runner.program import SPARK_KINDS
 
     use_local()
     if master and remote:
@@ -113,7 +124,7 @@ def run(
         if period is not None:
             making, server = asked_for(folder, period, state=in_state, wait=wait or 0.0, force=force)
         environ = dict(os.environ) | (making.environment() if making else {})
-        manifest = load(folder, _pairs(param, "--param"), environ)
+        manifest = load(folder, _pairs(param, "--param"), environ, env)
     except InvalidManifest as error:
         _say(str(error))
         raise typer.Exit(2) from error
@@ -126,12 +137,14 @@ def run(
             return
         print(_describe_package(manifest, making))
         return
-    if manifest.program.kind != "python":
+    if manifest.program.kind in SPARK_KINDS:
         need("spark", f"a {manifest.program.kind} package")
     from headwater.runner.command import SparkChoice
     from headwater.runner.execution import execute
 
     choice = SparkChoice(master, remote, _pairs(conf, "--conf"))
+    if remote and manifest.program.kind == "jar":
+        raise typer.BadParameter("--remote is for Python and SQL; submit a jar with --master")
     if remote and (manifest.program.conf or choice.conf):
         _say("warning: Spark Connect takes no conf from outside the program; spark.* settings are not applied")
     summary = execute(
@@ -175,6 +188,8 @@ def _describe_package(manifest: Manifest, making: Making | None) -> str:
         f"job        job:{manifest.namespace}:{manifest.name}",
         f"program    {program.kind} {program.target}",
     ]
+    if manifest.environment:
+        lines.append(f"bound to   {manifest.environment}")
     lines += [f"argument   {each}" for each in program.args]
     lines += [f"conf       {name}={value}" for name, value in program.conf.items()]
     lines += [f"parameter  {name}={value}" for name, value in manifest.parameters.items()]
