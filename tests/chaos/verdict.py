@@ -15,7 +15,7 @@ from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.store.database import Database
 from headwater.store.lineage.correlation import BOUND
 from tests.chaos.world import EVENTS, IN, LETTERS, World
-from tests.store.correlated import expected
+from tests.store.lineage.correlated import expected
 
 
 class Records:

@@ -78,3 +78,20 @@ def test_test_files_have_names_of_their_own() -> None:
     """Two of one name in folders that are no packages cannot be collected together."""
     names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(names) == len(set(names)), {name for name in names if names.count(name) > 1}
+
+
+def test_a_test_lies_in_the_wing_of_what_it_tests() -> None:
+    """CONTRIBUTING's wings below tests/api and tests/store; below tests/unit the folders of src/headwater."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("| wing |")[1].split("\n\n")[0]
+    wings = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    lost = []
+    for room in ("api", "store"):
+        folder = ROOT / "tests" / room
+        lost += [path for path in tests if folder in path.parents and path.relative_to(folder).parts[0] not in wings]
+    unit = ROOT / "tests/unit"
+    for path in (path for path in tests if unit in path.parents):
+        room = ROOT / "src/headwater" / path.parent.relative_to(unit)
+        if not (room.is_dir() and list(room.glob("*.py"))) or room.name in {"entities", "intake", "answer"}:
+            lost.append(path)
+    assert not lost, "move each below the folder of its subject"

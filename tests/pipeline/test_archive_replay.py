@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import columns, dataset, facet, parent, run_event, schema
-from tests.store.test_projection import events as anything
+from tests.store.events.test_projection import events as anything
 
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.intake.events.executor import ExecutorProjector

@@ -29,7 +29,7 @@ SOAK = (
     *_NEEDS,
     _soak("unit", tests=("tests/unit",)),
     _soak("store", tests=("tests/store",)),
-    _soak("fuzz", tests=("tests/api/test_fuzz.py",)),
+    _soak("fuzz", tests=("tests/api/serve/test_fuzz.py",)),
     _soak("pipeline", tests=("tests/pipeline",)),
     _soak("oracle", tests=("tests/oracle",)),
     _soak("processes", tests=("tests/acceptance/test_receive_processes.py", "tests/acceptance/test_watch.py")),

@@ -80,9 +80,13 @@ STAGES = (
     Stage("oracle", tests=("tests/oracle",), after=("corpus", "java")),
     Stage(
         "api-workers",
-        tests=("tests/api/test_backfill_airflow.py", "tests/api/test_backfill_cli.py", "tests/api/test_deliveries.py"),
+        tests=(
+            "tests/api/plans/test_backfill_airflow.py",
+            "tests/api/plans/test_backfill_cli.py",
+            "tests/api/listeners/test_deliveries.py",
+        ),
     ),
-    Stage("fuzz", tests=("tests/api/test_fuzz.py",), after=("page",)),
+    Stage("fuzz", tests=("tests/api/serve/test_fuzz.py",), after=("page",)),
     Stage("contract", tests=("tests/contract",), after=("java", "page", "rabbitmq")),
     Stage("page-browser", command=script("browse-web"), after=("page", "chromium"), repeatable=True),
     Stage("page-checks", command=script("check-web"), after=("page",)),

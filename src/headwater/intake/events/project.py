@@ -5,7 +5,7 @@ Everything that Headwater derives from an event is derived here. `_Projection` h
 
 Every row merges with the stored row by a rule that does not depend on order: a union, the earliest or latest time, the highest rank, or
 "the latest event wins" with the event's digest as tie-break. So events may arrive in any order and be repeated; the tables end up the same.
-`store/queries/events/projections.sql` holds the merge rule of each table, `tests/store/test_projection.py` shuffles, repeats and splits
+`store/queries/events/projections.sql` holds the merge rule of each table, `tests/store/events/test_projection.py` shuffles, repeats and splits
 events. Run facets are not stored a second time: a reader of a run's facets reads the run's few events from the log.
 """
 

@@ -1,0 +1,100 @@
+"""Which datasets may go, in a safe order."""
+
+from typing import Any
+
+from tests.api.usage.measures import N, ask, dataset, refused, send
+from tests.events import facet
+
+PATH = "/api/v2/pruning"
+
+
+def told(client: Any) -> None:
+    send(
+        client,
+        dataset("report", pruning={"wave": 1, "reason": "it has no readers", "money_month": 2.0, "evidence": "last read 2026-01-01", "confidence": 0.9},
+                usage={"writes": 30, "reads": 1, "last_read_at": "2026-01-01T00:00:00Z", "status": "stale"}),
+        dataset("mart", pruning={"wave": 2, "reason": "only feeds report", "money_month": 5.0, "confidence": 0.8}),
+        dataset("loose", pruning={"wave": 1, "reason": "it has no readers", "confidence": 0.3}),
+        dataset("old", namespace="bigquery", pruning={"wave": 1, "money_month": 0.5, "confidence": 0.95}),
+        dataset("used", usage={"reads": 5, "status": "active"}),
+    )  # fmt: skip
+
+
+def names(client: Any, **question: Any) -> list[str]:
+    return [one["name"] for one in ask(client, PATH, **question)["datasets"]]
+
+
+def test_the_safe_order_and_what_it_saves(client: Any) -> None:
+    told(client)
+    found = ask(client, PATH)
+    assert [(one["wave"], one["name"]) for one in found["datasets"]] == [
+        (1, "report"),
+        (1, "old"),
+        (1, "loose"),
+        (2, "mart"),
+    ]
+    assert found["datasets"][0] == {
+        "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "it has no readers", "money_month": 2.0,
+        "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
+        "last_read_by_person_at": None, "last_written_at": None, "measured_at": "2026-11-21T06:00:00Z",
+    }  # fmt: skip
+    assert found["waves"] == [
+        {"wave": 1, "datasets": 3, "money_month": 2.5, "so_far": 2.5},
+        {"wave": 2, "datasets": 1, "money_month": 5.0, "so_far": 7.5},
+    ]
+    assert (found["total"], found["money_month"]) == (4, 7.5)
+
+
+def test_filters_and_order(client: Any) -> None:
+    told(client)
+    assert names(client, sort="money_month") == ["mart", "report", "old", "loose"]
+    assert names(client, sort="confidence") == ["old", "report", "mart", "loose"]
+    assert names(client, sort="last_read")[0] == "report"
+    assert names(client, order="desc")[0] == "mart"
+    assert names(client, last_wave=1, namespace=N) == ["report", "loose"]
+    sure = ask(client, PATH, min_confidence=0.8, limit=1, offset=1)
+    assert ([one["name"] for one in sure["datasets"]], sure["total"], sure["money_month"]) == (["old"], 3, 7.5)
+    assert ask(client, PATH, namespace="nowhere") == {
+        "measured_at": None,
+        "total": 0,
+        "money_month": None,
+        "waves": [],
+        "datasets": [],
+    }
+    assert "from 0 to 1" in refused(client, PATH, min_confidence=2)
+    assert "sort" in refused(client, PATH, sort="reads")
+
+
+def test_what_is_used_under_another_name_stays(client: Any) -> None:
+    told(client)
+    links = facet(identifiers=[{"namespace": N, "name": "used", "type": "TABLE"}])
+    send(
+        client,
+        {
+            "eventTime": "2026-11-21T07:00:00Z",
+            "producer": "p",
+            "dataset": {"namespace": N, "name": "loose", "facets": {"symlinks": links}},
+        },
+    )
+    found = ask(client, PATH)
+    assert [one["name"] for one in found["datasets"]] == ["report", "old", "mart"]
+    assert found["waves"][0]["datasets"] == 2
+
+
+def test_two_names_that_may_both_go_are_one_in_the_later_wave(client: Any) -> None:
+    told(client)
+    links = facet(identifiers=[{"namespace": N, "name": "mart", "type": "TABLE"}])
+    send(
+        client,
+        {
+            "eventTime": "2026-11-21T07:00:00Z",
+            "producer": "p",
+            "dataset": {"namespace": N, "name": "report", "facets": {"symlinks": links}},
+        },
+    )
+    found = ask(client, PATH)
+    both = [one for one in found["datasets"] if one["name"] in {"mart", "report"}]
+    assert [(one["wave"], one["money_month"], one["confidence"], one["reason"]) for one in both] == [
+        (2, 7.0, 0.8, "only feeds report")
+    ]
+    assert [(one["wave"], one["datasets"], one["money_month"]) for one in found["waves"]] == [(1, 2, 0.5), (2, 1, 7.0)]
