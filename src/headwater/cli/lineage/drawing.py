@@ -54,8 +54,11 @@ class Steps:
         return [f"{column} → {'; '.join(sorted(targets))}" for column, targets in sorted(by_source.items())]
 
 
-def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
-    """Print upstream and downstream as trees; a branch that is printed above is not repeated."""
+def print_tree(answer: Answer, last_run: dict[str, Any] | None, last_successful: dict[str, Any] | None = None) -> None:
+    """Print upstream and downstream as trees; a branch that is printed above is not repeated.
+
+    `last_successful`: if the last run is not that.
+    """
     steps = Steps(answer)
     root = steps.nodes[steps.root]
     output.line(output.printable(root["label"]), "bold")
@@ -78,6 +81,13 @@ def print_tree(answer: Answer, last_run: dict[str, Any] | None) -> None:
         output.line()
         output.line("Last run", "bold")
         print_run(last_run)
+        if last_run["effective_state"] != "COMPLETED":
+            output.line()
+            output.line("Last successful run", "bold")
+            if last_successful is None:
+                output.line("  (none)", "dim")
+            else:
+                print_run(last_successful)
 
 
 def print_edges(answer: Answer) -> None:

@@ -8,6 +8,9 @@ import typer
 from headwater.cli import output, server
 from headwater.errors import InvalidQuestion
 
+_LOOKED_AT = 50
+"""Runs that ended well, among which one is looked for whose children ended well, too."""
+
 
 class Format(enum.StrEnum):
     tree = "tree"
@@ -130,10 +133,8 @@ def lineage(
     if shaped:
         drawing.print_edges(answer)
         return
-    runs = (
-        server.get(url, "/api/v2/runs", job=_last_job(answer, node), limit=1)["runs"] if _last_job(answer, node) else []
-    )
-    drawing.print_tree(answer, runs[0] if runs else None)
+    last, successful = _last_runs(url, _last_job(answer, node))
+    drawing.print_tree(answer, last, successful)
 
 
 def _zoom(
@@ -179,6 +180,18 @@ def _last_job(answer: Any, node: Any) -> str | None:
     writers = {edge["source"] for edge in answer["edges"] if edge["target"] == answer["root"]}
     jobs = [n for n in answer["nodes"] if n["id"] in writers and n.get("last_run")]
     return str(max(jobs, key=lambda n: n["last_run"]["started_at"])["id"]) if jobs else None
+
+
+def _last_runs(url: str | None, job: str | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return the last run of a job, and if that was not successful the last that was."""
+    if job is None:
+        return None, None
+    runs = server.get(url, "/api/v2/runs", job=job, limit=1)["runs"]
+    if not runs or runs[0]["effective_state"] == "COMPLETED":
+        return (runs[0] if runs else None), None
+    # A run that ended well may have failed below it.
+    good = server.get(url, "/api/v2/runs", job=job, state="COMPLETED", limit=_LOOKED_AT)["runs"]
+    return runs[0], next((run for run in good if run["effective_state"] == "COMPLETED"), None)
 
 
 def _deliver(url: str | None) -> None:

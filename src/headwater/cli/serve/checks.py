@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from headwater.cli import server
+from headwater.cli import output, server
 from headwater.client import config
 from headwater.client.backlog import rejected, waiting
 from headwater.errors import HeadwaterError
@@ -48,7 +48,7 @@ def checks(url: str | None, packages: Path | None = None) -> list[Check]:
                 "the server has never received an event: run a package, or point OPENLINEAGE_URL at it",
             )
         )
-    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_access, _producers, _links)
+    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_access, _producers, _stale, _links)
     for question in questions:
         found.extend(question(url))
     if packages is not None:
@@ -142,6 +142,19 @@ def _producers(url: str | None) -> Iterator[Check]:
                 "warn",
                 f"{lost['runs']:,} run(s) of {lost['job']} began and never ended, and have been silent for a day",
             )
+
+
+def _stale(url: str | None) -> Iterator[Check]:
+    found = server.get(url, "/api/v2/stale-lineage")
+    for one in found["sources"][:_LINKS]:
+        since = f" (last: {output.moment(one['since'])} UTC)" if one["since"] else ""
+        look = f": {one['look']}" if one["look"] else ""
+        name = one["id"].removeprefix("job:")
+        yield Check("stale lineage", "warn", f"{one['kind']} {name[:100]}: {one['text']}{since}{look}")
+    if more := found["sources"][_LINKS:]:
+        yield Check("stale lineage", "warn", f"{len(more):,} more like these: GET /api/v2/stale-lineage lists them all")
+    if not found["sources"]:
+        yield Check("lineage", "ok", "every producer, sync and job with a rhythm keeps it")
 
 
 def _links(url: str | None) -> Iterator[Check]:

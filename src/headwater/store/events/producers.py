@@ -30,3 +30,8 @@ async def never_ended(connection: Connection, since: dt.datetime, silent_since: 
     return await sqlfile.load("events/producers")["never_ended"].many(
         connection, since=since, silent_since=silent_since
     )
+
+
+async def arrivals(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
+    """(producer, the beginning of an hour in which it was heard of, in seconds since 1970)."""
+    return await sqlfile.load("events/producers")["arrivals"].many(connection, since=since)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from headwater.cli import arguments
 from headwater.cli.lineage import drawing
 from headwater.cli.output import duration, printable, size
@@ -95,6 +97,28 @@ def test_mermaid_and_dot_cannot_be_broken_out_of() -> None:
 def test_no_name_drives_the_terminal() -> None:
     assert printable("\x1b[2Jgone\nline") == "\\x1b[2Jgone\\nline"
     assert len(printable("x" * 5000)) < 300
+
+
+def run(id_: str, state: str) -> dict[str, Any]:
+    times = {"started_at": "2025-01-22T10:00:00Z", "ended_at": "2025-01-22T10:05:32Z", "duration_ms": 332_000}
+    return {"id": id_, "job": "job:n:two", "effective_state": state, "error": None, **times}
+
+
+@pytest.mark.parametrize(
+    ("last", "successful", "shown"),
+    [
+        (run("r2", "COMPLETED"), None, ["Last run", "r2"]),
+        (run("r2", "FAILED"), run("r1", "COMPLETED"), ["Last run", "r2", "Last successful run", "r1"]),
+        (run("r2", "FAILED"), None, ["Last run", "r2", "Last successful run", "(none)"]),
+    ],
+)
+def test_the_last_successful_run_is_beside_the_last(
+    capsys: pytest.CaptureFixture[str], last: dict[str, Any], successful: dict[str, Any] | None, shown: list[str]
+) -> None:
+    drawing.print_tree(answer(*CHAIN), last, successful)
+    text = capsys.readouterr().out.partition("Downstream")[2]
+    words = [word for line in text.splitlines() for word in [line.strip().removeprefix("run").strip()]]
+    assert [word for word in words if word in {"Last run", "Last successful run", "r1", "r2", "(none)"}] == shown
 
 
 def test_words_for_numbers() -> None:

@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer.history import durations, facets, job_versions, receipts, versions
+from headwater.answer.history import durations, facets, job_versions, receipts, stale_lineage, versions
 from headwater.answer.status import freshness
 from headwater.model.moments import aware
 
@@ -121,6 +121,12 @@ async def slower(state: State, since: Time = None, limit: Limit = 100, offset: O
     return await durations.slower(state.database, aware(since), limit=limit, offset=offset)
 
 
+@get("/stale-lineage")
+async def get_stale_lineage(state: State) -> stale_lineage.StaleLineage:
+    """List producers, syncs and jobs that used to report and do not any more."""
+    return await stale_lineage.stale_lineage(state.database)
+
+
 @get("/receipts")
 async def receipt_list(
     state: State,
@@ -157,6 +163,7 @@ router = Router(
         freshness_list,
         job_durations,
         slower,
+        get_stale_lineage,
         receipt_list,
         receipt,
     ],
