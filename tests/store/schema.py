@@ -29,6 +29,7 @@ _MADE = re.compile(
 _DROPPED = re.compile(r"drop (table|index|view|materialized view|function|trigger|type|sequence) (?:if exists )?(.+)", re.I | re.S)  # fmt: skip
 _ADDED = re.compile(r"alter table " + _NAME + r"\s+add column (?:if not exists )?(.+)", re.I | re.S)
 
+_OF_INDEX = re.compile(r"alter index " + _NAME, re.IGNORECASE)
 _OF_TABLE = re.compile(r"(?:alter table|insert into) " + _NAME, re.IGNORECASE)
 
 
@@ -70,6 +71,8 @@ class Replay:
             for column in re.split(r",\s*add column (?:if not exists )?", match[2]):
                 table[0] = _with_column(table[0], comment, column)
                 comment = ""
+        elif match := _OF_INDEX.match(text):
+            self.made["table", self.table_of["index", match[1]]].append(whole)
         elif (match := _OF_TABLE.match(text)) and ("table", match[1]) in self.made:
             self.made["table", match[1]].append(whole)
 

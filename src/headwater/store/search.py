@@ -16,12 +16,13 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
+from psycopg import AsyncCursor
 
 from headwater.model import words
 from headwater.model.described import FACETS, AnnotationFact, Described, described
 from headwater.model.names import short
 from headwater.store import sqlfile
-from headwater.store.database import Connection
+from headwater.store.database import Connection, sent
 
 WORD_CLASSES = "ncptods"
 # The places of words, what is given up last first.
@@ -34,21 +35,11 @@ _MOST_COLUMNS, _MOST_DESCRIPTION = 5_000, 20_000
 _SEGMENT = re.compile(r"[^\s/.:]+")
 _SIGN = re.compile(r"[^\w\s]|_")
 _PAGE = 1000
+_DOCUMENT = ("id", "type", "namespace", "name", "tags", "owners", "source", "words")
 # As PostgreSQL orders ids, and faster than comparing them.
 _BY_NUMBER = attrgetter("int")
 _PLAIN = described({}, [])
 _said = msgspec.json.Decoder(list[tuple[str, str, str, dict[str, Any], bool]])
-
-
-class _Document(msgspec.Struct):
-    id: uuid.UUID
-    type: str
-    namespace: str
-    name: str
-    tags: list[str]
-    owners: list[str]
-    source: uuid.UUID
-    lexemes: list[str]
 
 
 async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regrouped: bool = False) -> None:
@@ -56,59 +47,60 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regroup
 
     Called inside the transaction that changed names, facets, annotations or `hidden`; whose document is made from the same as before costs
     one reading of what it was made from. Ids may be any names of a dataset. `regrouped`: names were linked or parted in this transaction; pass
-    all that were one, too. The rows of the datasets and jobs must have been locked before, as writing them does. Fixed number of statements.
+    all that were one, too. The rows of the datasets and jobs must have been locked before, as writing them does. Fixed number of statements for
+    each thousand.
     """
     if not ids:
         return
     queries = sqlfile.load("search")
     asked = sorted(ids, key=_BY_NUMBER)
+    before, after = set[str](), set[str]()
     async with connection.pipeline():
         await queries["lock_groups"].send(connection, ids=asked, regrouped=regrouped)
-        stale = await queries["stale"].send(connection, ids=asked, facets=list(FACETS))
         doomed = await queries["doomed"].send(connection, ids=asked)
-    documents, before, after = [], set[str](), set[str]()
-    for node, type_, namespaces, names, facets, bodies, facts, source, old in await stale.fetchall():
-        plain = not facets and not facts
-        about = _PLAIN if plain else described(dict(zip(facets or (), bodies or (), strict=True)), _facts(facts))
-        lexemes = _lexemes(type_, list(zip(namespaces, names, strict=True)), about)
-        documents.append(
-            _Document(node, type_, namespaces[0], names[0], _plain(about.tags), _plain(about.owners), source, lexemes)
-        )
-        before.update(old or ())
-        after.update(lexemes)
+        # PostgreSQL looks for the next page, and writes the last, while the lexemes of this one are computed.
+        pages = [asked[at : at + _PAGE] for at in range(0, len(asked), _PAGE)]
+        ahead = await _send_stale(connection, pages[0])
+        for following in [*pages[1:], []]:
+            rows = await ahead.fetchall()
+            if following:
+                ahead = await _send_stale(connection, following)
+            documents = []
+            for node, type_, namespaces, names, facets, bodies, facts, source, old in rows:
+                plain = not facets and not facts
+                about = (
+                    _PLAIN if plain else described(dict(zip(facets or (), bodies or (), strict=True)), _facts(facts))
+                )
+                lexemes = _lexemes(type_, list(zip(namespaces, names, strict=True)), about)
+                texts = (_PART.join(_plain(about.tags)), _PART.join(_plain(about.owners)))
+                documents.append((node, type_, namespaces[0], names[0], *texts, source, _PART.join(lexemes)))
+                before.update(old or ())
+                after.update(lexemes)
+            if documents:
+                documents.sort(key=lambda document: document[0].int)
+                await queries["upsert_documents"].send_columns(connection, _DOCUMENT, documents)
+                await sent(connection)
     gone = []
     for id_, old in await doomed.fetchall():
         gone.append(id_)
         before.update(old)
-    if documents or gone:
-        known = _vocabulary(after)
-        left = _vocabulary(before - after) - known
-        await _write(
-            connection, sorted(documents, key=lambda document: document.id.int), gone, sorted(known), sorted(left)
-        )
-
-
-async def _write(
-    connection: Connection, documents: list[_Document], gone: list[uuid.UUID], known: list[str], left: list[str]
-) -> None:
-    # One after the other: megabytes of words in a pipeline can stop it, when both sides wait for the other to read.
-    queries = sqlfile.load("search")
-    # A writer that removes words must see the documents of all writers that rely on them.
-    await queries["lock_words_alone" if left else "lock_words"].exec(connection)
     if gone:
         await queries["delete_documents"].exec(connection, ids=gone)
-    if documents:
-        await queries["upsert_documents"].exec(
-            connection,
-            id=[d.id for d in documents],
-            type=[d.type for d in documents],
-            namespace=[d.namespace for d in documents],
-            name=[d.name for d in documents],
-            tags=[_PART.join(d.tags) for d in documents],
-            owners=[_PART.join(d.owners) for d in documents],
-            source=[d.source for d in documents],
-            words=[_PART.join(d.lexemes) for d in documents],
-        )
+    if before or after:
+        known = _vocabulary(after)
+        await _write_words(connection, sorted(known), sorted(_vocabulary(before - after) - known))
+
+
+async def _send_stale(connection: Connection, ids: list[uuid.UUID]) -> AsyncCursor[Any]:
+    cursor = await sqlfile.load("search")["stale"].send(connection, ids=ids, facets=list(FACETS))
+    await sent(connection)
+    return cursor
+
+
+async def _write_words(connection: Connection, known: list[str], left: list[str]) -> None:
+    """Add and remove words, after the documents: a writer that removes words must see the documents of all writers that rely on them."""
+    queries = sqlfile.load("search")
+    await queries["lock_words_alone" if left else "lock_words"].exec(connection)
     if known:
         await queries["insert_words"].exec(connection, word=known)
     if left:

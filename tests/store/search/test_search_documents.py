@@ -113,7 +113,12 @@ def test_statements_do_not_grow_with_the_documents(
     monkeypatch.setattr(Query, "send", counting(Query.send))
     monkeypatch.setattr(Query, "exec", counting(Query.exec))
     few, many = run(refresh(3)), run(refresh(100))
-    assert few == many == ["lock_groups", "stale", "doomed", "lock_words", "upsert_documents"]
+    assert few == many == ["lock_groups", "doomed", "stale", "upsert_documents", "lock_words"]
+    before = run(rows(database, "select * from search_documents order by id"))
+    monkeypatch.setattr(store, "_PAGE", 40)
+    paged = run(refresh(100))
+    assert (paged.count("stale"), paged.count("upsert_documents")) == (3, 3)
+    assert run(rows(database, "select * from search_documents order by id")) == before
 
 
 def test_what_people_say_counts_and_takes_away(database: Database, run: Any) -> None:
