@@ -215,3 +215,31 @@ def test_an_export_that_is_interrupted_leaves_the_files_there_were(
     with pytest.raises(KeyboardInterrupt):
         run(parquet.export(database, tmp_path, progress=stop))
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_an_export_takes_longer_than_other_statements_may(
+    database: Database, postgres: EmbeddedPostgres, run: Any, tmp_path: Path
+) -> None:
+    async def work() -> list[parquet.WrittenFile]:
+        async with database.connection() as connection:
+            await connection.execute("create view lineage.slow as select 'late' || pg_sleep(0.4) as at")
+        try:
+            async with Database(postgres.url, pool_size=2, statement_timeout_seconds=0.2) as hurried:
+                return await parquet.export(hurried, tmp_path, ["slow"])
+        finally:
+            async with database.connection() as connection:
+                await connection.execute("drop view lineage.slow")
+
+    assert [each.rows for each in run(work())] == [1]
+
+
+def test_the_columns_of_each_dataset_are_found_by_an_index(database: Database, run: Any) -> None:
+    async def work() -> str:
+        async with database.transaction() as connection:
+            await connection.execute("set local enable_seqscan = off")
+            plan = await connection.execute("explain select * from lineage.columns")
+            return "\n".join(line for (line,) in await plan.fetchall())
+
+    plan = run(work())
+    assert "Seq Scan on owner_facets" not in plan, plan
+    assert "Filter: ((owner" not in plan, plan

@@ -142,7 +142,7 @@ select d.namespace as dataset_namespace, d.name as dataset_name, f.position, f.n
 from datasets d
 cross join lateral (
   select s.body_id, s.deleted from owner_facets o join facet_sets s on s.id = o.set_id and s.name = 'schema'
-  where o.owner = d.id or o.owner in (select a.dataset_id from dataset_canonical a where a.canonical_id = d.id)
+  where o.owner = any(array(select d.id union all select a.dataset_id from dataset_canonical a where a.canonical_id = d.id))
   order by o.last_at desc, o.last_digest desc, s.body_id desc limit 1) latest
 join facet_bodies b on b.id = latest.body_id
 cross join lateral (
