@@ -3,12 +3,24 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headwater.client.checks import check
     from headwater.client.imports import AlreadyImported
     from headwater.client.item import Item
     from headwater.client.output import use
     from headwater.client.step import Step, carry, current_step, start_step, step
 
-__all__ = ["AlreadyImported", "Item", "Step", "__version__", "carry", "current_step", "start_step", "step", "use"]
+__all__ = [
+    "AlreadyImported",
+    "Item",
+    "Step",
+    "__version__",
+    "carry",
+    "check",
+    "current_step",
+    "start_step",
+    "step",
+    "use",
+]
 
 __version__ = "0.1.0"
 
@@ -18,6 +30,7 @@ _PARTS = {
     "Item": "item",
     "Step": "step",
     "carry": "step",
+    "check": "checks",
     "current_step": "step",
     "start_step": "step",
     "step": "step",

@@ -12,7 +12,7 @@ GROUPS = {
     "Understand": (
         "freshness", "slower", "usage", "cost", "prune", "recurrence", "quality", "conflicts", "perspectives", "sql", "fingerprint",
     ),
-    "Fix": ("ready", "suspects", "taint", "repair", "incident", "impact", "backfill", "report", "reconcile"),
+    "Fix": ("ready", "suspects", "taint", "verdict", "repair", "incident", "impact", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias", "changes"),
     "Feed": (
         "jvm", "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",

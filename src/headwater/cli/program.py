@@ -32,6 +32,7 @@ from headwater.cli.status.entity_drafts import infer
 from headwater.cli.status.feed import feed
 from headwater.cli.status.reconcile import reconcile
 from headwater.cli.status.taint import taint
+from headwater.cli.status.verdict import verdict
 from headwater.cli.usage import measured, recurrence
 
 program = typer.Typer(
@@ -107,6 +108,7 @@ program.command("ready")(readiness.ready)
 program.command("report")(instances.report)
 program.command("suspects")(incidents.suspects)
 program.command("taint")(taint)
+program.command("verdict")(verdict)
 program.command("repair")(repair)
 program.add_typer(incidents.incident, name="incident")
 program.add_typer(backfill, name="backfill")

@@ -20,6 +20,7 @@ _CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 # The newest version of each written facet schema; a caller may name another one.
 _VERSIONS = {
     "ColumnLineageDatasetFacet": "1-2-0",
+    "DataQualityAssertionsDatasetFacet": "1-0-1",
     "DatasetVersionDatasetFacet": "1-0-1",
     "DatasourceDatasetFacet": "1-0-1",
     "DocumentationDatasetFacet": "1-1-0",

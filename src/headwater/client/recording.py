@@ -18,12 +18,14 @@ import msgspec
 
 from headwater.client import context, current, event
 from headwater.client.account import Account
+from headwater.client.check_results import add_result
 from headwater.client.context import Parent
 from headwater.client.ending import is_stop, line, message
 from headwater.client.entries import Entries, Entry
 from headwater.client.given import dataset_facets, facet, namespace, plain, text, word
 from headwater.client.item import Item, is_id, item_at
 from headwater.client.output import emitter
+from headwater.client.step_arguments import StepArguments
 from headwater.model.names import DatasetName
 
 if TYPE_CHECKING:
@@ -51,20 +53,6 @@ def _harmless(method: Callable[Concatenate["Step", P], None]) -> Callable[Concat
             self.say(method.__name__, error)
 
     return cast(Callable[Concatenate["Step", P], None], quiet)
-
-
-class StepArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `headwater.step`, which explains them."""
-
-    name: str
-    version: str | None = None
-    inputs: tuple[Any, ...] = ()
-    namespace: str | None = None
-    details: Mapping[str, object] | None = None
-    facets: Mapping[str, Mapping[str, Any]] | None = None
-    job_facets: Mapping[str, Mapping[str, Any]] | None = None
-    force: bool = False
-    parent: "Step | Parent | None" = None
 
 
 class Step:
@@ -185,6 +173,14 @@ class Step:
         except Exception as error:  # noqa: BLE001 - lineage must not end the host's work
             self.say("output", error)
         return item
+
+    @_harmless
+    def check(self, place: Any, name: str, success: bool, /, **result: Any) -> None:
+        """Record the result of a check of an output, if the place is one, else of an input. `headwater.check` has the arguments."""
+        if self._recording():
+            item = place if isinstance(place, Item) else item_at(place)
+            with self._lock:
+                add_result(self._inputs, self._outputs, item, name, success, **result)
 
     @_harmless
     def detail(self, field: str, value: object) -> None:

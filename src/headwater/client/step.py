@@ -16,7 +16,8 @@ import msgspec
 from headwater.client import current
 from headwater.client.context import Parent
 from headwater.client.ending import message
-from headwater.client.recording import Source, Step, StepArguments
+from headwater.client.recording import Source, Step
+from headwater.client.step_arguments import StepArguments
 
 log = logging.getLogger("headwater")
 

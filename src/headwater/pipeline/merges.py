@@ -226,6 +226,21 @@ MERGES: Final = (
             "checkpoint": ("flag", _any("checkpoint")),
         },
     ),
+    Merge(
+        "checks",
+        "upsert_checks",
+        {
+            "run_id": "uuid", "job_id": "uuid", "direction": "text", "dataset_id": "uuid", "name": "text", "field": "text", **_UUID_TIME,
+            "result": "rank", "detail": "text",
+        },
+        ("run_id", "job_id", "direction", "dataset_id", "name", "field"),
+        {
+            "at": ("time", _most()),
+            "digest": ("bytes", _latest("digest", "result", "detail")),
+            "result": ("rank", _latest("result", "result", "detail")),
+            "detail": ("text", _latest("detail", "result", "detail")),
+        },
+    ),
     Merge("facet_bodies", "insert_facet_bodies", {"id": "uuid", "body": "bytes"}, ("id",), {"body": ("bytes", _least("body"))}),
     Merge(
         "facet_sets",

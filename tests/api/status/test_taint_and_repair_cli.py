@@ -177,3 +177,26 @@ def test_a_file_by_its_content(place: Place, tmp_path: Path) -> None:
     found = json.loads(run(place, "taint", str(file), "--reason", "sent twice", "--json").output)
     assert [each["label"] for each in found["reads"]["repeat"]] == ["import"]
     assert "import" in run(place, "lineage", str(file)).output
+
+
+def test_a_verdict_about_what_a_check_doubts(place: Place) -> None:
+    failed = facet(assertions=[{"assertion": "not_null", "column": "id", "success": False}])
+    look = run_event(
+        "COMPLETE", 8, "check", [dataset("/lake/raw", dataQualityAssertions=failed)], at="2026-01-01T04:00:00Z"
+    )
+    place.ask("POST", "/api/v1/lineage", look)
+    doubted = ("incident", "open", "--kind", "doubted", "--json")
+    (entry,) = json.loads(run(place, *doubted).output)["incidents"]
+    assert (entry["id"], len(entry["hit"])) == ("dataset:file:/lake/raw", 2)
+    assert "/lake/raw: dataset is fine" in run(place, "verdict", "lake/raw", "fine", "--note", "looked").output
+    assert json.loads(run(place, *doubted).output)["total"] == 0
+    wrong = json.loads(run(place, "verdict", "lake/raw", "wrong", "--note", "no ids", "--json").output)
+    assert "retracted" in run(place, "verdict", wrong["id"], "fine").output
+    place.ask(
+        "POST",
+        "/api/v2/instances",
+        {"reports": [{"entity": "weather", "what": "doubted", "instances": ["2024-03-06T22"], "ref": "rows"}]},
+    )
+    assert "is fine" in run(place, "verdict", "weather@2024-03-06T22", "fine").output
+    with pytest.raises(InvalidQuestion, match="no check doubts weather 2024-03-06T22"):
+        run(place, "verdict", "weather@2024-03-06T22", "fine")

@@ -78,6 +78,26 @@ def job_measures(draw: Any) -> dict[str, Any]:
 
 
 @st.composite
+def assertions(draw: Any) -> dict[str, Any]:
+    """Results of few checks, so that they collide, also within one event."""
+    check = st.fixed_dictionaries(
+        {"assertion": fields, "success": st.booleans()},
+        optional={
+            "column": fields,
+            "severity": st.sampled_from(["error", "warn"]),
+            "actual": st.sampled_from(["1", "2"]),
+        },
+    )
+    return facet(assertions=draw(st.lists(check, max_size=3)) if draw(st.integers(0, 9)) else "x")
+
+
+@st.composite
+def run_checks(draw: Any) -> dict[str, Any]:
+    check = st.fixed_dictionaries({"name": fields, "status": st.sampled_from(["pass", "fail", "skip"])})
+    return {"test": facet(tests=draw(st.lists(check, max_size=3)))}
+
+
+@st.composite
 def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
     facets: dict[str, Any] = {}
     if draw(st.booleans()):
@@ -98,6 +118,8 @@ def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
         facets["headwater_declared"] = facet(name="x")
     if draw(st.integers(0, 2)) == 0:
         facets |= draw(dataset_measures())
+    if draw(st.integers(0, 3)) == 0:
+        facets["dataQualityAssertions"] = draw(assertions())
     made = dataset(draw(names), **facets)
     if draw(st.integers(0, 2)) == 0:
         item: dict[str, Any] = {"bytes": draw(st.sampled_from([1, 2]))}
@@ -138,6 +160,8 @@ def events(draw: Any) -> dict[str, Any]:
         causes = [{"item": draw(items)}, parent(draw(st.integers(1, 3)), draw(jobs))["parent"]]
         causes[1] = {"runId": causes[1]["run"]["runId"], "job": causes[1]["job"]}
         told["headwater_step"] = facet(parents=draw(st.lists(st.sampled_from(causes), max_size=2)))
+    if draw(st.integers(0, 3)) == 0:
+        told |= draw(run_checks())
     type_ = draw(st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", None]))
     return run_event(
         type_, draw(st.integers(1, 3)), draw(jobs), inputs, outputs, at=at, run_facets=told, job_facets=job_facets

@@ -474,3 +474,27 @@ def test_warnings_go_to_one_logger(told: Told, caplog: pytest.LogCaptureFixture)
         step.input(7)  # type: ignore[arg-type]
     assert {record.name for record in caplog.records} == {"headwater"}
     assert json.dumps(caplog.records[0].getMessage()).count("\\n") == 0
+
+
+def test_a_check_is_reported_with_what_was_checked(told: Told) -> None:
+    with headwater.step("build", inputs=["s3://raw/x.csv"]) as step:
+        step.output(("postgres://db", "public.t"))
+        step.check(("postgres://db", "public.t"), "not null", False, column="id")
+        assert headwater.check(("postgres://db", "public.t"), "not null", True, column="id", expected=0, actual=0)
+        assert not headwater.check("s3://raw/x.csv", "rows", 7 > 9, severity="warn")
+    end = told.last()
+    (written,), (read,) = end["outputs"], end["inputs"]
+    assert written["outputFacets"]["dataQualityAssertions"]["assertions"] == [
+        {"assertion": "not null", "column": "id", "success": True, "expected": "0", "actual": "0", "severity": "error"}
+    ]
+    assert read["inputFacets"]["dataQualityAssertions"]["assertions"] == [
+        {"assertion": "rows", "success": False, "severity": "warn"}
+    ]
+
+
+def test_a_check_outside_of_a_step_is_a_step(told: Told, caplog: pytest.LogCaptureFixture) -> None:
+    assert headwater.check("s3://raw/x.csv", "rows", success=False) is False
+    assert told.last()["job"]["name"] == "check rows"
+    assert told.last()["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"][0]["success"] is False
+    assert headwater.check(7, "rows", success=True)
+    assert "check is left out of the lineage" in caplog.text, "a mistake is one log line, and the host goes on"

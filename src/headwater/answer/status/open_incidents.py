@@ -1,18 +1,19 @@
-"""Everything that needs a person now, in one list: what is wrong, jobs that fail, datasets that are late, runs that fell silent.
+"""Everything that needs a person now, in one list: what is wrong or doubted, jobs that fail, datasets that are late, runs that fell silent.
 
-One cause is one entry: a late dataset whose job fails, and what is late because that is, stand under the failing job. Computed for each question,
-so a good run ends an entry by itself.
+One cause is one entry: a late dataset whose job fails, and what is late because that is, stand under the failing job; what was made from a doubted
+version, and the job that failed because its check did, under that version. Computed for each question, so a good run ends an entry by itself.
 """
 
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
 from headwater.answer.lineage.runs import runs
+from headwater.answer.status.doubted_versions import Doubt, doubted_versions
 from headwater.answer.status.freshness import Freshness, freshness
 from headwater.answer.status.incidents import incidents
 from headwater.errors import InvalidQuestion
@@ -21,16 +22,18 @@ from headwater.model.run import RunState
 from headwater.model.version import dataset_id
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.status import open_incidents as store
+from headwater.store.status.checks import StoredResult
 
-KINDS = ("wrong", "failed", "late", "stalled")
+KINDS = ("wrong", "failed", "doubted", "late", "stalled")
 _WINDOW = dt.timedelta(days=30)
 """A job that failed longer ago and never ran again is no news."""
 _MOST = 1000
 
 
 class HitObject(msgspec.Struct, frozen=True):
-    """A dataset or job that is late or fails because of an entry. `owners`: whom to tell."""
+    """A dataset or job that is late, doubted or fails because of an entry. `owners`: whom to tell."""
 
     kind: str
     id: str
@@ -40,8 +43,9 @@ class HitObject(msgspec.Struct, frozen=True):
 
 
 class OpenIncident(msgspec.Struct, frozen=True):
-    """`kind`: wrong, failed, late or stalled. `id`: of the job, dataset or run, or of the verdict. `text`: what is the matter. `hit`: what is late or
-    fails because of it. `look`: the command that shows more.
+    """`kind`: wrong, failed, doubted, late or stalled. `id`: of the job, dataset or run, or of the incident. `text`: what is the matter.
+
+    `hit`: what is late, doubted or fails because of it. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
     """
 
     kind: str
@@ -52,6 +56,7 @@ class OpenIncident(msgspec.Struct, frozen=True):
     owners: list[str]
     hit: list[HitObject]
     look: str
+    version_id: str | None = None
 
 
 class OpenIncidents(msgspec.Struct, frozen=True):
@@ -63,12 +68,13 @@ class OpenIncidents(msgspec.Struct, frozen=True):
 
 
 class _Trouble(msgspec.Struct, frozen=True):
-    """A failing job or a late dataset, before it is known what caused it."""
+    """A failing job, a late dataset or a doubted one, before it is known what caused it."""
 
     kind: str
     since: dt.datetime | None
     text: str
     look: str
+    version: uuid.UUID | None = None
 
 
 async def open_incidents(
@@ -128,9 +134,17 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
         failing = await store.failing(connection, now - _WINDOW, _MOST)
         troubles = {one.job: _failed(one) for one in failing}
         troubles |= {dataset_id(DatasetName(each.namespace, each.name)): _late(each) for each in late}
-        causes = await _causes(connection, troubles)
-        names = await node_store.by_ids(connection, set(troubles))
-        owners = await owners_of(connection, set(troubles))
+        doubted = await doubted_versions(connection)
+        roots = [one for one in doubted.doubts if one.cause is None]
+        for one in reversed(roots):  # of several of a dataset the first one counts
+            troubles[one.place.dataset] = _doubted(one, troubles.get(one.place.dataset))
+        causes = await _causes(connection, troubles, roots)
+        reached: dict[uuid.UUID, dict[uuid.UUID, dt.datetime]] = {}
+        for one in roots:
+            reached.setdefault(one.place.dataset, {}).update(_inherited(one, doubted.rows, troubles))
+        ids = set(troubles) | {id_ for some in reached.values() for id_ in some}
+        names = await node_store.by_ids(connection, ids)
+        owners = await owners_of(connection, ids)
     below: dict[uuid.UUID, list[uuid.UUID]] = {}
     for id_, cause in causes.items():
         below.setdefault(cause, []).append(id_)
@@ -144,12 +158,18 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
             HitObject(troubles[each].kind, names[each].node_id, label(each), troubles[each].since, owners.get(each, []))
             for each in below.get(id_, ())
         ]
+        known = {id_, *below.get(id_, ())}
+        for cause in sorted(known & reached.keys()):
+            for each, since in reached[cause].items():
+                if each not in known:
+                    known.add(each)
+                    some.append(HitObject("doubted", names[each].node_id, label(each), since, owners.get(each, [])))
         return sorted(some, key=lambda one: one.id)
 
     return [
         OpenIncident(
             trouble.kind, names[id_].node_id, label(id_), trouble.since, trouble.text, owners.get(id_, []), hits(id_),
-            trouble.look.format(id=names[id_].node_id),
+            trouble.look.format(id=names[id_].node_id), str(trouble.version) if trouble.version else None,
         )
         for id_, trouble in troubles.items()
         if id_ in names and id_ not in causes
@@ -168,12 +188,44 @@ def _late(one: Freshness) -> _Trouble:
     return _Trouble("late", one.expected_next, text, "headwater freshness '{id}'")
 
 
-async def _causes(connection: Connection, troubles: Mapping[uuid.UUID, _Trouble]) -> dict[uuid.UUID, uuid.UUID]:
+def _doubted(one: Doubt, other: _Trouble | None) -> _Trouble:
+    """A doubted dataset; `other`: what else is the matter with it."""
+    text = "; ".join(describe_check(each) for each in one.checks)
+    return _Trouble(
+        "doubted",
+        one.since,
+        f"{text}; {other.text}" if other is not None else text,
+        "headwater status '{id}'",
+        one.place.version,
+    )
+
+
+def describe_check(one: StoredResult) -> str:
+    """`check not_null(id) failed: expected 0, found 3`."""
+    column, detail = f"({one.field})" if one.field else "", f": {one.detail}" if one.detail else ""
+    return f"check {one.name}{column} failed{detail}"
+
+
+def _inherited(
+    one: Doubt, rows: Mapping[uuid.UUID, VersionRow], troubles: Mapping[uuid.UUID, _Trouble]
+) -> dict[uuid.UUID, dt.datetime]:
+    """The datasets that hold a version made from a doubted one, and since when."""
+    found: dict[uuid.UUID, dt.datetime] = {}
+    for place in one.reached:
+        if place.version in one.held and place.dataset != one.place.dataset and place.dataset not in troubles:
+            found.setdefault(place.dataset, rows[place.version].written_at)
+    return found
+
+
+async def _causes(
+    connection: Connection, troubles: Mapping[uuid.UUID, _Trouble], doubts: Sequence[Doubt]
+) -> dict[uuid.UUID, uuid.UUID]:
     """For each trouble that another one upstream explains, the first of those: no trouble explains it in turn."""
     edges = await store.neighbours(connection, troubles)
     others = {edge.job for edge in edges} - troubles.keys()
     edges += await store.neighbours(connection, others)
-    parents = await store.parents(connection, {edge.job for edge in edges})
+    checking = {check.run[1] for one in doubts for check in one.checks}
+    parents = await store.parents(connection, {edge.job for edge in edges} | checking)
     above: dict[uuid.UUID, set[uuid.UUID]] = {}
     for edge in edges:
         down, up = (edge.dataset, edge.job) if edge.direction == "out" else (edge.job, edge.dataset)
@@ -181,6 +233,12 @@ async def _causes(connection: Connection, troubles: Mapping[uuid.UUID, _Trouble]
     for child, parent in parents.items():
         if parent in troubles:
             above.setdefault(child, set()).add(parent)
+    for one in doubts:  # a run fails because its check did, and so does what the run is part of
+        for check in one.checks:
+            job = check.run[1]
+            for each in (job if check.direction == "in" else None, parents.get(job)):
+                if each is not None:
+                    above.setdefault(each, set()).add(one.place.dataset)
     return {id_: first for id_ in troubles if (first := _first(id_, above, troubles)) is not None}
 
 

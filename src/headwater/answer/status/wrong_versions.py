@@ -51,6 +51,10 @@ class Search:
         """Search in this transaction."""
         self._connection, self._walk = connection, RunWalk(connection, 0, MOST)
 
+    def share(self, walk: RunWalk) -> None:
+        """Use a walk of the same transaction that has met what is to be condemned."""
+        self._walk = walk
+
     def run_ids(self) -> set[uuid.UUID]:
         """The ids of the runs found."""
         return {run for run, _ in self.found.runs}
@@ -86,6 +90,12 @@ class Search:
                 self._of_columns |= dict.fromkeys(read, ALL)
         await self._go_on(runs, places)
         await self._restrict()
+
+    async def condemn_places(self, places: Iterable[Place]) -> None:
+        """Add versions that the walk has met, and everyone that used them."""
+        some = dict.fromkeys(places, Reason(None, 0, _EXACT))
+        self._of_columns |= dict.fromkeys(some, ALL)
+        await self._go_on({}, some)
 
     async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
         """Add these runs, which made something that is wrong for another reason."""

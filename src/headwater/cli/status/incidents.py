@@ -116,14 +116,17 @@ def list_(
 
 @incident.command("open")
 def open_(
-    kind: Annotated[str | None, typer.Option(help="List only one kind: wrong, failed, late or stalled.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="List only one kind: wrong, failed, doubted, late or stalled.")
+    ] = None,
     limit: Limit = 50,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """List everything that needs a person now, each under its cause.
 
-    What is wrong, jobs whose last run failed, datasets that are late, runs that fell silent. A late dataset whose job fails stands under that job.
+    What is wrong, jobs whose last run failed, versions that a failed check doubts, datasets that are late, runs that fell silent. A late dataset
+    whose job fails stands under that job, and what was made from a doubted version under that version.
 
     Examples:
 
@@ -150,8 +153,8 @@ def open_(
             )
             for one in found["incidents"]
         ],
-        styles={1: {"wrong": "bold red", "failed": "red", "late": "yellow", "stalled": "yellow"}},
-        empty="Nothing needs you: nothing is wrong, fails, is late or fell silent.",
+        styles={1: {"wrong": "bold red", "failed": "red", "doubted": "red", "late": "yellow", "stalled": "yellow"}},
+        empty="Nothing needs you: nothing is wrong, doubted, fails, is late or fell silent.",
     )
     left_out(found["total"], limit, "incident")
 

@@ -77,7 +77,7 @@ def _meant(url: str | None, what: str, instances: list[str], some_columns: list[
         found = found | {"type": "DATASET", "id": found["node"]}
         some_columns = [*some_columns, found["column"]]
     if found["type"] == "DATASET":
-        found = found | {"type": "VERSION", "id": _current_version(url, found["id"])}
+        found = found | {"type": "VERSION", "id": current_version(url, found["id"])}
     if found["type"] in {"RUN", "VERSION", "CONTENT"}:
         return {"origins": [{"kind": found["type"], "ref": found["id"], "columns": some_columns}]}
     raise InvalidQuestion(
@@ -86,7 +86,8 @@ def _meant(url: str | None, what: str, instances: list[str], some_columns: list[
     )
 
 
-def _current_version(url: str | None, node: str) -> str:
+def current_version(url: str | None, node: str) -> str:
+    """The id of the version that a dataset holds. Raises InvalidQuestion if no run wrote one."""
     found = server.resolve(url, node)
     versions = server.get(url, server.path("datasets", found["namespace"], found["name"]))["versions"]
     written = [each for each in versions if each["state"] not in {"FAILED", "ABORTED"}]

@@ -16,11 +16,12 @@ from typing import Any
 
 import msgspec
 
-from headwater.intake.events import measured
+from headwater.intake.events import checks, measured
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted
 from headwater.model import facets as facet_values
 from headwater.model import version
+from headwater.model.checks import ASSERTIONS
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import DatasetReport, Event, Facets, Warning
 from headwater.model.facets import LineageEntry
@@ -117,6 +118,9 @@ class _Projection:
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
                 self.add_run_dataset(job, event.run_id, direction, report, correlation if correlated else None)
+        checks.add_run_checks(
+            self.add, self.warn_not_understood, event.run_id, job, event.run_facets, self.at, self.digest
+        )
         self.add_explicit_lineage(job, event.run_id, static=False)
         if STEP in event.run_facets:
             for cause in correlation.add_parents(bytes(event.run_facets[STEP])):
@@ -248,6 +252,12 @@ class _Projection:
         if correlation is not None:
             correlation.add_dataset(direction, dataset, part, facets.external_version, report.io_facets)
         self.add_edge(job, run, dataset, direction, declared=declared, static=False)
+        for given in (report.facets, report.io_facets):
+            if ASSERTIONS in given:
+                subject = checks.Subject(run, job, direction, dataset)
+                checks.add_assertions(
+                    self.add, self.warn_not_understood, subject, given[ASSERTIONS], self.at, self.digest
+                )
         self.add_subsets(job, run, dataset, direction, part, report.io_facets)
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))

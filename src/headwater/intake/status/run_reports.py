@@ -25,9 +25,10 @@ from headwater.intake.status.request import ReadInstances, Reported, What
 from headwater.intake.status.run_summary import RunSummary
 from headwater.model import facets as known
 from headwater.model import names, version
+from headwater.model.checks import Result
 from headwater.model.event import DatasetReport, Facets
 from headwater.model.identity import Identity
-from headwater.model.names import DatasetName, JobName
+from headwater.model.names import DatasetName, JobName, bounded
 
 AIRFLOW = "airflow://"
 NO_STATE = "no_state"
@@ -122,7 +123,23 @@ def reports(summary: RunSummary, places: Places, relatives: Sequence[Facets] = (
         texts = ranges.written(declared.entity.instances, matched.instances)
         facts = _version_facts(summary, outputs) | ({"states": [state]} if state is not None else {})
         _add_reports(found, summary, entity, texts, facts, _reads(declared, summary, places))
+        _add_checks(found, summary, entity, texts, outputs)
     return found
+
+
+def _add_checks(
+    found: Reports, summary: RunSummary, entity: str, texts: list[str], outputs: Sequence[DatasetReport]
+) -> None:
+    """Doubt what the run made where its own checks of it failed; trust it again where a later result is none."""
+    names = {output.name for output in outputs}
+    for (name, check, field), outcome in summary.checks.items():
+        failed = outcome.result == Result.FAILED
+        if name not in names or not summary.completes or not (failed or outcome.failed_once):
+            continue
+        what: What = "doubted" if failed else "trusted"
+        ref = bounded(f"{check}({field})" if field else check, 200)
+        key = f"{summary.run} {what} {outcome.digest.hex()} {version.content_id(f'{name} {ref} {texts}'.encode())}"
+        found.doubts.append(Reported(entity=entity, what=what, instances=texts, ref=ref, at=outcome.at, key=key))
 
 
 def _add_reports(

@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from headwater.intake.events.facets import decode_or_none
+from headwater.model.checks import ASSERTIONS, Result, assertions
 from headwater.model.event import DatasetReport, Event, Facets
 from headwater.model.names import DatasetName, JobName
 
@@ -22,8 +24,20 @@ class LoggedEvent(NamedTuple):
     received_at: dt.datetime
 
 
+class CheckOutcome(NamedTuple):
+    """The latest result of a check of an output in one run. `failed_once`: an earlier one was a failure. `digest`: of the event that has it."""
+
+    result: Result
+    failed_once: bool
+    at: dt.datetime
+    digest: bytes
+
+
 class RunSummary(NamedTuple):
-    """All events of one run of one job. The events of each kind are ordered by time; `inputs` and `outputs` are by reported name."""
+    """All events of one run of one job. The events of each kind are ordered by time; `inputs` and `outputs` are by reported name.
+
+    `checks`: by output, check and column.
+    """
 
     run: uuid.UUID
     job: JobName
@@ -34,6 +48,7 @@ class RunSummary(NamedTuple):
     starts: tuple[LoggedEvent, ...]
     completes: tuple[LoggedEvent, ...]
     failures: tuple[LoggedEvent, ...]
+    checks: Mapping[tuple[DatasetName, str, str], CheckOutcome] = {}
 
 
 def summarise_run(events: Iterable[LoggedEvent]) -> RunSummary:
@@ -44,6 +59,7 @@ def summarise_run(events: Iterable[LoggedEvent]) -> RunSummary:
     ordered = sorted({e.digest: e for e in events}.values(), key=lambda e: (e.at, e.digest))
     facets, job_facets = Facets(), Facets()
     inputs, outputs = dict[DatasetName, DatasetReport](), dict[DatasetName, DatasetReport]()
+    checks: dict[tuple[DatasetName, str, str], CheckOutcome] = {}
     for logged in ordered:
         facets |= logged.event.run_facets
         job_facets |= logged.event.job_facets
@@ -51,9 +67,15 @@ def summarise_run(events: Iterable[LoggedEvent]) -> RunSummary:
             for report in reports:
                 before = merged.get(report.name)
                 merged[report.name] = report if before is None else _merge(before, report)
+        for report in logged.event.outputs:
+            _add_checks(checks, report, logged)
     event = ordered[0].event
     assert event.run_id is not None
     assert event.job is not None
+
+    def of_type(*types: str) -> tuple[LoggedEvent, ...]:
+        return tuple(logged for logged in ordered if logged.event.event_type in types)
+
     return RunSummary(
         event.run_id,
         event.job,
@@ -61,11 +83,25 @@ def summarise_run(events: Iterable[LoggedEvent]) -> RunSummary:
         job_facets,
         inputs,
         outputs,
-        *(
-            tuple(logged for logged in ordered if logged.event.event_type in types)
-            for types in (("START",), ("COMPLETE",), ("FAIL", "ABORT"))
-        ),
+        of_type("START"),
+        of_type("COMPLETE"),
+        of_type("FAIL", "ABORT"),
+        checks,
     )
+
+
+def _add_checks(
+    checks: dict[tuple[DatasetName, str, str], CheckOutcome], report: DatasetReport, logged: LoggedEvent
+) -> None:
+    """Replace the results of checks by those of a later event; of two in one event the worse counts."""
+    for facets in (report.facets, report.io_facets):
+        for each in decode_or_none(assertions, facets.get(ASSERTIONS)) or ():
+            key = report.name, each.name, each.field
+            before, result = checks.get(key), each.result
+            if before is not None and before.digest == logged.digest:
+                result = max(result, before.result)
+            failed = before is not None and (before.failed_once or before.result == Result.FAILED)
+            checks[key] = CheckOutcome(result, failed, logged.at, logged.digest)
 
 
 def _merge(before: DatasetReport, after: DatasetReport) -> DatasetReport:

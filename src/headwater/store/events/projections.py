@@ -34,7 +34,7 @@ Rows = Mapping[type[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
 # Every table that rebuild empties and makes again.
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
-    "report_subsets", "edges", "dataset_versions", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
+    "report_subsets", "edges", "dataset_versions", "checks", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
     "annotations", "edge_changes", "search_documents", "search_words", "correlation_items", "correlation_edges", "correlation_paths",
     "usage", "costs", "recurrence", "query_counts", "pruning", "lineage_quality",
 )  # fmt: skip

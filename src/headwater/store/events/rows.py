@@ -161,6 +161,24 @@ class DatasetVersionRow(NamedTuple):
     checkpoint: bool
 
 
+class CheckRow(NamedTuple):
+    """The result of a check of data in one run. `direction`: `in`, `out`, or `run` (then `dataset_id` is the job's id).
+
+    `result`: a `model.checks.Result`.
+    """
+
+    run_id: uuid.UUID
+    job_id: uuid.UUID
+    direction: str
+    dataset_id: uuid.UUID
+    name: str
+    field: str
+    at: dt.datetime
+    digest: bytes
+    result: int
+    detail: str
+
+
 class OwnerFacetRow(NamedTuple):
     """A set of facets that an event reported for a dataset or job (`owner`)."""
 
@@ -252,6 +270,7 @@ STATEMENTS: dict[type[tuple[Any, ...]], str] = {
     ReportSubsetRow: "upsert_report_subsets",
     EdgeRow: "upsert_edges",
     DatasetVersionRow: "upsert_dataset_versions",
+    CheckRow: "upsert_checks",
     OwnerFacetRow: "upsert_owner_facets",
     ReportColumnRow: "upsert_report_columns",
     AnnotationRow: "upsert_annotations",

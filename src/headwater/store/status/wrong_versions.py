@@ -61,6 +61,12 @@ async def origins(connection: Connection, incidents: Collection[uuid.UUID]) -> d
     return found
 
 
+async def condemned(connection: Connection) -> list[Origin]:
+    """What incidents are about, beside instances, unless they were retracted."""
+    rows = await sqlfile.load(_QUERIES)["condemned"].many(connection)
+    return [Origin(kind, ref, msgspec.json.decode(columns, type=tuple[str, ...])) for kind, ref, columns in rows]
+
+
 async def current(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Those of these versions that no later one has replaced, in all parts that they wrote."""
     if not ids:

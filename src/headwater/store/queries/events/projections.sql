@@ -195,6 +195,18 @@ where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.
    or excluded.schema_at is not null
       and (t.schema_at is null or (excluded.schema_at, excluded.schema_digest, excluded.schema_id) > (t.schema_at, t.schema_digest, t.schema_id))
 
+-- name: upsert_checks :exec
+-- Results of checks: the latest event wins; where one event has two results of a check, the worse.
+insert into checks as t (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail)
+select distinct on (run_id, job_id, direction, dataset_id, name, field) *
+from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %(dataset_id)b::uuid[], %(name)b::text[], %(field)b::text[],
+            %(at)b::timestamptz[], %(digest)b::bytea[], %(result)b::int2[], %(detail)b::text[])
+     as u (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail)
+order by run_id, job_id, direction, dataset_id, name, field, at desc, digest desc, result desc, detail collate "C" desc
+on conflict (run_id, job_id, direction, dataset_id, name, field) do update set
+  at = excluded.at, digest = excluded.digest, result = excluded.result, detail = excluded.detail
+where (excluded.at, excluded.digest, excluded.result, excluded.detail collate "C") > (t.at, t.digest, t.result, t.detail collate "C")
+
 -- name: upsert_owner_facets :many
 -- Which sets were reported for which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
 -- other than before: a set never reported for it, or reported again after a different one. What RETURNING reads of the table is as it was before.

@@ -70,6 +70,10 @@ delete from report_subsets where (job_id, report_id) in (select * from unnest(%(
 -- Columns these reports told.
 delete from report_columns where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
+-- name: delete_report_checks :exec
+-- Results of checks in these runs.
+delete from checks where (job_id, run_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
 -- name: delete_reports :exec
 -- The reports themselves.
 delete from reports where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))

@@ -7,6 +7,10 @@ select %(incident)s, u.kind, u.ref, u.columns::jsonb from unnest(%(kinds)b::text
 -- What these incidents condemned, beside instances.
 select incident, kind, ref, columns::text from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
 
+-- name: condemned :many
+-- What incidents are about, beside instances, unless they were retracted.
+select o.kind, o.ref, o.columns::text from incident_origins o join incidents i on i.id = o.incident where i.state <> 'retracted' order by o.kind, o.ref
+
 -- name: current :many
 -- Those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
 -- they wrote has another such run written a later version.

@@ -14,6 +14,7 @@ from headwater.answer.status.wrong_versions import Search, WrongByReads, read_or
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of
 from headwater.intake.status import incidents as verdicts
+from headwater.intake.status import verdicts as fine_verdicts
 from headwater.model.moments import aware
 
 Incident = Annotated[str, PathParameter(description="The incident's id.")]
@@ -51,6 +52,20 @@ class OpenedIncident(msgspec.Struct, frozen=True):
     reads: WrongByReads | None
 
 
+class FineSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`ref`: the id of a RUN (all that it wrote) or of a VERSION."""
+
+    kind: Literal["RUN", "VERSION"]
+    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+class FineVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a check doubts and is right as it is."""
+
+    fine: Annotated[list[FineSubject], msgspec.Meta(min_length=1, max_length=1000)]
+    note: str = ""
+
+
 class Fix(msgspec.Struct, forbid_unknown_fields=True):
     """`at`: what was produced from then on is right. Default: from now on."""
 
@@ -83,11 +98,13 @@ async def list_incidents(
 @get("/open-incidents")
 async def list_open_incidents(
     state: State,
-    kind: Annotated[str | None, QueryParameter(max_length=40, description="wrong, failed, late or stalled.")] = None,
+    kind: Annotated[
+        str | None, QueryParameter(max_length=40, description="wrong, failed, doubted, late or stalled.")
+    ] = None,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> open_incidents.OpenIncidents:
-    """List everything that needs a person now: what is wrong, fails, is late or fell silent, each under its cause."""
+    """List everything that needs a person now: what is wrong, doubted, fails, is late or fell silent, each under its cause."""
     return await open_incidents.open_incidents(state.database, kind=kind, limit=limit, offset=offset)
 
 
@@ -109,6 +126,15 @@ async def open_incident(
     return OpenedIncident(
         opened.id, opened.seq, opened.count, opened.stretches, opened.hits, opened.missing, search.described
     )
+
+
+@post("/verdicts", status_code=200)
+async def call_fine(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[FineVerdict], said_by: As = None
+) -> fine_verdicts.FineVersions:
+    """Record that versions which a check doubts are right as they are. For wrong ones, open an incident."""
+    subjects = [read_origin(one.kind, one.ref) for one in data.fine]
+    return await fine_verdicts.call_fine(state.database, subjects, author(request, said_by), data.note)
 
 
 @get("/incidents/{incident:str}")
@@ -147,6 +173,7 @@ handlers = (
     list_open_incidents,
     list_incidents,
     open_incident,
+    call_fine,
     get_incident,
     fix_incident,
     retract_incident,

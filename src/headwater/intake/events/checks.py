@@ -1,0 +1,64 @@
+"""Project the results of checks of data: of a dataset that a run read or wrote (`dataQualityAssertions`), and of a run (`test`). Pure.
+
+Each result is a row of its own, so that a run may report its checks in many events. Which version was checked is not known here: it follows from what
+the run read, which other events tell.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headwater.intake.events.facets import is_deleted
+from headwater.model.checks import TESTS, CheckResult, assertions, tests
+from headwater.model.event import Facets
+from headwater.store.events.rows import CheckRow
+
+Add = Callable[[tuple[Any, ...]], None]
+Warn = Callable[[str, str], None]
+
+
+class Subject(NamedTuple):
+    """What was checked: a dataset that a run read (`in`) or wrote (`out`), or all of a run (`run`, then `dataset` is its job's id)."""
+
+    run: uuid.UUID
+    job: uuid.UUID
+    direction: str
+    dataset: uuid.UUID
+
+
+def add_assertions(add: Add, warn: Warn, subject: Subject, body: msgspec.Raw, at: dt.datetime, digest: bytes) -> None:
+    """Add the results of a dataset's `dataQualityAssertions` facet."""
+    _add_results(add, warn, subject, "dataQualityAssertions", body, assertions, at, digest)
+
+
+def add_run_checks(
+    add: Add, warn: Warn, run: uuid.UUID, job: uuid.UUID, facets: Facets, at: dt.datetime, digest: bytes
+) -> None:
+    """Add the results of a run's `test` facet. They are about what the run read; about what it wrote, if it read nothing."""
+    if TESTS in facets:
+        _add_results(add, warn, Subject(run, job, "run", job), f"run.facets.{TESTS}", facets[TESTS], tests, at, digest)
+
+
+def _add_results(
+    add: Add,
+    warn: Warn,
+    subject: Subject,
+    where: str,
+    body: msgspec.Raw,
+    decode: Callable[[bytes], list[CheckResult]],
+    at: dt.datetime,
+    digest: bytes,
+) -> None:
+    raw = bytes(body)
+    if is_deleted(raw):
+        return
+    try:
+        results = decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        warn(where, str(error)[:300])
+        return
+    for each in results:
+        add(CheckRow(*subject, each.name, each.field, at, digest, int(each.result), each.detail))

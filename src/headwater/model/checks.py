@@ -1,0 +1,103 @@
+"""Results of checks of data, out of OpenLineage's facets: a dataset's `dataQualityAssertions` and a run's `test`.
+
+dbt, Great Expectations and `headwater.check` send the first, newer producers the second.
+
+A check that its author configured as a warning doubts nothing. A skipped one has no result.
+"""
+
+import enum
+from typing import Any
+
+import msgspec
+
+from headwater.model.facets import clean
+from headwater.model.names import bounded
+
+ASSERTIONS, TESTS = "dataQualityAssertions", "test"
+# Bytes of a check's name and of its column: both stand in one index.
+_LONGEST, _LONGEST_DETAIL = 400, 300
+
+
+class Result(enum.IntEnum):
+    """The greater, the worse."""
+
+    PASSED = 0
+    WARNED = 1
+    FAILED = 2
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """`field`: the column that was checked; empty for the dataset as a whole. `detail`: what was expected and what was found."""
+
+    name: str
+    field: str
+    result: Result
+    detail: str
+
+
+class _Assertion(msgspec.Struct):
+    assertion: str
+    success: bool
+    column: str | None = None
+    name: str | None = None
+    severity: str | None = None
+    expected: Any = None
+    actual: Any = None
+
+
+class _Assertions(msgspec.Struct):
+    assertions: list[_Assertion] | None = None
+
+
+class _Test(msgspec.Struct):
+    name: str
+    status: str
+    severity: str | None = None
+    expected: Any = None
+    actual: Any = None
+
+
+class _Tests(msgspec.Struct):
+    tests: list[_Test] | None = None
+
+
+_assertions = msgspec.json.Decoder(_Assertions)
+_tests = msgspec.json.Decoder(_Tests)
+
+
+def assertions(body: bytes) -> list[CheckResult]:
+    """The results of a `dataQualityAssertions` facet. A check goes by its name; where it has none, by the kind of its assertion."""
+    return [
+        CheckResult(
+            bounded(clean(each.name or each.assertion), _LONGEST),
+            bounded(clean(each.column or ""), _LONGEST),
+            _result(each.success, each.severity),
+            _detail(each.expected, each.actual),
+        )
+        for each in _assertions.decode(body).assertions or []
+    ]
+
+
+def tests(body: bytes) -> list[CheckResult]:
+    """The results of a run's `test` facet."""
+    return [
+        CheckResult(
+            bounded(clean(each.name), _LONGEST),
+            "",
+            _result(each.status.lower() == "pass", each.severity),
+            _detail(each.expected, each.actual),
+        )
+        for each in _tests.decode(body).tests or []
+        if each.status.lower() in {"pass", "fail"}
+    ]
+
+
+def _result(success: bool, severity: str | None) -> Result:
+    if success:
+        return Result.PASSED
+    return Result.WARNED if (severity or "").lower() in {"warn", "info"} else Result.FAILED
+
+
+def _detail(expected: object, actual: object) -> str:
+    said = [f"{what} {text}" for what, text in (("expected", expected), ("found", actual)) if text is not None]
+    return clean(", ".join(said))[:_LONGEST_DETAIL]

@@ -1,0 +1,69 @@
+"""Results of checks of data, and what people said of versions that checks doubt. Judges nothing."""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+from typing import NamedTuple
+
+from headwater.store import sqlfile
+from headwater.store.database import Connection
+from headwater.store.lineage.run_lineage import RunKey
+
+_QUERIES = "status/checks"
+
+
+class StoredResult(NamedTuple):
+    """`subject`: the dataset as it was named, or the job of a check of a whole run. `direction`: whether the run read (`in`) or wrote (`out`) the
+    `dataset`. `result`: a `model.checks.Result`.
+    """
+
+    run: RunKey
+    subject: uuid.UUID
+    direction: str
+    dataset: uuid.UUID
+    name: str
+    field: str
+    at: dt.datetime
+    digest: bytes
+    result: int
+    detail: str
+
+
+async def failed(connection: Connection, limit: int) -> list[StoredResult]:
+    """The checks that failed last."""
+    return [_result(row) for row in await sqlfile.load(_QUERIES)["failed"].many(connection, limit=limit)]
+
+
+async def passed_since(connection: Connection, failures: Collection[StoredResult]) -> list[StoredResult]:
+    """Results of the same checks of the same datasets since, that are no failures."""
+    if not failures:
+        return []
+    earliest: dict[tuple[uuid.UUID, str, str], dt.datetime] = {}
+    for one in failures:
+        key = one.subject, one.name, one.field
+        earliest[key] = min(earliest.get(key, one.at), one.at)
+    asked = sorted(earliest)
+    rows = await sqlfile.load(_QUERIES)["passed_since"].many(
+        connection,
+        subjects=[key[0] for key in asked],
+        names=[key[1] for key in asked],
+        fields=[key[2] for key in asked],
+        ats=[earliest[key] for key in asked],
+    )
+    return [_result(row) for row in rows]
+
+
+def _result(row: sqlfile.Row) -> StoredResult:
+    return StoredResult((row[0], row[1]), *row[2:])
+
+
+async def call_fine(
+    connection: Connection, versions: Collection[uuid.UUID], at: dt.datetime, author: str, note: str
+) -> None:
+    """Store that these versions are right as they are."""
+    await sqlfile.load(_QUERIES)["call_fine"].exec(connection, versions=list(versions), at=at, author=author, note=note)
+
+
+async def fine(connection: Connection) -> dict[uuid.UUID, dt.datetime]:
+    """version → when a person called it right."""
+    return dict(await sqlfile.load(_QUERIES)["fine"].many(connection))
