@@ -17,7 +17,7 @@ from headwater.columns.catalog import Catalog
 from headwater.columns.dialect import Rules, rules
 from headwater.columns.recovery import ladder
 from headwater.columns.resolving.flows import Outcome, outcome
-from headwater.columns.result import Flow, Level, Statement
+from headwater.columns.result import Flow, Level, Statement, level_of
 from headwater.columns.script.engine import engine
 from headwater.columns.script.pieces import Piece, pieces
 from headwater.columns.script.template import Refusal, plain
@@ -114,10 +114,9 @@ def _cut_off(
 ) -> Statement:
     """A piece with a quote or comment that never ends: the tables its words name up to there."""
     tokens, problem = ladder.beginning(text[piece.start : piece.end], parser)
-    lowered, level = ladder.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
+    lowered = ladder.words_only(text[piece.start : piece.end], tokens, rule, piece.reason or problem)
     _put_holes(lowered, tokens, holes)
-    told = outcome(lowered, catalog, session)
-    return _put_together(told, lowered, piece, index, level)
+    return _put_together(outcome(lowered, catalog, session), lowered, piece, index)
 
 
 @contextlib.contextmanager
@@ -176,8 +175,9 @@ def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: s
         for place in range(len(found) - 1, -1, -1):
             one = found[place]
             if one.line <= refusal.line or place == 0:
-                level = Level.PARTIAL if one.level is Level.FULL else one.level
-                found[place] = msgspec.structs.replace(one, warnings=(*one.warnings, words), level=level)
+                warnings = (*one.warnings, words)
+                level = level_of(one.level, warnings, ())
+                found[place] = msgspec.structs.replace(one, warnings=warnings, level=level)
                 break
         else:
             found.append(
@@ -197,21 +197,20 @@ def _statement(
     values: dict[str, form.Told],
     holes: _Holes,
 ) -> Statement:
-    lowered, level = ladder.read(piece.text, piece.tokens, parser, rule)
+    lowered = ladder.read(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
         lowered.values = {name: values[name] for name in lowered.variables if name in values}
     _put_holes(lowered, piece.tokens, holes)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]
-        level = Level.PARTIAL if level is Level.FULL else level
     try:
         told = outcome(lowered, catalog, session)
     except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
-        told, level = Outcome(warnings=[*lowered.warnings, _defect(error)]), Level.NOTHING
+        told = Outcome(warnings=[*lowered.warnings, _defect(error)], level=Level.NOTHING)
     if piece.assigns and told.flows:
         _assign(values, piece.assigns, told.flows[-1])
-    return _put_together(told, lowered, piece, index, level)
+    return _put_together(told, lowered, piece, index)
 
 
 def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) -> None:
@@ -248,7 +247,7 @@ def _defect(error: Exception) -> str:
     return f"a defect of the engine, please report it with the statement: {type(error).__name__}: {error}"
 
 
-def _put_together(told: Outcome, lowered: form.Lowered, piece: Piece, index: int, level: Level) -> Statement:
+def _put_together(told: Outcome, lowered: form.Lowered, piece: Piece, index: int) -> Statement:
     tokens = piece.tokens
     written = piece.text[tokens[0].start : tokens[-1].end + 1] if tokens else piece.text[piece.start : piece.end]
     return _with(
@@ -258,7 +257,7 @@ def _put_together(told: Outcome, lowered: form.Lowered, piece: Piece, index: int
             end=piece.end,
             line=piece.line,
             kind=lowered.kind,
-            level=level,
+            level=told.level,
             within=piece.within,
             text=written,
             dialect=lowered.dialect,
@@ -271,7 +270,7 @@ def _put_together(told: Outcome, lowered: form.Lowered, piece: Piece, index: int
 def _with(statement: Statement, told: Outcome) -> Statement:
     return msgspec.structs.replace(
         statement,
-        level=statement.level if told.level is Level.FULL else told.level,
+        level=told.level,
         reads=tuple(told.reads),
         writes=tuple(told.writes),
         flows=tuple(told.flows),

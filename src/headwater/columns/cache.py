@@ -33,8 +33,9 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str]]
 """What a result depends on beside its text: the catalog's version and the session's defaults."""
 _State = tuple[
-    str, str, tuple[str, ...], frozenset[str], dict[TableName, Schema], frozenset[TableName], frozenset[TableName]
-]
+    str, str, tuple[str, ...], frozenset[str],
+    dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName],
+]  # fmt: skip
 
 
 class _CachedShape:
@@ -76,7 +77,7 @@ class Cache:
         session = session or Session()
         where: _Where | None = None
         exact = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), parser)
-        if not (session.tables or session.temporary or session.dropped):
+        if not (session.tables or session.temporary or session.dropped or session.forgotten):
             where = (catalog.version, session.database, session.schema, session.search_path, session.variables)
             known = self._texts.get(exact)
             if known is not None and known[0] == where:
@@ -168,9 +169,9 @@ def _plain(statement: Statement, place: tuple[int, int, int]) -> bool:
     lowered = statement.form
     return (
         (statement.start, statement.end, statement.line) == place
-        and statement.level is Level.FULL
         and isinstance(lowered, form.Lowered)
         and lowered.form is not None
+        and lowered.reading == Level.FULL
         and not lowered.warnings
         and not (statement.within or statement.name)
     )
@@ -208,11 +209,13 @@ def _state(session: Session) -> _State:
         dict(session.tables),
         frozenset(session.temporary),
         frozenset(session.dropped),
+        frozenset(session.forgotten),
     )
 
 
 def _session(state: _State) -> Session:
     """A session as one was."""
     found = Session(*state[:4])
-    found.tables, found.temporary, found.dropped = dict(state[4]), set(state[5]), set(state[6])
+    found.tables, found.temporary = dict(state[4]), set(state[5])
+    found.dropped, found.forgotten = set(state[6]), set(state[7])
     return found

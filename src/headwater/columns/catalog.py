@@ -6,7 +6,7 @@ Names are matched without case where the dialect does so, and by their last part
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
-from headwater.columns.dialect import rules
+from headwater.columns.dialect import EXTERNAL, rules
 from headwater.columns.result import TableName
 
 _REMEMBERED = 100_000
@@ -119,7 +119,9 @@ class Catalog:
         found = self._exact.get(key)
         if found is not None:
             return found
-        fitting = []
+        fitting: list[Schema] = []
+        if key[0].startswith(EXTERNAL):
+            return None
         for one in self._by_last.get(key[-1], ()):
             other = _key(one.name)
             shorter = min(len(key), len(other))

@@ -94,6 +94,9 @@ def fold(text: str, quoted: bool, rule: Rules) -> str:
     return text.upper() if rule.fold == "upper" else text.lower()
 
 
+EXTERNAL = "external:"
+"""Begins the first part of the name of a table in another system: `external:CONNECTION`."""
+
 # Words that stand where a column could and are none.
 PSEUDO = frozenset(
     (

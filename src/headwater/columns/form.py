@@ -228,15 +228,20 @@ class SeveralForm(_Node):
     ctes: list[Cte] = []
 
 
+Edit = tuple[Literal["add", "drop", "rename", "move", "replace", "unknown"], list[str], str | None]
+"""What ALTER does to columns: names (rename: the old, the new), and where one goes: at the end (None), first (""), or after another."""
+
+
 class ChangeForm(_Node):
-    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares; `likes`: takes those of `other`.
-    `own`: those of `columns` whose values the table makes itself."""
+    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares.
+    `own`: those of `columns` whose values the table makes itself. `edits`: what happens to columns of the first table."""
 
     changes: list[tuple[str, Parts, Parts]]
     columns: list[str] | None = None
     temporary: bool = False
     reads: list[Query] = []
     own: list[str] = []
+    edits: list[Edit] = []
 
 
 class SessionForm(_Node):
@@ -259,6 +264,8 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     `values`: what those of them hold that queries before it gave a value.
     `holes`: names (in lower case) a template's macros and variables stand behind, and the words that say so. `stands`: CTEs that a macro
     makes of a table, and that table; empty if it is unknown.
+    `warnings`: all that was guessed, passed over or not understood on the way to the form. `reading`: how far the way it was read goes at
+    best (`result.Level`): the parser's grammar to "full", words to "partial", names of tables to "tables".
     """
 
     kind: str
@@ -270,6 +277,7 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     values: dict[str, Told] = {}
     holes: dict[str, str] = {}
     stands: dict[str, str] = {}
+    reading: str = "full"
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -115,7 +115,7 @@ def facets(
 
 def _unknown(statement: Statement) -> set[str]:
     """Columns whose reported inputs may be incomplete."""
-    if statement.level is not Level.FULL:
+    if statement.warnings or statement.level not in {Level.FULL, Level.PARTIAL}:
         return {output.name for flow in statement.flows for output in flow.columns}
     placed = {place[:2] for one in statement.unresolved for place in one.outputs}
     return {

@@ -4,6 +4,7 @@ Names are tuples of parts, outermost first, folded as the dialect folds them: `(
 """
 
 import enum
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,13 +19,20 @@ class Level(enum.StrEnum):
     """How much of a statement was understood."""
 
     FULL = "full"
-    """Every construct was understood; unresolved names, if any, are listed."""
+    """Every relation and column was read by grammar and has one owner. Nothing was guessed."""
     PARTIAL = "partial"
-    """Some construct was not understood (a warning says which); what is given is still right."""
+    """Something was guessed, passed over, read off words or left open: a warning or an unresolved name says what."""
     TABLES = "tables"
     """The statement could not be parsed: tables were read off its tokens, without columns."""
     NOTHING = "nothing"
     """Nothing could be said."""
+
+
+def level_of(reading: str, warnings: Sequence[str], unresolved: Sequence[object]) -> Level:
+    """The one rule of levels: how the text was read, lowered by anything a step warned of or left open."""
+    if reading == Level.FULL and (warnings or unresolved):
+        return Level.PARTIAL
+    return Level(reading)
 
 
 class Input(msgspec.Struct, frozen=True, order=True):

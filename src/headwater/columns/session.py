@@ -1,6 +1,7 @@
 """State set by earlier statements: defaults for names, variables, the tables a script has made, renamed and dropped."""
 
 from headwater.columns.catalog import Catalog, Schema
+from headwater.columns.dialect import EXTERNAL
 from headwater.columns.result import TableName
 
 
@@ -26,10 +27,14 @@ class Session:
         self.tables: dict[TableName, Schema] = {}
         self.temporary: set[TableName] = set()
         self.dropped: set[TableName] = set()
+        self.forgotten: set[TableName] = set()
+        """Tables whose columns a statement changed in a way that is not known: what the catalog has of them is old."""
 
     def qualified(self, name: TableName, catalog: Catalog) -> TableName:
         """The full name of a table as far as the defaults go."""
-        if len(name) == 1 and (name in self.temporary or name[0].startswith(("#", "@"))):
+        if name[0].startswith(EXTERNAL) or (
+            len(name) == 1 and (name in self.temporary or name[0].startswith(("#", "@")))
+        ):
             return name
         if len(name) == 1 and self.search_path:
             for schema in self.search_path:
@@ -44,28 +49,52 @@ class Session:
     def _with_database(self, name: TableName) -> TableName:
         return (self.database, *name) if self.database else name
 
-    def find(self, name: TableName) -> Schema | None:
-        return self.tables.get(name)
+    def find(self, name: TableName, catalog: Catalog) -> Schema | None:
+        """The columns a table has by now: as statements of the session left them, else as the catalog has them."""
+        name = self.own(name)
+        found = self.tables.get(name)
+        if found is None and not (name in self.forgotten or name in self.dropped):
+            found = catalog.find(name)
+        return found
+
+    def own(self, name: TableName) -> TableName:
+        """The name under which the session has a table: an ending of it, or a longer one, if only one such table is there."""
+        if name in self.tables or not self.tables:
+            return name
+        fitting = [
+            one
+            for one in self.tables
+            if one[-1] == name[-1]
+            and len(one) != len(name)
+            and one not in self.temporary
+            and one[-min(len(one), len(name)) :] == name[-min(len(one), len(name)) :]
+        ]
+        return fitting[0] if len(fitting) == 1 else name
 
     def record_table(self, name: TableName, schema: Schema | None, *, temporary: bool = False) -> None:
         """Record that a statement created `name`; without a schema, forget its former one."""
         self.dropped.discard(name)
         if schema is None:
             self.tables.pop(name, None)
+            self.forgotten.add(name)
         else:
             self.tables[name] = schema
+            self.forgotten.discard(name)
         if temporary:
             self.temporary.add(name)
 
     def gone(self, name: TableName) -> None:
+        name = self.own(name)
         self.tables.pop(name, None)
         self.temporary.discard(name)
         self.dropped.add(name)
 
-    def renamed(self, name: TableName, other: TableName) -> None:
-        found = self.tables.pop(name, None)
-        if found is not None:
-            self.tables[other] = found
-        if name in self.temporary:
-            self.temporary.discard(name)
-            self.temporary.add(other)
+    def renamed(self, name: TableName, other: TableName, schema: Schema | None) -> None:
+        """`name` is called `other` now. `schema`: its columns under the new name, if they are known."""
+        name = self.own(name)
+        self.record_table(other, schema, temporary=name in self.temporary)
+        self.gone(name)
+
+    def edited(self, name: TableName, schema: Schema | None) -> None:
+        """The columns of `name` are those of `schema` from now on; None: not known any more."""
+        self.record_table(self.own(name), schema)

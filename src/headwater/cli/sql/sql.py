@@ -139,7 +139,7 @@ def _print_whole(
 def _trouble(found: ParsedStatement) -> str:
     told = found.statement
     reasons = list(told.warnings) if told.level != "full" else []
-    if told.level != "full" and not reasons:
+    if told.level != "full" and not (reasons or told.unresolved):
         reasons = ["not understood in full"]
     return "; ".join([*reasons, *(f"{one.name} is unresolved: {one.reason}" for one in told.unresolved)])
 

@@ -4,9 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
 
 from headwater.columns import form
-from headwater.columns.dialect import Rules, fold
+from headwater.columns.dialect import EXTERNAL, Rules, fold, rules
+from headwater.columns.lowering.grammar import unread_arguments
+
+_LONGEST = 60
 
 
 class Context:
@@ -24,6 +29,10 @@ class Context:
         self.spelling: dict[str, str] = {}
         self.warnings: list[str] = []
         self.windows: dict[str, Any] = {}
+        self.system = ""
+        """The first part of the name of every table, when the statement runs in another system."""
+        self.common: frozenset[str] = frozenset()
+        """Names of common table expressions there."""
         self.effects: list[form.Form] = []
         """What statements inside the query do to tables (a CTE that inserts)."""
         self._lower_query = lower_query
@@ -38,6 +47,22 @@ class Context:
         found, effect = self._lower_changing(self, node)
         self.effects.append(effect)
         return found
+
+    def inside(self, system: str, text: str, dialect: str | None) -> form.Query | None:
+        """The query that another system is sent; None when it is not read."""
+        rule = rules(dialect or "")
+        try:
+            (tree,) = Dialect.get_or_raise(rule.parser or None).parse(text)
+        except (SqlglotError, RecursionError, ValueError):
+            return None
+        if not isinstance(tree, exp.Query):
+            return None
+        other = Context(rule, self._lower_query, self._lower_changing)
+        other.system = EXTERNAL + system
+        other.common = frozenset(one.alias.lower() for one in tree.find_all(exp.CTE))
+        query = other.query(tree)
+        self.warnings += [one for one in other.warnings if one not in self.warnings]
+        return query
 
     def output_name(self, node: Any) -> str:
         """The name of an output that has no alias: the column's or field's own; empty where `naming` gives it one."""
@@ -58,8 +83,26 @@ class Context:
         return ""
 
     def warn(self, words: str) -> None:
+        """Say what was guessed, passed over or not understood. It lowers the level of the statement."""
         if words not in self.warnings:
             self.warnings.append(words)
+
+    def unread(self, node: Any) -> None:
+        """`node` is of a class that is not understood."""
+        self.warn(f"not understood: {self.written(node)}")
+
+    def check(self, node: Any) -> None:
+        """Warn of arguments of `node` that nothing reads (grammar.txt)."""
+        for name in unread_arguments(node):
+            self.warn(f"not understood: {name.rstrip('_').upper()} in {self.written(node)}")
+
+    def written(self, node: Any) -> str:
+        """The beginning of a node's text."""
+        try:
+            text = " ".join(node.sql(dialect=self.rule.parser or None).split())
+        except Exception:  # noqa: BLE001 - the parser does not write all that it reads; its class is a name, too
+            text = type(node).__name__
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
     def key(self, name: Any) -> str:
         """The key of an identifier, or of an expression in its place."""

@@ -31,11 +31,11 @@ from headwater.columns.lowering.functions import (
     MASKING_PREFIXES,
     NOTHING_NAMES,
 )
+from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
 
 Stack = list[tuple[Any, int]]
 Handler = Callable[[Context, Any, int, Stack, form.Expression], None]
 _LOW = MASKING_USE - 1
-_NOTHING = -1
 Node = exp.Expr
 
 
@@ -55,9 +55,9 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
             continue
         if kind is literal:
             continue
-        how = hows.get(kind, TRANSFORMED)
+        how = hows.get(kind, _unread)
         if how.__class__ is int:
-            if how == _NOTHING:
+            if how == NOTHING:
                 continue
             below = use
             if use < how:
@@ -77,6 +77,8 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
                 elif isinstance(child, Node):
                     stack.append((child, below))
         else:
+            if kind in UNREAD:
+                context.check(node)
             how(context, node, use, stack, result)
     return result
 
@@ -100,6 +102,13 @@ def _push(stack: Stack, found: Any, use: int) -> None:
         stack.extend((one, use) for one in found if isinstance(one, Node))
     elif isinstance(found, Node):
         stack.append((found, use))
+
+
+def _unread(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """A class that the table does not know how to read: what is in it is taken to be its value."""
+    context.unread(node)
+    below = below_use(use, TRANSFORMED)
+    stack.extend((child, below) for child in children(node))
 
 
 # --- handlers: what is not "all children, used so"
@@ -375,74 +384,57 @@ def _is_date_part(node: Any) -> bool:
     return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in DATE_PARTS
 
 
-def _kinds(*names: str) -> list[type]:
-    """Classes of the parser by name; those a version of it lacks are left out."""
-    return [found for name in names if (found := getattr(exp, name, None)) is not None]
-
-
 _BINARY = frozenset(
-    _kinds("And", "Or", "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "Add", "Sub", "Mul", "Div", "DPipe", "Like")
-)
-"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
-_HOW: dict[type, Any] = {}
-for _kind in _kinds("AggFunc"):
-    _waiting = [_kind]
-    while _waiting:
-        _one = _waiting.pop()
-        _HOW[_one] = AGGREGATED
-        _waiting.extend(_one.__subclasses__())
-_HOW.update(dict.fromkeys(_kinds("Lag", "Lead", "NthValue"), TRANSFORMED))
-_HOW.update(
-    dict.fromkeys(
-        _kinds(
-            "Literal", "Null", "Boolean", "DataType", "Var", "Identifier", "Placeholder", "SessionParameter", "JSONPath",
-            "RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist", "Ntile", "Grouping", "GroupingId",
-            "National", "HexString", "BitString", "ByteString", "RawString", "UnicodeString", "CurrentDate", "CurrentTime", "CurrentTimestamp",
-            "CurrentUser", "Pseudocolumn", "ColumnDef", "HexString", "WindowSpec", "IntervalSpan", "PartitionedByProperty",
-        ),
-        _NOTHING,
-    )
-)  # fmt: skip
-_HOW.update(
-    dict.fromkeys(_kinds("Paren", "Ordered", "Distinct", "IgnoreNulls", "RespectNulls", "Where", "Limit"), AS_IS)
-)
-_HOW.update(dict.fromkeys(_kinds("Alias", "Aliases", "PivotAlias", "TableAlias"), _only("this", AS_IS)))
-_HOW.update(dict.fromkeys(_kinds("Kwarg", "PropertyEQ"), _only("expression", TRANSFORMED)))
-_HOW.update(dict.fromkeys(_kinds("Cast", "TryCast", "Interval"), _only("this", TRANSFORMED)))
-_HOW.update(dict.fromkeys(_kinds("Extract"), _only("expression", TRANSFORMED)))
-_HOW.update(dict.fromkeys(_kinds("Select", "Union", "Except", "Intersect", "Subquery"), _subquery))
-_HOW.update(
-    dict.fromkeys(
-        _kinds("MD5", "MD5Digest", "MD5NumberLower64", "MD5NumberUpper64", "SHA", "SHA1Digest", "SHA2", "SHA2Digest", "FarmFingerprint",
-               "StandardHash",                "Crc32", "Encrypt", "EncryptRaw"),
-        _masking,
-    )
-)  # fmt: skip
-_HOW.update(dict.fromkeys(_kinds("Anonymous"), _anonymous))
-_HOW.update(dict.fromkeys(_kinds("Any", "All"), _any))
-_HOW.update(dict.fromkeys(_kinds("Array", "ArrayQuery"), _array))
-_HOW.update(dict.fromkeys(_kinds("JSONExtract", "JSONExtractScalar", "JSONBExtract", "JSONBExtractScalar"), _json_path))
-_HOW.update(
     {
-        exp.Star: _star,
-        exp.Case: _case,
-        exp.If: _if,
-        exp.DecodeCase: _decode,
-        exp.Nullif: _nullif,
-        exp.Nvl2: _if,
-        exp.Window: _window,
-        exp.Filter: _filter,
-        exp.WithinGroup: _within_group,
-        exp.Order: _ordered_argument,
-        exp.HavingMax: _having_max,
-        exp.Count: _count,
-        exp.CountIf: AGGREGATED,
-        exp.Dot: _dot,
-        exp.Bracket: _bracket,
-        exp.Exists: _exists,
-        exp.In: _in,
-        exp.Lambda: _lambda,
-        exp.Table: _table,
-        exp.Parameter: _parameter,
+        exp.And,
+        exp.Or,
+        exp.EQ,
+        exp.NEQ,
+        exp.GT,
+        exp.GTE,
+        exp.LT,
+        exp.LTE,
+        exp.Add,
+        exp.Sub,
+        exp.Mul,
+        exp.Div,
+        exp.DPipe,
+        exp.Like,
     }
 )
+"""Two children and no more, where one look at each is enough. They are the bulk of what people write."""
+_HOW: dict[type, Any] = {
+    **STEPS,
+    **dict.fromkeys((exp.Alias, exp.Aliases, exp.PivotAlias), _only("this", AS_IS)),
+    **dict.fromkeys((exp.Kwarg, exp.PropertyEQ), _only("expression", TRANSFORMED)),
+    **dict.fromkeys((exp.Cast, exp.TryCast, exp.JSONCast, exp.Interval), _only("this", TRANSFORMED)),
+    exp.Extract: _only("expression", TRANSFORMED),
+    **dict.fromkeys((exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.Values), _subquery),
+    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar), _json_path),
+    **{kind: _masking for kind, step in STEPS.items() if step >= MASKING_USE},
+    exp.Anonymous: _anonymous,
+    exp.Any: _any,
+    exp.All: _any,
+    exp.Array: _array,
+    exp.Star: _star,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.DecodeCase: _decode,
+    exp.Nullif: _nullif,
+    exp.Nvl2: _if,
+    exp.Window: _window,
+    exp.Filter: _filter,
+    exp.WithinGroup: _within_group,
+    exp.Order: _ordered_argument,
+    exp.HavingMax: _having_max,
+    exp.Count: _count,
+    exp.Dot: _dot,
+    exp.Bracket: _bracket,
+    exp.Exists: _exists,
+    exp.In: _in,
+    exp.Lambda: _lambda,
+    exp.Table: _table,
+    exp.Parameter: _parameter,
+    exp.Struct: TRANSFORMED,
+    exp.StructExtract: TRANSFORMED,
+}

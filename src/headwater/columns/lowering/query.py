@@ -20,6 +20,7 @@ _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersec
 
 def lower_query(context: Context, node: Any) -> form.Query:
     """The form of any query node: SELECT, a set operation, a parenthesised query, VALUES, TABLE t."""
+    context.check(node)
     if isinstance(node, exp.Select):
         return _select(context, node)
     if isinstance(node, exp.SetOperation):
@@ -30,7 +31,7 @@ def lower_query(context: Context, node: Any) -> form.Query:
         return form.Values(value_rows(context, node), ctes(context, node))
     if isinstance(node, exp.Table):
         return everything(sources(context, node))
-    context.warn(f"no query is understood in {type(node).__name__}")
+    context.unread(node)
     return form.Select([])
 
 
@@ -59,10 +60,12 @@ def ctes(context: Context, node: Any) -> list[form.Cte]:
     clause = node.args.get("with_")
     if clause is None:
         return []
+    context.check(clause)
     found = []
     recursive = bool(clause.args.get("recursive")) or context.rule.parser in _RECURSIVE_WITHOUT_A_WORD
     for one in clause.expressions:
         alias = one.args.get("alias")
+        context.check(one)
         if alias is None:
             continue
         name, columns = context.key(alias.this), [context.key(column) for column in alias.args.get("columns") or ()]

@@ -5,29 +5,18 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
+from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.table_function import everything, function, joined
+
+__all__ = ["everything", "item", "join", "joined", "lower_pivot", "named", "sources", "table_parts"]
 
 _PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "iceberg"])
-_READERS = frozenset(
-    (
-        "read_parquet parquet_scan read_csv read_csv_auto read_json read_json_auto read_ndjson read_text read_blob "
-        "read_files cloud_files iceberg_scan delta_scan s3 gcs hdfs file url azureblobstorage read_xlsx st_read"
-    ).split()
-)
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
 _SIMPLE = frozenset({"this", "alias"})
-_EXPLODED = {
-    exp.Explode: ["col"],
-    exp.ExplodeOuter: ["col"],
-    exp.Posexplode: ["pos", "col"],
-    exp.PosexplodeOuter: ["pos", "col"],
-}
-
-
-def everything(items: list[form.Item]) -> form.Select:
-    return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+_NAMING = (exp.Identifier, exp.Literal, exp.Var, exp.Parameter, exp.SessionParameter, exp.Placeholder, exp.Dot)
 
 
 def sources(context: Context, node: Any) -> list[form.Item]:
@@ -46,6 +35,7 @@ def join(context: Context, node: Any) -> list[form.Item]:
     args = node.args
     if len(args) == 1:  # A comma.
         return sources(context, args["this"])
+    context.check(node)
     side, kind = str(args.get("side") or "").lower(), str(args.get("kind") or "").lower()
     if kind == "array":
         return _array_join(context, node)
@@ -92,7 +82,13 @@ def item(context: Context, node: Any) -> form.Item:
     if node.__class__ is exp.Table and this.__class__ is exp.Identifier and _SIMPLE.issuperset(args):
         # Nearly all of them: a name, perhaps with an alias.
         inner = this.args
-        if not inner.get("quoted") and not inner.get("temporary") and not inner.get("global_"):
+        if (
+            not inner.get("quoted")
+            and not inner.get("temporary")
+            and not inner.get("global_")
+            and not context.system
+            and "@" not in inner["this"]
+        ):
             key, alias = context.table_key(this), args.get("alias")
             own = alias.args.get("this") if alias is not None else this
             if own is not None and not (alias is not None and alias.args.get("columns")):
@@ -104,6 +100,7 @@ def item(context: Context, node: Any) -> form.Item:
         columns = [
             context.key(one.this if isinstance(one, exp.ColumnDef) else one) for one in alias.args.get("columns") or ()
         ]
+    context.check(node)
     result = _plain(context, node, name, columns)
     for pivot in args.get("pivots") or ():
         result.source = lower_pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
@@ -120,9 +117,7 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
-        is_query = isinstance(inner, (exp.Query, exp.Values)) and not (
-            isinstance(inner, exp.Subquery) and (inner.args.get("alias") or inner.args.get("joins"))
-        )
+        is_query = _holds_query(inner)
         source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
         return form.Item(source, alias, columns)
     if isinstance(node, exp.Query):
@@ -138,9 +133,22 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     if isinstance(node, exp.Final):  # ClickHouse
         inner = item(context, node.this)
         return form.Item(inner.source, alias or inner.alias, columns or inner.columns)
+    if isinstance(node, exp.Stream):  # Databricks: a table read as a stream
+        inner = node.this
+        while isinstance(inner, exp.Subquery) and not isinstance(inner.this, exp.Select):
+            inner = inner.this
+        found = item(context, inner)
+        return form.Item(found.source, alias or found.alias, columns or found.columns)
     if isinstance(node, exp.TableFromRows):
-        return _function(context, node.this, alias, columns)
-    return _function(context, node, alias, columns)
+        return function(context, node.this, alias, columns)
+    return function(context, node, alias, columns)
+
+
+def _holds_query(node: Any) -> bool:
+    """Whether a query stands in the parentheses, and not a table or a join."""
+    while isinstance(node, exp.Subquery) and not (node.args.get("alias") or node.args.get("joins")):
+        node = node.this
+    return isinstance(node, (exp.Select, exp.SetOperation, exp.Values))
 
 
 def _inner(context: Context, node: Any) -> form.Query:
@@ -166,6 +174,8 @@ def table_parts(context: Context, node: Any) -> form.Parts:
             continue
         if isinstance(part, (exp.Func, exp.Star)) and not isinstance(part, exp.Parameter):
             return ()
+        if not isinstance(part, _NAMING):
+            context.unread(part)
         text = (
             context.table_key(part)
             if isinstance(part, exp.Identifier)
@@ -186,6 +196,11 @@ def named(context: Context, node: Any) -> form.TableSource:
     parts = table_parts(context, node)
     this = node.args.get("this")
     rule = context.rule.parser
+    if context.system and not (len(parts) == 1 and parts[0].lower() in context.common):
+        return form.TableSource((context.system, *parts))
+    if rule == "oracle" and parts and "@" in parts[-1][1:] and not this.args.get("quoted"):  # Over a database link.
+        table, _, link = parts[-1].partition("@")
+        return form.TableSource((EXTERNAL + link, *parts[:-1], table))
     if isinstance(this, exp.Literal):
         return form.TableSource(parts, True)
     if rule in _PATH_DIALECTS and isinstance(this, exp.Identifier) and this.args.get("quoted"):
@@ -211,12 +226,14 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return form.Item(form.Generated(joined(values), columns, not columns), alias, lateral=True)
     this = node.args.get("this")
     if isinstance(this, exp.Func) and not isinstance(this, (exp.Parameter, exp.SessionParameter)):
-        found = _function(context, this, alias, columns)
+        found = function(context, this, alias, columns)
         if node.args.get("ordinality") and isinstance(found.source, form.Generated) and not columns:
             found.source.columns.append(context.fold("ordinality", False))
         return found
     if isinstance(this, exp.Query):
         return form.Item(form.Derived(context.query(this)), alias, columns)
+    if isinstance(this, exp.SemanticView):
+        return function(context, this, alias, columns)
     source = named(context, node)
     own = alias or (context.key(this) if isinstance(this, exp.Identifier) else source.name[-1] if source.name else "")
     if not alias and source.name and source.name[-1].startswith("#"):
@@ -224,12 +241,6 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     if isinstance(this, exp.Dot) and not alias:
         own = context.key(list(this.flatten())[-1])
     return form.Item(source, own, columns)
-
-
-def joined(parts: list[form.Expression]) -> form.Expression:
-    return form.Expression(
-        [one for part in parts for one in part.references], [one for part in parts for one in part.subqueries]
-    )
 
 
 def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
@@ -243,48 +254,7 @@ def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> for
         return form.Item(found.source, alias or found.alias, columns or found.columns)
     if isinstance(inner, exp.Unnest):
         return _unnest(context, inner, alias, columns)
-    return _function(context, inner, alias, columns)
-
-
-def _function(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
-    """A table function: every column is made of every argument; a reader of files is a path."""
-    if isinstance(node, (exp.Kwarg, exp.Alias)):
-        node = node.this
-    if isinstance(node, exp.Dot):  # schema.function(…)
-        node = node.args.get("expression")
-    name = str(node.this if isinstance(node, exp.Anonymous) else node.key).lower()
-    if name == "stream" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Column):
-        parts = context.column(node.expressions[0])  # Databricks: a table read as a stream
-        return form.Item(form.TableSource(parts), alias or parts[-1], columns)
-    if name in {"table", "identifier"} and len(node.expressions) == 1:
-        inner = node.expressions[0]
-        if isinstance(inner, exp.Literal):
-            parts = tuple(context.fold(part.strip('"`'), False) for part in inner.name.split("."))
-            return form.Item(form.TableSource(parts), alias or parts[-1], columns)
-        return _function(context, inner, alias, columns)
-    if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
-        columns = ["id"]
-    if name in _READERS or type(node).__name__ in {"ReadCSV", "ReadParquet"}:
-        paths = [one.name for one in node.find_all(exp.Literal) if one.is_string]
-        several = isinstance(
-            node.this if isinstance(node.this, exp.Array) else next(iter(node.expressions), None), exp.Array
-        )
-        if several and len(paths) > 1:
-            files: list[form.Query] = [everything([form.Item(form.TableSource((path,), True))]) for path in paths]
-            return form.Item(
-                form.Derived(form.SetOperation(files, [("union", False, True)] * (len(files) - 1))), alias, columns
-            )
-        if paths:
-            return form.Item(form.TableSource((paths[0],), True), alias, columns)
-    value = lower(context, node, TRANSFORMED)
-    value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
-    known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
-    if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
-        known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
-    if alias and not columns and len(known) <= 1:
-        # `f(x) AS a`: in some dialects a also names the single column; any other name is a column of it as well.
-        return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
-    return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
+    return function(context, inner, alias, columns)
 
 
 def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
@@ -314,6 +284,7 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
 
 def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
+    context.check(node)
     fields = [one for one in args.get("fields") or () if isinstance(one, exp.In)]
     if args.get("unpivot"):
         return _unpivot(context, node, fields, source)

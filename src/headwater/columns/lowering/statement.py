@@ -8,40 +8,11 @@ from headwater.columns import form
 from headwater.columns.dialect import Rules
 from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, truncate
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.grammar import VERDICTS, irrelevant
 from headwater.columns.lowering.query import lower_query
 from headwater.columns.lowering.source import everything, item, lower_pivot
 from headwater.columns.lowering.update import delete, merge, update
 from headwater.columns.lowering.write import copy, create_as, export, insert, load, multiple, returned, select_into
-
-# Statements that say nothing about data: named, and done with.
-_SILENT = [
-    "Transaction",
-    "Commit",
-    "Rollback",
-    "Grant",
-    "Revoke",
-    "Analyze",
-    "Comment",
-    "Kill",
-    "Describe",
-    "Show",
-    "Pragma",
-    "Attach",
-    "Detach",
-    "Uncache",
-    "Refresh",
-    "Undrop",
-    "Summarize",
-    "Semicolon",
-    "Heredoc",
-    "Execute",
-    "ExecuteSql",
-    "AlterSession",
-    "Put",
-    "Get",
-    "Return",
-    "Annotation",
-]
 
 
 def new_context(rule: Rules) -> Context:
@@ -64,6 +35,7 @@ def lower_statement(node: Any, rule: Rules) -> form.Lowered:
 
 
 def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
+    context.check(node)
     if isinstance(node, exp.Query):
         if isinstance(node, exp.Select) and node.args.get("into") is not None:
             return "SELECT INTO", select_into(context, node)
@@ -107,25 +79,36 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return "SELECT", form.QueryForm(lower_query(context, node))
     if isinstance(node, exp.Declare):
         return "DECLARE", declared(context, node)
-    name = type(node).__name__
-    if name not in _SILENT:
-        context.warn("this is no statement that is known")
+    if VERDICTS.get(type(node)) != "silent":
+        context.unread(node)
         return "UNKNOWN", None
-    return name.upper(), None
+    return type(node).__name__.upper(), None
+
+
+_BODIES = frozenset({"FUNCTION", "PROCEDURE", "TRIGGER", "RULE"})
+_TABLES = frozenset({"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"})
 
 
 def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
     args = node.args
     what = str(args.get("kind") or "").upper()
-    properties = {type(one) for one in (args["properties"].expressions if args.get("properties") else ())}
+    listed = args["properties"].expressions if args.get("properties") else []
+    properties = {type(one) for one in listed}
     words = ["CREATE"]
     temporary = exp.TemporaryProperty in properties
     if exp.MaterializedProperty in properties:
         words.append("MATERIALIZED")
     kind = " ".join([*words, what])
-    if what in {"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"}:
-        query = args.get("expression")
-        if isinstance(query, (exp.Query, exp.Values, exp.Table)):
-            return kind, create_as(context, node, query, temporary=temporary)
-        return kind, create_bare(context, node, temporary=temporary)
-    return kind, None
+    query = args.get("expression")
+    if what not in _TABLES:
+        if what in _BODIES or isinstance(query, exp.Expr):
+            context.warn(f"what the {what} does when it runs is not followed")
+        return kind, None
+    for one in listed:
+        if not (irrelevant(one) or VERDICTS.get(type(one)) == "part"):
+            context.unread(one)
+    if isinstance(query, (exp.Query, exp.Values, exp.Table)):
+        return kind, create_as(context, node, query, temporary=temporary)
+    if query is not None:
+        context.unread(query)
+    return kind, create_bare(context, node, temporary=temporary)

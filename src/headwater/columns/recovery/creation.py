@@ -16,6 +16,22 @@ _NO_COLUMN = frozenset(
     "CONSTRAINT PRIMARY UNIQUE FOREIGN CHECK INDEX KEY LIKE PERIOD FULLTEXT SPATIAL EXCLUDE PROJECTION WATERMARK".split()
 )
 _COPIES = frozenset({"CLONE", "COPY", "LIKE"})
+_COPIES_BY_NAME = frozenset({"clickhouse", "teradata", "", "snowflake", "oracle"})
+"""Where `CREATE TABLE a AS b` is a copy of b."""
+_OPTIONS = frozenset(
+    "SKEWED BY ON STORED AS DIRECTORIES CLUSTERED SORTED SORT INTO BUCKETS ROW FORMAT SERDE DELIMITED FIELDS COLLECTION ITEMS MAP KEYS LINES "
+    "TERMINATED ESCAPED NULL DEFINED WITH SERDEPROPERTIES TBLPROPERTIES INPUTFORMAT OUTPUTFORMAT INPUTDRIVER OUTPUTDRIVER LOCATION COMMENT "
+    "PARTITIONED PARTITION HASH RANGE LIST PARTITIONS ENGINE DEFAULT CHARSET CHARACTER SET COLLATE AUTO_INCREMENT ROW_FORMAT TABLESPACE "
+    "DISTSTYLE DISTKEY SORTKEY COMPOUND INTERLEAVED KEY EVEN ALL AUTO ENCODE BACKUP YES NO CLUSTER USING OPTIONS PRIMARY UNIQUE DUPLICATE "
+    "AGGREGATE INDEX DISTRIBUTED RANDOM REPLICATED PROPERTIES ORDER TTL SETTINGS SAMPLE DATA RETENTION IN COPY GRANTS CACHED UNCACHED REPLICATION "
+    "UNCOMPRESSED COMPRESSED SPEC ROWS COMMIT PRESERVE DELETE DROP STORAGE PCTFREE PCTUSED INITRANS MAXTRANS LOGGING NOLOGGING COMPRESS "
+    "NOCOMPRESS PARALLEL NOPARALLEL CACHE NOCACHE MONITORING SEGMENT CREATION IMMEDIATE DEFERRED ORGANIZATION HEAP EXTERNAL TEXTFILE "
+    "SEQUENCEFILE RCFILE ORC PARQUET AVRO JSONFILE KUDU ICEBERG FALLBACK JOURNAL CHECKSUM FREESPACE PERCENT KSAFE UNSEGMENTED SEGMENTED "
+    "NODES NODE OFFSET LESS THAN VALUES VALUE MAXVALUE INTERVAL LABEL FILEGROUP TEXTIMAGE_ON FILESTREAM_ON MEMORY_OPTIMIZED DURABILITY "
+    "PURGE CONTAINS SQL WITHOUT ROWID STRICT OF TIER HOT COLD DELTA TRANSACTIONAL BUFFERPOOL READ WRITE ONLY MINUS INCLUDING EXCLUDING "
+    "INVISIBLE VISIBLE RETENTION_TIME CHANGE_TRACKING CONNECTION REMOTE METADATA CASCADE RESTRICT DATABLOCKSIZE BYTES MERGEBLOCKRATIO "
+    "SERVER LOG DUAL BEFORE AFTER LOCAL GLOBAL TEMPORARY TABLE STRUCTURED UNDER".split()
+)
 # What is created with a name and words of its own, and says nothing about columns or tables that lineage keeps.
 _SILENT = frozenset(
     (
@@ -98,23 +114,65 @@ def _columns(phrase: Phrase, place: int) -> tuple[list[Any], int, list[Any]]:
     """The tokens that name columns in a list, constraints left out; behind it; and those whose values the table makes itself."""
     if phrase.word(place) != "(" or phrase.starts_query(place):
         return [], place, []
-    end, depth = phrase.closing(place), phrase.depths[place] + 1
-    found, own, fresh, inside = [], [], True, False
+    end = phrase.closing(place)
+    found: list[Any] = []
+    own: list[Any] = []
     counted = phrase.context.rule.parser in {"tsql", "fabric", "redshift"}
-    for at in range(place + 1, min(end, phrase.size)):
-        word, after = phrase.words[at], phrase.word(at + 1)
-        if fresh:
-            inside = phrase.is_name(at) and word not in _NO_COLUMN
-            if inside:
-                found.append(phrase.tokens[at])
-                if counted and after in {"AS", "ROWVERSION", "TIMESTAMP"}:
-                    own.append(phrase.tokens[at])
-        elif inside and phrase.depths[at] == depth and own[-1:] != found[-1:]:
+    for start, stop in phrase.entries(place + 1, end):
+        if not phrase.is_name(start) or phrase.words[start] in _NO_COLUMN:
+            continue
+        found.append(phrase.tokens[start])
+        for at in range(start + 1, stop):
+            word, after = phrase.words[at], phrase.word(at + 1)
+            if phrase.depths[at] != phrase.depths[start]:
+                continue
             computed = word == "AS" and after == "(" and phrase.word(at - 1) != "BY"
-            if (counted and word == "IDENTITY") or computed:
-                own.append(found[-1])
-        fresh = word == "," and phrase.depths[at] == depth
+            first = at == start + 1 and word in {"AS", "ROWVERSION", "TIMESTAMP"}
+            if computed or (counted and (word == "IDENTITY" or first)):
+                own.append(phrase.tokens[start])
+                break
     return found, end + 1, own
+
+
+def _partitioned(phrase: Phrase, start: int) -> list[Any]:
+    """Columns that PARTITIONED BY declares with their types (Hive)."""
+    place = phrase.find("PARTITIONED", start=start)
+    opened = phrase.after(place, "PARTITIONED", "BY") if place >= 0 else -1
+    if opened < 0 or phrase.word(opened) != "(":
+        return []
+    entries = phrase.entries(opened + 1, phrase.closing(opened))
+    return [
+        phrase.tokens[first]
+        for first, behind in entries
+        if behind > first + 1 and phrase.is_name(first) and phrase.word(first + 1) != "("
+    ]
+
+
+def _doubt_options(phrase: Phrase, start: int) -> None:
+    """A word behind the columns that no known option has may be about the columns."""
+    before = ""
+    for at in range(start, phrase.size):
+        word = phrase.words[at]
+        if phrase.depths[at] == 0 and word and (word[0].isalpha()):
+            free = before in {
+                "AS",
+                "BY",
+                "=",
+                "ENGINE",
+                "FORMAT",
+                "ON",
+                "IN",
+                "INTO",
+                "TABLESPACE",
+                "SERDE",
+                "FROM",
+                "WITH",
+                "SERVER",
+            }
+            if not (free or phrase.word(at + 1) in {"=", "("} or set(word.split()) <= _OPTIONS):
+                phrase.context.warn(f"not understood: {word} behind the columns of the table")
+                return
+        before = word or "="
 
 
 def query_place(phrase: Phrase, start: int) -> int:
@@ -177,9 +235,10 @@ def plain(phrase: Phrase, found: Created, place: int, end: int) -> list[Any]:
 def bare(phrase: Phrase, found: Created) -> Read:
     """CREATE of a table without a query: as a copy of another, over files, or with nothing but columns."""
     name, _ = phrase.place_or_path(found.name_at)[0], 0
+    declared = [*found.columns, *_partitioned(phrase, found.after)]
     columns, own = (
         [phrase.context.fold(column.text, column.token_type is TokenType.IDENTIFIER) for column in listed]
-        for listed in (found.columns, found.own)
+        for listed in (declared, found.own)
     )
     for place in range(found.after_name, phrase.size):
         word = phrase.words[place]
@@ -198,6 +257,8 @@ def bare(phrase: Phrase, found: Created) -> Read:
             and not phrase.depths[place]
             and phrase.is_name(place + 1)
             and phrase.word(place + 1) not in _COPIES
+            and phrase.word(place - 1) not in {"STORED", "GENERATED", "EXECUTE", "SERDE"}
+            and phrase.context.rule.parser in _COPIES_BY_NAME
         ):
             at = place + 1
         if at > 0 and (other := phrase.name(at)[0]):
@@ -206,6 +267,7 @@ def bare(phrase: Phrase, found: Created) -> Read:
             return found.kind, copied(name, other, "CREATE", creates=True)
         if (at := phrase.after(place, "PARTITION", "OF")) > 0:
             return found.kind, form.ChangeForm([("LIKE", name, phrase.name(at)[0])])
+    _doubt_options(phrase, found.after)
     change = form.ChangeForm([("CREATE", name, ())], columns or None, found.temporary, own=own)
     if "EXTERNAL" in phrase.words[: found.object] and (path := _location(phrase, found.after)) is not None:
         files = everything([form.Item(form.TableSource((path,), True))])

@@ -2,6 +2,7 @@
 
 from headwater.columns import form
 from headwater.columns.lowering.source import everything
+from headwater.columns.recovery.alteration import altered
 from headwater.columns.recovery.phrase import Phrase
 
 Read = tuple[str, form.Form | None]
@@ -133,7 +134,16 @@ def _alter(phrase: Phrase) -> Read | None:
         place = at + 1
     if phrase.word(place) in {"UPDATE", "DELETE"}:
         return None  # ClickHouse's mutations: an UPDATE or DELETE in other words.
-    return kind, _moved(phrase, name, place) or form.ChangeForm([("ALTER", name, ())])
+    return kind, _moved(phrase, name, place) or (
+        altered(phrase, name, place) if what == "TABLE" else _view(phrase, name, place)
+    )
+
+
+def _view(phrase: Phrase, name: form.Parts, place: int) -> form.Form:
+    if phrase.word(place) == "REBUILD":  # Hive and Oracle: the rows are made again, by the query it was made with.
+        phrase.context.warn("what rebuilds it stands where it was made")
+        return form.WriteForm(form.Target(name), "OVERWRITE", form.Values([]), by_name=True)
+    return altered(phrase, name, place) if phrase.word(place) == "RENAME" else form.ChangeForm([("ALTER", name, ())])
 
 
 def _moved(phrase: Phrase, name: form.Parts, place: int) -> form.Form | None:
@@ -150,9 +160,6 @@ def _moved(phrase: Phrase, name: form.Parts, place: int) -> form.Form | None:
     if (at := phrase.after(place, "SET", "SCHEMA")) > 0:
         schema, _ = phrase.name(at)
         return form.ChangeForm([("RENAME", name, (*schema, name[-1]))]) if schema else None
-    if (at := phrase.after(place, "RENAME", "TO")) > 0:
-        other, _ = phrase.name(at)
-        return form.ChangeForm([("RENAME", name, _beside(name, other))]) if other else None
     if word == "ATTACH" and phrase.find("FOR", "DEFAULT", start=place) > 0:
         other, _ = phrase.name(place + 2)
         return copied(name, _beside(name, other)) if other else None
@@ -180,9 +187,13 @@ def _sp_rename(phrase: Phrase) -> Read | None:
     texts = [found for place in range(phrase.size) if (found := phrase.text(place)) is not None]
     if len(texts) < 2:
         return None
+    fold = phrase.context.fold
+    if len(texts) > 2 and texts[2].upper() == "COLUMN":
+        *table, old = (fold(part.strip('[]"'), False) for part in texts[0].split("."))
+        edit: form.Edit = ("rename", [old, fold(texts[1].strip('[]"'), False)], None)
+        return "EXECUTE", form.ChangeForm([("ALTER", tuple(table), ())], edits=[edit])
     if len(texts) > 2 and texts[2].upper() not in {"OBJECT", ""}:
         return "EXECUTE", None
-    fold = phrase.context.fold
     name = tuple(fold(part.strip('[]"'), False) for part in texts[0].split("."))
     return "EXECUTE", form.ChangeForm([("RENAME", name, _beside(name, (fold(texts[1].strip('[]"'), False),)))])
 

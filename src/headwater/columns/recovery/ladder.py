@@ -19,37 +19,35 @@ from headwater.columns.recovery import creation, directly, holding, repair, rewr
 from headwater.columns.recovery.phrase import Phrase, depths_of, whole, words_of, wordwise
 from headwater.columns.result import Level
 
-Found = tuple[form.Lowered, Level]
-
 MOST_TOKENS = 2_000_000
 DEEPEST = 400
 _PARSES = 4
 _INSIDE = 4  # Statements held in one another.
-_WORST = [Level.FULL, Level.PARTIAL, Level.TABLES, Level.NOTHING]
+_WORST: list[str] = [Level.FULL, Level.PARTIAL, Level.TABLES, Level.NOTHING]
 
 
-def read(text: str, tokens: list[Any], dialect: Dialect, rule: Rules) -> Found:
+def read(text: str, tokens: list[Any], dialect: Dialect, rule: Rules) -> form.Lowered:
     """The form of one statement, however it can be had. Never raises."""
     if len(tokens) > MOST_TOKENS:
-        return _nothing(rule, f"the statement has more than {MOST_TOKENS:,} tokens"), Level.NOTHING
+        return _nothing(rule, f"the statement has more than {MOST_TOKENS:,} tokens")
     try:
         return _Ladder(dialect, rule).whole(text, tokens)
     except Exception as error:  # noqa: BLE001 — the promise is that no text raises; a defect of ours costs one statement
-        return _nothing(
-            rule, f"reading the statement failed: {type(error).__name__}: {_first_line(error)}"
-        ), Level.NOTHING
+        return _nothing(rule, f"reading the statement failed: {type(error).__name__}: {_first_line(error)}")
 
 
-def words_only(text: str, tokens: list[Any], rule: Rules, problem: str) -> Found:
+def words_only(text: str, tokens: list[Any], rule: Rules, problem: str) -> form.Lowered:
     """The tables that the tokens of a statement name, when it has no end or cannot be parsed."""
     context = new_context(rule)
     phrase = Phrase(tokens, context)
     found = sighting.lowered(phrase)
     context.warn(problem)
-    kind = sighting.kind(phrase)
-    if found is None:
-        return form.Lowered(kind, None, rule.parser, context.spelling, context.warnings), Level.NOTHING
-    return form.Lowered(kind, found, rule.parser, context.spelling, context.warnings), Level.TABLES
+    reading = Level.NOTHING if found is None else Level.TABLES
+    return _lowered(sighting.kind(phrase), found, context, reading)
+
+
+def _lowered(kind: str, what: form.Form | None, context: Context, reading: str) -> form.Lowered:
+    return form.Lowered(kind, what, context.rule.parser, context.spelling, context.warnings, reading=reading)
 
 
 def beginning(text: str, dialect: Dialect) -> tuple[list[Any], str]:
@@ -65,7 +63,7 @@ def beginning(text: str, dialect: Dialect) -> tuple[list[Any], str]:
 
 
 def _nothing(rule: Rules, problem: str) -> form.Lowered:
-    return form.Lowered("UNKNOWN", None, rule.parser, warnings=[problem])
+    return form.Lowered("UNKNOWN", None, rule.parser, warnings=[problem], reading=Level.NOTHING)
 
 
 def _first_line(error: BaseException) -> str:
@@ -100,12 +98,12 @@ class _Ladder:
         self.error: ParseError | None = None
         self.problem = ""
 
-    def whole(self, text: str, tokens: list[Any]) -> Found:
+    def whole(self, text: str, tokens: list[Any]) -> form.Lowered:
         if _too_deep(text, tokens):
             return words_only(text, tokens, self.rule, f"the statement nests deeper than {DEEPEST} brackets")
         return self.statement(text, tokens)
 
-    def statement(self, text: str, tokens: list[Any]) -> Found:
+    def statement(self, text: str, tokens: list[Any]) -> form.Lowered:
         """The parser's way if it has one, the others if not."""
         if tokens and not rewriting.misread(tokens, self.rule.parser):
             found = self.parsed(text, tokens)
@@ -121,7 +119,7 @@ class _Ladder:
             other = self.repaired(text, tokens, problem, error)
         return other or words_only(text, tokens, self.rule, problem or "the statement is not understood")
 
-    def parsed(self, text: str, tokens: list[Any]) -> Found | None:
+    def parsed(self, text: str, tokens: list[Any]) -> form.Lowered | None:
         """What parsing gives, None when it gives nothing of use; `problem` then says why."""
         self.error, self.problem = None, "the statement is not understood"
         if not tokens or self.left <= 0:
@@ -136,7 +134,7 @@ class _Ladder:
                 context = new_context(self.rule)
                 words = whole(text, tokens, self.dialect)
                 other = self.by_words(text, Phrase(words, context), context)
-                if other is not None and other[0].form is not None:
+                if other is not None and other.form is not None:
                     return other
             lowered = lower_statement(tree, self.rule)
             if lowered.form is not None:
@@ -152,9 +150,9 @@ class _Ladder:
             return None
         if lowered.kind == "UNKNOWN":
             return None
-        return lowered, Level.FULL if lowered.form is not None or not lowered.warnings else Level.PARTIAL
+        return lowered
 
-    def by_words(self, text: str, phrase: Phrase, context: Context) -> Found | None:
+    def by_words(self, text: str, phrase: Phrase, context: Context) -> form.Lowered | None:
         """What the words say without a parse of the whole: a form, or statements held inside."""
         held = holding.held(phrase) if self.inside < _INSIDE else None
         if held is not None:
@@ -167,39 +165,35 @@ class _Ladder:
                 return None
             found = creation.bare(phrase, created)
         kind, what = found
-        level = Level.PARTIAL if context.warnings else Level.FULL
-        return form.Lowered(kind, what, self.rule.parser, context.spelling, context.warnings), level
+        return _lowered(kind, what, context, Level.FULL)
 
-    def held(self, text: str, held: holding.Held, context: Context) -> Found:
+    def held(self, text: str, held: holding.Held, context: Context) -> form.Lowered:
         forms: list[form.Form] = []
-        level = Level.PARTIAL if context.warnings else Level.FULL
+        reading: str = Level.FULL
         for inner in held.inner:
             if isinstance(inner, str):
                 tokens, problem = beginning(inner, self.dialect)
                 if problem:
                     context.warn(problem)
-                    level = Level.PARTIAL
                     continue
-                found, reached = (
-                    self.statement(inner, tokens) if tokens else (_nothing(self.rule, "it is empty"), Level.NOTHING)
-                )
+                found = self.statement(inner, tokens) if tokens else _nothing(self.rule, "it is empty")
             elif inner:
-                found, reached = self.statement(text, inner)
+                found = self.statement(text, inner)
             else:
                 continue
-            level = max(level, reached, key=_WORST.index)
+            reading = max(reading, found.reading, key=_WORST.index)
             context.spelling.update(found.spelling)
             for warning in found.warnings:
                 context.warn(warning)
             if found.form is not None:
                 forms.append(found.form)
-        return form.Lowered(held.kind, held.build(forms), self.rule.parser, context.spelling, context.warnings), level
+        return _lowered(held.kind, held.build(forms), context, reading)
 
-    def repaired(self, text: str, tokens: list[Any], problem: str, error: ParseError | None) -> Found | None:
+    def repaired(self, text: str, tokens: list[Any], problem: str, error: ParseError | None) -> form.Lowered | None:
         """Parse the tokens without irrelevant clauses, then without the failing piece."""
         context = new_context(self.rule)
         simple, kind = rewriting.simplified(Phrase(tokens, context))
-        warnings: list[str] = []
+        warnings = list(context.warnings)
         if len(simple) != len(tokens) or any(a is not b for a, b in zip(simple, tokens, strict=True)):
             found = self.parsed(text, simple)
             error = self.error
@@ -224,7 +218,6 @@ class _Ladder:
             found, error = self.parsed(text, simple), self.error
         if found is None:
             return None
-        lowered, level = found
-        lowered.kind = kind or lowered.kind
-        lowered.warnings += warnings
-        return lowered, max(level, Level.PARTIAL, key=_WORST.index) if warnings else level
+        found.kind = kind or found.kind
+        found.warnings += warnings
+        return found

@@ -10,6 +10,7 @@ from headwater.columns import form
 from headwater.columns.lowering.context import Context
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_ANGLES = {"<": 1, ">": -1, ">>": -2}
 _TEXTS = frozenset(
     {
         TokenType.STRING,
@@ -141,6 +142,27 @@ class Phrase:
             return True
         word = self.words[place]
         return bool(word) and (word[0].isalpha() or word[0] in "_@#$") and " " not in word
+
+    def is_quoted(self, place: int) -> bool:
+        return bool(self.tokens[place].token_type is TokenType.IDENTIFIER)
+
+    def entries(self, place: int, end: int) -> list[tuple[int, int]]:
+        """The entries of a list between two places, as (first, behind the last): commas in brackets and in `<…>` separate none."""
+        found: list[tuple[int, int]] = []
+        end = min(end, self.size)
+        if place >= end:
+            return found
+        depth, angle, start = self.depths[place], 0, place
+        for at in range(place, end):
+            word = self.words[at]
+            if word in _ANGLES:
+                angle = max(0, angle + _ANGLES[word])
+            elif word == "," and self.depths[at] == depth and not angle:
+                found.append((start, at))
+                start = at + 1
+        if start < end:
+            found.append((start, end))
+        return found
 
     def name(self, place: int) -> tuple[form.Parts, int]:
         """The name at `place` and the place after it; () and the same place when none stands there."""

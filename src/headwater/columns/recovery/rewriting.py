@@ -72,9 +72,17 @@ def simplified(phrase: Phrase) -> tuple[list[Any], str]:
         place = creation.query_place(phrase, created.after_name)
         if place < 0:
             return phrase.tokens, created.kind
-        tokens = creation.plain(phrase, created, place, trailing(phrase, place))
+        tokens = creation.plain(phrase, created, place, _cut(phrase, place))
         return _cleaned(Phrase(tokens, phrase.context), len(tokens)), created.kind
-    return _cleaned(phrase, trailing(phrase, 0) if phrase.word(0) not in {"CREATE", "ALTER"} else phrase.size), ""
+    return _cleaned(phrase, _cut(phrase, 0) if phrase.word(0) not in {"CREATE", "ALTER"} else phrase.size), ""
+
+
+def _cut(phrase: Phrase, place: int) -> int:
+    """Where the query ends; a query that is cut off with the clauses behind it is missed, and a warning says so."""
+    end = trailing(phrase, place)
+    if {"SELECT", "JOIN", "UNION", "INSERT", "MERGE"} & set(phrase.words[end:]):
+        phrase.context.warn(f"what follows {phrase.word(end)} is not read")
+    return end
 
 
 def misread(tokens: list[Any], dialect: str) -> bool:
@@ -87,7 +95,9 @@ def misread(tokens: list[Any], dialect: str) -> bool:
     if first == "DELETE":
         return second in _HINTS or second == "TOP"
     if first == "ALTER":
-        return bool({"SWITCH", "EXCHANGE", "MOVE", "REPLACE", "ATTACH", "DELETE"} & set(words[2:]))
+        return "TABLE" in words[:3] or bool(
+            {"SWITCH", "EXCHANGE", "MOVE", "REPLACE", "ATTACH", "DELETE", "REBUILD"} & set(words[2:])
+        )
     if first == "COPY":
         return bool({"LOCAL", "PROGRAM", "DATABASE", "STDIN"} & set(words)) or (
             second == "FILES" and words[1:2] == ["INTO"]

@@ -34,6 +34,9 @@ _KNOWN = frozenset(
 )
 
 
+_INSERTS_WITHOUT_INTO = frozenset({"", "mysql", "doris", "starrocks", "tsql", "bigquery", "teradata", "spark", "hive"})
+
+
 class Sighted(msgspec.Struct):
     reads: dict[form.Parts, None] = {}
     writes: dict[form.Parts, None] = {}
@@ -132,6 +135,8 @@ def _writes(phrase: Phrase, place: int) -> bool:
         return before == "DELETE"
     if word in {"TABLE", "VIEW"}:
         return phrase.depths[place] == 0 and place < 10 and phrase.words[0] in {"CREATE", "ALTER", "DROP", "TRUNCATE"}
+    if word == "INSERT" and place == 0 and phrase.context.rule.parser not in _INSERTS_WITHOUT_INTO:
+        return False
     return word in {"INSERT", "MERGE"} and place == 0 and after not in {"INTO", "OVERWRITE", "ALL", "FIRST", "OR"}
 
 

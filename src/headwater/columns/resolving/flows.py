@@ -6,6 +6,7 @@ from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import rules
 from headwater.columns.kinds import DIRECT, MASKED
+from headwater.columns.resolving.changes import Changes
 from headwater.columns.resolving.relation import (
     Column,
     Dependencies,
@@ -18,7 +19,7 @@ from headwater.columns.resolving.relation import (
     union,
 )
 from headwater.columns.resolving.resolver import Resolver, TooMuch
-from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved
+from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved, level_of
 from headwater.columns.session import Session
 
 _FILLS_FROM_LEFT = frozenset({"postgres", "redshift", "materialize", "risingwave", "hive"})
@@ -49,23 +50,22 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         resolver.values[name] = {"": next(iter(held.values()), {}), **held}
     resolver.holes, resolver.stands = lowered.holes, lowered.stands
     if lowered.form is None:
+        result.level = level_of(lowered.reading, result.warnings, ())
         return result
     teller = _Teller(resolver, result)
     try:
         teller.tell(lowered.form, {})
     except TooMuch:
-        result.level = Level.PARTIAL
         result.warnings.append("the statement has more column dependencies than are kept: some are left out")
     except RecursionError:
-        result.level = Level.PARTIAL
         result.warnings.append("the statement nests too deep: some of it is left out")
     teller.close()
-    if resolver.unknown and result.level is Level.FULL:
-        result.level = Level.PARTIAL
-        if resolver.unknown.startswith(
-            ("behind the variable", "behind an expression")
-        ):  # For a macro, the template itself reports it.
-            result.warnings.append(f"tables or outputs are {resolver.unknown}: they are known only when it runs")
+    if resolver.unknown.startswith(
+        ("behind the variable", "behind an expression")
+    ):  # Of a macro the template itself warns.
+        result.warnings.append(f"tables or outputs are {resolver.unknown}: they are known only when it runs")
+    result.warnings = list(dict.fromkeys([*result.warnings, *resolver.warnings]))
+    result.level = level_of(lowered.reading, result.warnings, result.unresolved)
     return result
 
 
@@ -96,7 +96,7 @@ class _Teller:
             for one in what.forms:
                 self.tell(one, known)
         elif isinstance(what, form.ChangeForm):
-            self._change(what)
+            Changes(self).tell(what)
         else:
             self._session(what)
 
@@ -151,10 +151,11 @@ class _Teller:
         if opened is not None:
             return self._placed_open(names, columns, opened)
         if len(names) != len(columns) and columns:
-            self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
             fewer = len(columns) < len(names) and self.resolver.rule.parser in _FILLS_FROM_LEFT and not target.columns
-            if not what.creates and not fewer:
-                return columns
+            if not fewer:
+                self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
+                if not what.creates:
+                    return columns
         placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
         return placed + columns[len(names) :]
 
@@ -262,70 +263,6 @@ class _Teller:
                 ]
         return found
 
-    def _change(self, what: form.ChangeForm) -> None:
-        for query in what.reads:
-            relation = self.resolver.query(query, {}, None)
-            self.flow(None, "SELECT", relation.columns(), relation.rows, list(self.resolver.reads))
-        for action, parts, other_parts in what.changes:
-            key, other_key = self.key(parts, what.temporary and action == "CREATE"), self.key(other_parts)
-            name, other = (
-                self.resolver.display_name(key),
-                self.resolver.display_name(other_key) if other_parts else None,
-            )
-            if action != "DECLARE":  # A variable ends with its batch.
-                self.result.changes.append(Change(action, name, other, what.temporary))
-            if action in {"CREATE", "CLONE", "LIKE", "DECLARE"}:
-                schema = None
-                if what.columns:
-                    listed = [self.display_name(one) for one in what.columns]
-                    schema = Schema(name, listed, self.resolver.rule.parser, what.own)
-                elif other_parts:
-                    found = self.session.find(other_key) or self.resolver.catalog.find(other_key)
-                    schema = Schema(name, found.columns, self.resolver.rule.parser, found.own) if found else None
-                self.session.record_table(key, schema, temporary=what.temporary)
-            if action in {"CREATE", "CLONE"} and other_parts and other is not None:
-                self._copied(name, other, other_key, action)
-            elif action == "DROP":
-                self.session.gone(key)
-            elif action == "RENAME":
-                self._moved(key, other_key, other or name)
-                self.session.renamed(key, other_key)
-            elif action == "SWAP":
-                self._moved(key, other_key, other or name)
-                self._moved(other_key, key, name)
-            self._touched(action, name, other)
-
-    def _touched(self, action: str, name: TableName, other: TableName | None) -> None:
-        """The tables a change reads and writes: a new name has the rows of the old one; dropping or altering writes nothing."""
-        moved = action in {"RENAME", "SWAP"} and other is not None
-        writes = (
-            [other]
-            if action == "RENAME" and other
-            else [name, other]
-            if moved
-            else [name]
-            if action in _WRITING
-            else []
-        )
-        reads = (
-            [name, other] if action == "SWAP" and other else [name] if moved else [other] if action == "LIKE" else []
-        )
-        self.result.writes += [one for one in writes if one is not None and one not in self.result.writes]
-        for one in reads:
-            if one is not None:
-                self.resolver.reads[one] = None
-
-    def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
-        """A clone has every column of the other."""
-        relation, _ = self.resolver.table(form.TableSource(other_key), {})
-        self.flow(name, action, relation.columns(), None, [other])
-
-    def _moved(self, key: TableName, other_key: TableName, other: TableName) -> None:
-        """A table has a new name: its columns go with it."""
-        found = self.resolver.catalog.find(key)
-        if found is not None and self.session.find(key) is None:
-            self.session.record_table(other_key, Schema(other, found.columns, self.resolver.rule.parser))
-
     def _session(self, what: form.SessionForm) -> None:
         session, values = self.session, what.values
         if what.what == "database" and values:
@@ -353,14 +290,14 @@ class _Teller:
         if target.is_path:
             return target.name
         key = self.key(target.name, temporary)
-        schema = self.session.find(key) or self.resolver.catalog.find(key)
+        schema = self.session.find(key, self.resolver.catalog)
         return schema.name if schema is not None and len(schema.name) >= len(key) else self.resolver.display_name(key)
 
     def find_schema(self, target: form.Target) -> Schema | None:
         if target.is_path:
             return None
         key = self.key(target.name)
-        return self.session.find(key) or self.resolver.catalog.find(key)
+        return self.session.find(key, self.resolver.catalog)
 
     def display_name(self, name: str) -> str:
         return self.resolver.spellings.get(name, name)
@@ -426,12 +363,9 @@ class _Teller:
         return Input(entry[0], self.display_name(entry[1]), bits, entry[2])
 
 
-_WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})
-
-
 def _says(value: "Dependencies | Open") -> bool:
-    """Whether a column of a query has an input."""
-    return isinstance(value, Open) or bool(value)
+    """Whether a column of a query has a name and an input."""
+    return not isinstance(value, Open) and bool(value)
 
 
 def _folded(found: list[Input]) -> list[Input]:

@@ -39,6 +39,8 @@ class FromClause(ABC):
         self.variables = variables
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
+        self.warnings: dict[str, None] = {}
+        """What was taken for sure without being so."""
         self.spent = 0
         self.values: dict[str, dict[str, Dependencies]] = {}
         """What variables hold, by column; a plain variable's one column is called ""."""
@@ -77,6 +79,7 @@ class FromClause(ABC):
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
         found.scalars = self.scalars
+        found.warnings = self.warnings
         found.values = self.values
         found.holes = self.holes
         found.using_first = self.rule.parser in {"spark", "databricks"}
@@ -189,14 +192,10 @@ class FromClause(ABC):
         return Behind(self.leaves, reason)
 
     def _table(self, parts: TableName) -> tuple[Relation, TableName]:
-        schema = self.session.find(parts)
-        if schema is not None:
+        schema = self.session.find(parts, self.catalog)
+        shown = self.display_name(parts)
+        if schema is not None and (len(schema.name) >= len(parts) or parts in self.session.tables):
             shown = schema.name
-        else:
-            schema = self.catalog.find(parts)
-            shown = self.display_name(parts)
-            if schema is not None and len(schema.name) >= len(parts):
-                shown = schema.name
         if schema is None:
             return Relation([("*", Open(self.leaves, shown))]), shown
         return TableRelation(schema, shown, self.leaves), shown

@@ -244,9 +244,9 @@ Column = tuple[str, Dependencies | Open]
 
 
 class Relation:
-    """Columns in order and what decides about the rows. The first of equal names is the one that is found by name."""
+    """Columns in order and what decides about the rows. By `get` the first of equal names is found, by `any` all of them."""
 
-    __slots__ = ("_columns", "_index", "inside", "names", "opens", "rows", "touched")
+    __slots__ = ("_columns", "_index", "inside", "names", "opens", "rows", "touched", "twice")
 
     def __init__(self, columns: list[Column], rows: Rows | None = None) -> None:
         self._columns = columns
@@ -258,12 +258,16 @@ class Relation:
         """The one value a row is made of, when a name may be a field of it: UNNEST and its like."""
         self.rows = rows
         self.touched = False
+        self.twice: dict[str, list[Dependencies]] = {}
+        """Names that several columns have, with what each is made of."""
         index = self._index
         for name, value in columns:
             if isinstance(value, Open):
                 self.opens.append(value)
             elif name not in index:
                 index[name] = value
+            elif name and value != index[name]:
+                self.twice.setdefault(name, [index[name]]).append(value)
 
     def get(self, name: str) -> Dependencies | None:
         """The column of that name, if it is known to be there."""
@@ -276,7 +280,7 @@ class Relation:
         """The column of that name, or what it may be."""
         known = self.get(name)
         if known is not None:
-            return [known]
+            return self.twice.get(name) or [known]
         return [found for one in self.opens if (found := one.field(name)) is not None]
 
     def first_values(self) -> Iterator[Dependencies]:

@@ -42,6 +42,8 @@ class Scope:
         self.own_first = False
         """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
         query around it would make no sense."""
+        self.warnings: dict[str, None] = {}
+        """Those of the resolver."""
         self.scalars: dict[str, Dependencies] = {}
         self.values: dict[str, dict[str, Dependencies]] = {}
         self.holes: dict[str, str] = {}
@@ -103,6 +105,8 @@ class Scope:
         if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
             for _, _, relation in self.relations:
                 if name in relation.names:
+                    if len(self.relations) > 1 or name in relation.twice:
+                        break
                     found = relation.get(name)
                     if found is not None:
                         return found
@@ -147,6 +151,10 @@ class Scope:
                 candidates.append(hit)
                 break
             if self.own_first and len(candidates) == 1:
+                if level.outer is not None and level.outer.may_have(name):
+                    self.warnings[
+                        f"{name} is taken to be of the subquery's own table; one around it may have it, too"
+                    ] = None
                 return candidates[0], []
             level = level.outer
         return None, candidates
@@ -158,11 +166,21 @@ class Scope:
         if name in self.merged:
             return self.merged[name]
         is_open = False
-        for _, _, relation in self.relations:
-            if name in relation.names:
-                return relation.get(name)
+        owners: list[Dependencies] = []
+        for called, _, relation in self.relations:
+            if name in relation.names and not (owners and called.lower() == "excluded"):
+                owners += relation.any(name)
             if relation.opens:
                 is_open = True
+        if len(owners) == 1:
+            return owners[0]
+        if owners:
+            alias_value = self.aliases.get(name) if mode == AFTER else None
+            if alias_value is not None:
+                return alias_value
+            if all(one == owners[0] for one in owners):
+                return owners[0]
+            return self.leaves.guess(name, owners, "more than one table here has it")
         if not is_open:  # A field of what UNNEST gives needs no qualifier, if nothing else has the name.
             for _, _, relation in self.relations:
                 if relation.inside is not None:
@@ -184,6 +202,15 @@ class Scope:
                         candidates.append(value)
         return None
 
+    def may_have(self, name: str) -> bool:
+        """Whether a relation here or around could own the name."""
+        level: Scope | None = self
+        while level is not None:
+            if any(relation.opens or name in relation.names for _, _, relation in level.relations):
+                return True
+            level = level.outer
+        return False
+
     def _depends_on_name(self, value: Dependencies, name: str) -> bool:
         """Whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
         for leaf in value:
@@ -201,7 +228,7 @@ class Scope:
             if relation is not None:
                 found = self._of(relation, parts[1:])
                 if found is not None:
-                    return found
+                    return self._or_column(parts, relation, found) if len(parts) > 2 and relation.opens else found
             if len(parts) > 2:
                 for _, name, relation in level.relations:
                     for length in range(2, len(parts)):
@@ -232,6 +259,16 @@ class Scope:
                 written, deeper, f"no table here is called {parts[0]}; it may be a column with fields"
             )
         return self.leaves.guess(written, [], f"nothing here is called {parts[0]}")
+
+    def _or_column(self, parts: form.Parts, relation: Relation, found: Dependencies) -> Dependencies:
+        """`m.q.n` of an unknown table m: its column q, or its column m with a field q."""
+        if parts[1] in relation.names or parts[1] == "*":
+            return found
+        path = ".".join(part for part in parts[1:] if part != "*")
+        others = [self.leaves.deeper(one, path) for one in relation.any(parts[0])]
+        return self.leaves.guess(
+            ".".join(parts), [found, *others], f"{parts[0]} is a table here, and may be a column of it"
+        )
 
     def _of(self, relation: Relation, rest: form.Parts) -> Dependencies | None:
         name = rest[0]

@@ -1,0 +1,58 @@
+"""How each class of the parser's tree is read, and each of its arguments: grammar.txt, as lowering asks it.
+
+The level of a statement rests on this table: a class or an argument that it does not list, or marks with `?`, lowers the level where it occurs.
+"""
+
+import pkgutil
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns.kinds import AGGREGATED, AS_IS, MASKING_USE, TRANSFORMED
+
+NOTHING = -1
+"""The step of a class in which no column is."""
+_STEPS = {
+    "value": TRANSFORMED,
+    "aggregate": AGGREGATED,
+    "masking": TRANSFORMED | MASKING_USE,
+    "same": AS_IS,
+    "nothing": NOTHING,
+    "silent": NOTHING,
+}
+
+
+def table() -> dict[str, list[str]]:
+    """Class to its verdict and its arguments, as the file lists them."""
+    data = pkgutil.get_data(__package__, "grammar.txt") or b""
+    lines = (line.split() for line in data.decode("utf-8").splitlines() if line[:1] not in {"#", ""})
+    return {name: rest for name, *rest in lines if name != "reason"}
+
+
+VERDICTS: dict[type, str] = {}
+STEPS: dict[type, int] = {}
+"""How an expression uses what is below it, where that is the same for all of it."""
+UNREAD: dict[type, tuple[str, ...]] = {}
+"""Arguments that lower the level when they are given."""
+for _name, (_verdict, *_arguments) in table().items():
+    _class: Any = getattr(exp, _name, None)
+    if _class is not None:
+        VERDICTS[_class] = _verdict
+        if _verdict in _STEPS or _verdict[0] == "-":
+            STEPS[_class] = _STEPS.get(_verdict, NOTHING)
+        if _unread := tuple(one[1:] for one in _arguments if one[0] == "?"):
+            UNREAD[_class] = _unread
+
+
+def irrelevant(node: Any) -> bool:
+    """Whether the table says that nothing in `node` matters to columns."""
+    return VERDICTS.get(node.__class__, "?")[0] == "-"
+
+
+def unread_arguments(node: Any) -> list[str]:
+    """The arguments of `node` that are given and not understood."""
+    names = UNREAD.get(node.__class__)
+    if names is None:
+        return [] if node.__class__ in VERDICTS else ["this"]
+    args = node.args
+    return [name for name in names if args.get(name)]

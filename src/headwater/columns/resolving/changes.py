@@ -1,0 +1,143 @@
+"""What happens to tables themselves: made, altered, renamed, swapped, dropped. The session follows, so that a later `*` is right."""
+
+from typing import Protocol
+
+from headwater.columns import form
+from headwater.columns.catalog import Schema
+from headwater.columns.resolving.relation import Column, Rows
+from headwater.columns.resolving.resolver import Resolver
+from headwater.columns.result import Change, TableName
+from headwater.columns.session import Session
+
+
+class Outcome(Protocol):
+    changes: list[Change]
+    writes: list[TableName]
+
+
+class Teller(Protocol):
+    """Who resolves the whole statement."""
+
+    resolver: Resolver
+    session: Session
+
+    @property
+    def result(self) -> Outcome: ...
+
+    def key(self, parts: form.Parts, temporary: bool = False) -> TableName: ...
+
+    def display_name(self, name: str) -> str: ...
+
+    def flow(
+        self, target: TableName | None, action: str, columns: list[Column], rows: Rows | None, reads: list[TableName]
+    ) -> None: ...
+
+
+class Changes:
+    """Applies the changes of one statement."""
+
+    def __init__(self, teller: Teller) -> None:
+        self.teller = teller
+
+    def tell(self, what: form.ChangeForm) -> None:
+        for query in what.reads:
+            relation = self.teller.resolver.query(query, {}, None)
+            self.teller.flow(None, "SELECT", relation.columns(), relation.rows, list(self.teller.resolver.reads))
+        if what.edits and what.changes:
+            key = self.teller.key(what.changes[0][1])
+            self._edit(key, self.teller.resolver.display_name(key), what.edits)
+        for action, parts, other_parts in what.changes:
+            key, other_key = self.teller.key(parts, what.temporary and action == "CREATE"), self.teller.key(other_parts)
+            name, other = (
+                self.teller.resolver.display_name(key),
+                self.teller.resolver.display_name(other_key) if other_parts else None,
+            )
+            if action != "DECLARE":  # A variable ends with its batch.
+                self.teller.result.changes.append(Change(action, name, other, what.temporary))
+            if action in {"CREATE", "CLONE", "LIKE", "DECLARE"}:
+                schema = None
+                if what.columns:
+                    listed = [self.teller.display_name(one) for one in what.columns]
+                    schema = Schema(name, listed, self.teller.resolver.rule.parser, what.own)
+                elif other_parts:
+                    found = self.teller.session.find(other_key, self.teller.resolver.catalog)
+                    schema = Schema(name, found.columns, self.teller.resolver.rule.parser, found.own) if found else None
+                self.teller.session.record_table(key, schema, temporary=what.temporary)
+            if action in {"CREATE", "CLONE"} and other_parts and other is not None:
+                self._copied(name, other, other_key, action)
+            elif action == "DROP":
+                self.teller.session.gone(key)
+            elif action == "RENAME":
+                self.teller.session.renamed(key, other_key, self._called(key, other or name))
+            elif action == "SWAP":
+                mine, theirs = self._called(key, other or name), self._called(other_key, name)
+                self.teller.session.record_table(other_key, mine)
+                self.teller.session.record_table(key, theirs)
+            self._touched(action, name, other)
+
+    def _touched(self, action: str, name: TableName, other: TableName | None) -> None:
+        """The tables a change reads and writes: a new name has the rows of the old one; dropping or altering writes nothing."""
+        moved = action in {"RENAME", "SWAP"} and other is not None
+        writes = (
+            [other]
+            if action == "RENAME" and other
+            else [name, other]
+            if moved
+            else [name]
+            if action in _WRITING
+            else []
+        )
+        reads = (
+            [name, other] if action == "SWAP" and other else [name] if moved else [other] if action == "LIKE" else []
+        )
+        self.teller.result.writes += [one for one in writes if one is not None and one not in self.teller.result.writes]
+        for one in reads:
+            if one is not None:
+                self.teller.resolver.reads[one] = None
+
+    def _copied(self, name: TableName, other: TableName, other_key: TableName, action: str) -> None:
+        """A clone has every column of the other."""
+        relation, _ = self.teller.resolver.table(form.TableSource(other_key), {})
+        self.teller.flow(name, action, relation.columns(), None, [other])
+
+    def _called(self, key: TableName, other: TableName) -> Schema | None:
+        """The columns of a table under another name."""
+        found = self.teller.session.find(key, self.teller.resolver.catalog)
+        return Schema(other, found.columns, self.teller.resolver.rule.parser, found.own) if found is not None else None
+
+    def _edit(self, key: TableName, name: TableName, edits: list[form.Edit]) -> None:
+        """The session follows what ALTER does to columns."""
+        found = self.teller.session.find(key, self.teller.resolver.catalog)
+        columns = edited(list(found.keys) if found is not None else None, edits)
+        schema = None
+        if columns is not None:
+            shown = dict(zip(found.keys, found.columns, strict=True)) if found is not None else {}
+            listed = [shown.get(one) or self.teller.display_name(one) for one in columns]
+            schema = Schema(name, listed, self.teller.resolver.rule.parser, found.own if found is not None else ())
+        if schema is not None or found is not None:
+            self.teller.session.edited(key, schema)
+
+
+def edited(columns: list[str] | None, edits: list[form.Edit]) -> list[str] | None:
+    """The columns of a table after the edits, None when they are not known."""
+    for what, names, after in edits:
+        if what == "replace":
+            columns = list(names)
+        elif what == "unknown" or columns is None:
+            columns = None
+        elif what == "rename":
+            old, new = names
+            columns = [new if one == old else one for one in columns]
+        elif what != "add" or not set(names) <= set(columns):
+            columns = [one for one in columns if one not in names]
+            if what in {"add", "move"}:
+                place = len(columns) if after is None else 0 if after == "" else _behind(columns, after)
+                columns[place:place] = names
+    return columns
+
+
+def _behind(columns: list[str], name: str) -> int:
+    return columns.index(name) + 1 if name in columns else len(columns)
+
+
+_WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})
