@@ -13,8 +13,10 @@ from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.node import fields_of
 from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.status.declared import declared
+from headwater.answer.status.schedules import homes, of_datasets
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.time import ranges
-from headwater.errors import InvalidQuestion
+from headwater.errors import InvalidPeriod, InvalidQuestion
 from headwater.model import version
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
@@ -28,8 +30,8 @@ Type = Literal["DATASET", "COLUMN", "JOB", "RUN", "VERSION", "INSTANCE", "ENTITY
 class FoundObject(msgspec.Struct, frozen=True, omit_defaults=True):
     """`id`: of a dataset or job its node id; of a run, a version or an item its id; of a content its fingerprint; of an instance `ENTITY@INSTANCE`.
 
-    `node`: the dataset of a column or version; the job of a run. `column`; `entity` and `instance`, of an instance; `run`: the id of the run that
-    wrote a version.
+    `node`: the dataset of a column, version or instance; the job of a run. `column`; `entity` and `instance`, of an instance; `entity` of a dataset
+    with one schedule; `run`: the id of the run that wrote a version.
     """
 
     type: Type
@@ -56,12 +58,12 @@ async def find_object(database: Database, text: str) -> FoundObjects:
     if not text:
         raise InvalidQuestion("text must not be blank", parameter="text")
     async with database.snapshot() as connection:
-        for reading in (_content, _by_id, _part):
+        for reading in (_content, _by_id, _part, _entity):
             if found := await reading(connection, text):
                 return _one_of(found)
     named = await resolve(database, text)
     if found := _nodes(named):
-        return _one_of(found)
+        return _one_of(await _with_schedules(database, found))
     if found := await _columns(database, text):
         return _one_of(found)
     async with database.snapshot() as connection:
@@ -123,14 +125,63 @@ async def _part(connection: Connection, text: str) -> list[FoundObject]:
         return []
     held = await declared(connection)
     if name in held.declared:
-        of = held.instances(name)
-        return [
-            FoundObject("INSTANCE", f"{name}@{each}", f"{name} {each}", entity=name, instance=each)
-            for each in ranges.written(of, ranges.read(of, [part]))
-        ]
+        datasets = (await homes(connection, held, [name]))[name]
+        nodes = [row.node_id for row in (await node_store.by_ids(connection, datasets)).values()]
+        return _instances(held, name, part, nodes[0] if len(nodes) == 1 else None)
     hits = {hit.id: hit for hit in await node_store.ending_with(connection, name) if hit.type == "DATASET"}
-    rows = await run_store.versions_by_name(connection, hits, part)
-    return await _versions(connection, rows)
+    found = await _versions(connection, await run_store.versions_by_name(connection, hits, part))
+    if found:
+        return found
+    scheduled = await of_datasets(connection, hits)
+    refused: InvalidPeriod | None = None
+    for id_, schedules in scheduled.items():
+        for schedule in schedules:
+            try:
+                found += _instances(held, schedule.entity, part, hits[id_].node_id)
+            except InvalidPeriod as error:
+                refused = error
+    if refused is not None and not found:
+        raise refused
+    return found
+
+
+def _instances(held: StoredDeclarations, entity: str, part: str, node: str | None) -> list[FoundObject]:
+    of = held.instances(entity)
+    return [
+        FoundObject("INSTANCE", f"{entity}@{each}", f"{entity} {each}", node=node, entity=entity, instance=each)
+        for each in ranges.written(of, ranges.read(of, [part]))
+    ]
+
+
+async def _entity(connection: Connection, text: str) -> list[FoundObject]:
+    """A declared entity is the dataset that holds it; beside it other datasets of exactly this name."""
+    held = await declared(connection)
+    if text not in held.declared:
+        return []
+    datasets = (await homes(connection, held, [text]))[text]
+    rows = list((await node_store.by_ids(connection, datasets)).values())
+    if not rows:
+        return []
+    others = [
+        hit
+        for hit in await node_store.ending_with(connection, text)
+        if hit.told_name == text and hit.id not in datasets
+    ]
+    return [FoundObject("DATASET", row.node_id, row.name, entity=text) for row in rows] + [
+        FoundObject("DATASET" if hit.type == "DATASET" else "JOB", hit.node_id, hit.name) for hit in others
+    ]
+
+
+async def _with_schedules(database: Database, found: list[FoundObject]) -> list[FoundObject]:
+    """The datasets with the entity that each holds, if it is one."""
+    async with database.snapshot() as connection:
+        rows = {one.id: await node_row(connection, one.id) for one in found if one.type == "DATASET"}
+        schedules = await of_datasets(connection, [row.id for row in rows.values()])
+    entities = {id_: schedules.get(row.id, []) for id_, row in rows.items()}
+    return [
+        msgspec.structs.replace(one, entity=mine[0].entity) if len(mine := entities.get(one.id, [])) == 1 else one
+        for one in found
+    ]
 
 
 def _nodes(named: Resolution) -> list[FoundObject]:

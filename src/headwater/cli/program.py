@@ -8,7 +8,18 @@ from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
 from headwater.cli.capture.spool import spool
 from headwater.cli.groups import WIDTH, GroupedCommands
-from headwater.cli.lineage import datasets, graph, health, history, lineage, perspectives, receipts, runs, search, trace
+from headwater.cli.lineage import (
+    datasets,
+    graph,
+    history,
+    lineage,
+    perspectives,
+    receipts,
+    runs,
+    search,
+    trace,
+    update_log,
+)
 from headwater.cli.people import audit, metadata
 from headwater.cli.people.identity import identity
 from headwater.cli.people.keys import keys
@@ -26,7 +37,7 @@ from headwater.cli.spark.pull import pull
 from headwater.cli.spark.sync import sync
 from headwater.cli.sql import sql
 from headwater.cli.sql.fingerprint import fingerprint
-from headwater.cli.status import incidents, instances, readiness, status
+from headwater.cli.status import health, incidents, instances, readiness, status
 from headwater.cli.status.entities import entities
 from headwater.cli.status.entity_drafts import infer
 from headwater.cli.status.feed import feed
@@ -83,6 +94,7 @@ program.command("fingerprint")(fingerprint)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
 program.command("search")(search.search)
+program.command("log")(update_log.log)
 program.add_typer(past, name="history")
 past.command("facets")(history.facets)
 past.command("versions")(history.versions)

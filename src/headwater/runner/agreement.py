@@ -89,8 +89,9 @@ def _of_package(file: Path, producer: str, names: Iterable[str], url: str, api_k
             text = f"{name!r} is not declared; declare it with `headwater entities apply`"
         else:
             jobs = ", ".join(each.job for each in one.produced_by)
-            who = f"is declared with `produced_by: {jobs}`" if jobs else "is declared without `produced_by`"
             text = (
-                f"{name!r} {who}, so no plan runs this package for it; add `produced_by: {producer}` to the declaration"
+                f"{name!r} is declared with `produced_by: {jobs}`, so no plan runs this package for it; correct that, or leave it out"
+                if jobs
+                else f"{name!r} was declared without its packages, so no plan runs this one for it: `headwater entities apply` the folder with both"
             )
         yield Difference(str(file), "entity", text, False)

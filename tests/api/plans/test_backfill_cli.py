@@ -366,5 +366,5 @@ def test_what_no_plan_would_run_is_a_warning(place: Place) -> None:
         (each["verdict"], each["finding"].split(";")[0]) for each in found if each["name"].startswith("package ")
     ] == [
         ("warn", "entity: 'rides' is not declared"),
-        ("warn", "entity: 'notes' is declared without `produced_by`, so no plan runs this package for it"),
+        ("warn", "entity: 'notes' was declared without its packages, so no plan runs this one for it"),
     ]

@@ -156,3 +156,30 @@ def test_the_cost_does_not_grow_with_the_datasets(client: Any, statements: Any) 
         *(run_event("COMPLETE", i, f"w{i}", [], [f"/t{i}"], at=ago(hours=5), job_facets=STREAM) for i in range(2, 30)),
     )
     assert cost() == few <= 6
+
+
+def test_available_fresh_quality(client: Any) -> None:
+    """Seed 000's three needs of data, the lower ones first: it must be available, then fresh, then good."""
+
+    def needs() -> tuple[bool | None, str, str]:
+        one = health(client, "/needs")
+        return one["available"], one["state"], one["quality"]["state"]
+
+    def checked(number: int, success: bool) -> None:
+        assertions = facet(assertions=[{"assertion": "not_null", "success": success, "column": "id"}])
+        read = dataset("/needs") | {"inputFacets": {"dataQualityAssertions": assertions}}
+        send(client, run_event("COMPLETE", number, "check", [read], [], at=ago(minutes=9 - number % 10)))
+
+    send(client, run_event("COMPLETE", 700, "reader", ["/needs"], [], at=ago(days=1)))
+    assert needs() == (None, "unknown", "unknown")
+    hourly(client, "/needs", 1.9, 710)
+    assert needs() == (True, "late", "unknown")
+    send(client, run_event("COMPLETE", 730, "w/needs", [], ["/needs"], at=ago(minutes=10)))
+    assert needs() == (True, "on_time", "unknown")
+    checked(741, success=False)
+    assert needs() == (True, "on_time", "failing")
+    checked(742, success=True)
+    assert needs() == (True, "on_time", "passing")
+    dropped = dataset("/needs", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+    send(client, run_event("COMPLETE", 750, "w/needs", [], [dropped], at=ago(seconds=30)))
+    assert needs()[0] is False

@@ -79,7 +79,9 @@ async def resolve(database: Database, name: str, kind: str | None = None) -> Res
             [
                 hit
                 for hit in hits
-                if suffixes_match(hit.told_name, name) or suffixes_match(f"{hit.told_namespace}:{hit.told_name}", name)
+                if suffixes_match(hit.told_name, name)
+                or suffixes_match(f"{hit.told_namespace}:{hit.told_name}", name)
+                or suffixes_match(f"{hit.told_namespace}/{hit.told_name}", name)
             ],
         ):
             # A dataset that is meant by two of its names is one.

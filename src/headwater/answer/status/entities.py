@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 
 from headwater.answer.status.declared import declared
+from headwater.answer.status.schedules import Home, homes
 from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import keys
 from headwater.store.database import Database
+from headwater.store.lineage import nodes as node_store
 from headwater.store.status import entities as store
 from headwater.store.status import status as status_store
 
@@ -58,12 +60,13 @@ class LinkView(msgspec.Struct, frozen=True):
 
 
 class OneEntity(msgspec.Struct, frozen=True):
-    """`declared`: the canonical form, which is YAML too."""
+    """`declared`: the canonical form, which is YAML too. `homes`: the datasets that hold it."""
 
     entity: EntityView
     declared: dict[str, Any]
     needs: list[LinkView]
     needed_by: list[LinkView]
+    homes: list[Home]
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -113,12 +116,15 @@ async def entity(database: Database, name: str, *, as_of: dt.datetime | None = N
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         rows = await status_store.marks_of(connection, [held.number(name)])
+        datasets = (await homes(connection, held, [name]))[name]
+        nodes = await node_store.by_ids(connection, datasets.keys())
     graph = held.graph
     return OneEntity(
         _entity_view(held, name, by_entity(rows)),
         document(held.declaration(name)),
         [_link(link) for link in graph.upstream(name)],
         [_link(link) for link in graph.downstream(name)],
+        sorted((Home(nodes[id_].node_id, basis) for id_, basis in datasets.items()), key=lambda home: home.dataset),
     )
 
 

@@ -57,6 +57,16 @@ def datasets(
         output.line(f"{len(found['datasets'])} of {found['total']:,}; --limit shows more", "dim")
 
 
+def schedule_words(one: dict[str, Any]) -> str:
+    """Return a schedule in words: `words_count, every day, Europe/Paris; latest 2019-03-31; 2 wrong`."""
+    parts = [f"{one['entity']}, {'every ' + one['period'] if one['period'] else 'static'}"]
+    if one["latest"]:
+        parts.append(f"latest {one['latest']}")
+    if one["wrong"]:
+        parts.append(f"{one['wrong']:,} wrong")
+    return "; ".join(parts)
+
+
 def _show(dataset: dict[str, Any]) -> None:
     output.line(output.printable(dataset["label"]), "bold")
     output.line(f"  {output.printable(dataset['namespace'])}  {output.printable(dataset['name'])}", "dim")
@@ -69,6 +79,7 @@ def _show(dataset: dict[str, Any]) -> None:
             "inherits",
             ", ".join(f"{t['tag']} (from {t['dataset'].rsplit('/', 1)[-1]})" for t in dataset["inherited_tags"]),
         ),
+        *(("schedule", schedule_words(one)) for one in dataset["schedules"]),
         ("written by", ", ".join(j.removeprefix("job:") for j in dataset["producers"])),
         ("read by", ", ".join(j.removeprefix("job:") for j in dataset["consumers"])),
     ]

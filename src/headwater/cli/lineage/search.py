@@ -38,8 +38,20 @@ def search(
     found = server.get(url, "/api/v2/search", **asked)
     if found["corrected"]:
         output.line(f"searched for {output.printable(found['corrected'])}", "yellow")
-    if not found["results"]:
+    if not found["results"] and not found["schedules"]:
         output.line("nothing matches these words", "dim")
+        return
+    if found["schedules"]:
+        output.table(
+            ("entity", "dataset", "description"),
+            [
+                (one["entity"], ", ".join(id_.removeprefix("dataset:") for id_ in one["datasets"]), one["description"])
+                for one in found["schedules"]
+            ],
+        )
+    if found["schedules"] and found["results"]:
+        output.line()
+    if not found["results"]:
         return
     output.table(
         ("name", "namespace", "type", "found in", ""),

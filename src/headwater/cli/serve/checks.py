@@ -48,7 +48,13 @@ def checks(url: str | None, packages: Path | None = None) -> list[Check]:
                 "the server has never received an event: run a package, or point OPENLINEAGE_URL at it",
             )
         )
-    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (_access, _producers, _stale, _links)
+    questions: tuple[Callable[[str | None], Iterator[Check]], ...] = (
+        _access,
+        _producers,
+        _stale,
+        _contradictions,
+        _links,
+    )
     for question in questions:
         found.extend(question(url))
     if packages is not None:
@@ -155,6 +161,11 @@ def _stale(url: str | None) -> Iterator[Check]:
         yield Check("stale lineage", "warn", f"{len(more):,} more like these: GET /api/v2/stale-lineage lists them all")
     if not found["sources"]:
         yield Check("lineage", "ok", "every producer, sync and job with a rhythm keeps it")
+
+
+def _contradictions(url: str | None) -> Iterator[Check]:
+    for one in server.get(url, "/api/v2/entity-contradictions")["contradictions"]:
+        yield Check(f"entity {one['entity']}", "warn", f"`{one['field']}` {one['text']}")
 
 
 def _links(url: str | None) -> Iterator[Check]:

@@ -19,7 +19,7 @@ from headwater.cli.moment import moment
 from headwater.cli.people.metadata import author
 from headwater.cli.status.instances import As, Entity, Limit, Url, short
 from headwater.cli.status.instances import AsOf as KnownAsOf
-from headwater.errors import InvalidEntities, InvalidQuestion, NotFound, UnreadableContent
+from headwater.errors import InvalidEntities, InvalidManifest, InvalidQuestion, NotFound, UnreadableContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +42,8 @@ AsOf = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+# Files in folders of packages that declare no entity.
+_OF_PACKAGES = frozenset({"dk.yaml", "bindings.yaml"})
 _CHANGES = {"added": "green", "removed": "red", "renamed": "cyan", "changed": ""}
 
 
@@ -128,7 +130,8 @@ def apply(
 ) -> None:
     """Apply declarations: all of them or, if any is wrong, none.
 
-    It prints every mistake with its file and line, and exits with 1.
+    It prints every mistake with its file and line, and exits with 1. Packages in the same folders, and in folders beside the files, are
+    read too: an entity without `produced_by` is made by the package whose dk.yaml names it.
 
     Examples:
 
@@ -137,7 +140,7 @@ def apply(
       headwater entities apply entities/ --prune
     """
     files = [{"name": str(path), "text": _text(path)} for path in _files(paths)]
-    body = {"files": files, "prune": prune, "dry_run": dry_run}
+    body = {"files": files, "packages": _packages(paths), "prune": prune, "dry_run": dry_run}
     try:
         answer = server.send(url, "POST", "/api/v2/entities", body, **author(as_))
     except InvalidEntities as wrong:
@@ -225,7 +228,7 @@ def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = Fa
         ("owners", ", ".join(one["owners"])),
         ("tags", _tags(one["tags"])),
         ("made by", ", ".join(producer["job"] for producer in declared.get("produced_by", []))),
-        ("stored in", ", ".join(f"{held['namespace']} {held['name']}" for held in declared.get("stored_in", []))),
+        ("stored in", _homes(declared.get("stored_in", []), found["homes"])),
         ("latest", one["latest"]),
         ("wrong", output.counted(one["wrong"], "instance") if one["wrong"] else None),
     ):
@@ -282,6 +285,13 @@ def history(
         output.line("older ones are not shown; --limit and --offset show more", "dim")
 
 
+def _homes(stated: list[dict[str, str]], homes: list[dict[str, str]]) -> str:
+    """Return the datasets that hold it; a derived one with how that is known."""
+    why = {"declared": "", "package": " (its package says so)", "lineage": " (its runs write it)"}
+    known = [one["dataset"].removeprefix("dataset:") + why[one["basis"]] for one in homes]
+    return ", ".join(known or [f"{held['namespace']} {held['name']}" for held in stated])
+
+
 def _changed(changes: Iterable[dict[str, Any]]) -> None:
     """Yield a line for each change of a declaration."""
     none = True
@@ -334,6 +344,7 @@ def _files(paths: list[str]) -> list[Path]:
             each
             for each in sorted(path.rglob("*"))
             if each.suffix in {".yaml", ".yml"}
+            and each.name not in _OF_PACKAGES
             and each.is_file()
             and not any(part.startswith(".") for part in each.relative_to(path).parts)
         ]
@@ -341,6 +352,29 @@ def _files(paths: list[str]) -> list[Path]:
             raise InvalidQuestion(f"{text!r} has no .yaml or .yml files", path=text)
         found.update(dict.fromkeys(inside))
     return list(found)
+
+
+def _packages(paths: list[str]) -> list[dict[str, Any]]:
+    """Return what the packages in these folders, and in folders beside these files, say that they make. One that cannot be read says nothing."""
+    from headwater.runner.entities import package_entities
+
+    folders = dict.fromkeys(Path(text) if Path(text).is_dir() else Path(text).parent for text in paths)
+    files = dict.fromkeys(file.absolute() for folder in folders for file in sorted(folder.glob("*/dk.yaml")))
+    found = []
+    for file in files:
+        try:
+            made = package_entities(file)
+        except InvalidManifest:
+            continue  # it makes none, or `headwater run` and `doctor --packages` say what is wrong with it
+        found.append(
+            {
+                "producer": f"package:{file.parent.name}",
+                "file": str(file),
+                "entities": list(made.entities),
+                "max_periods": made.max_periods,
+            }
+        )
+    return found
 
 
 def _read(path: Path) -> bytes:

@@ -12,7 +12,7 @@ from headwater.cli.extras import need
 from headwater.cli.serve import local
 from headwater.cli.status.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
 from headwater.cli.status.instances import AsOf, Json, Limit, Url, short
-from headwater.errors import InvalidQuestion, NotInstalled
+from headwater.errors import InvalidQuestion, NotFound, NotInstalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,10 @@ _WIDEST = 53
 def status(
     entity: Annotated[
         str | None,
-        typer.Argument(metavar="ENTITY", help="The entity's name. Without it, the server's status is shown."),
+        typer.Argument(
+            metavar="X",
+            help="A dataset or entity, or one instance of it: reads@2024-03-10. Without it, the server's status is shown.",
+        ),
     ] = None,
     instances: Annotated[
         list[str] | None,
@@ -45,10 +48,10 @@ def status(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Draw the status of an entity's instances as a calendar.
+    """Show how a dataset is: its instances as a calendar, or its freshness and checks.
 
-    It lists the instances that are not completed. Without an entity it shows whether the server answers, what it holds, and what waits
-    to be sent to it.
+    With a schedule it draws the calendar, and lists the instances that are not completed. Without a dataset it shows whether the server
+    answers, what it holds, and what waits to be sent to it.
 
     A single key shows that instance with its versions and history (as JSON: --one KEY).
 
@@ -60,7 +63,9 @@ def status(
 
       headwater status reads 2024-03 --as-of 2024-04-01
 
-      headwater status reads 2024-03-10
+      headwater status reads@2024-03-10
+
+      headwater status marts/daily_traffic
 
       headwater status reads --one 2024-03-10 --json
     """
@@ -72,6 +77,17 @@ def status(
     if one is not None and instances:
         raise InvalidQuestion("--one KEY and INSTANCES exclude each other: give only one")
     at = server.time(as_of)
+    found = _scheduled(url, entity)
+    if found is None:
+        if one is not None or instances or at is not None:
+            raise InvalidQuestion(f"{entity!r} has no schedule, and no instances; ask without them, or declare one")
+        from headwater.cli.status.health import freshness
+
+        freshness(entity, url=url, json=json)
+        return
+    entity, instance = found
+    if instance is not None and not instances and one is None:
+        instances = [instance]
     if one is not None:
         body = _instance(url, entity, one, at)
         if json:
@@ -90,6 +106,25 @@ def status(
         return
     _calendar(found, url, at, limit)
     _stretches(found, limit)
+
+
+def _scheduled(url: str | None, text: str) -> tuple[str, str | None] | None:
+    """Return the entity that a text means, and the instance if it names one; None for a dataset without a schedule."""
+    from headwater.cli import meaning
+
+    try:
+        server.ask(url, server.path("entities", text))
+        return text, None
+    except NotFound as unknown:
+        try:
+            found = meaning.find_object(url, text)
+        except NotFound:
+            raise unknown from None
+    if found.get("entity"):
+        return str(found["entity"]), found.get("instance")
+    if found["type"] == "DATASET":
+        return None
+    raise InvalidQuestion(f"{meaning.described(found)}; the status of a dataset or of an instance can be shown")
 
 
 def _instance(url: str | None, entity: str, key: str, at: str | None) -> bytes:

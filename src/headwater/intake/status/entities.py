@@ -14,6 +14,7 @@ import msgspec
 from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.difference import difference
 from headwater.entities.declaration.entity import EntityDeclaration
+from headwater.entities.declaration.packages import PackageStatement, with_packages
 from headwater.entities.declaration.reading import entities, refused
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.declaration.whole import Declaration, whole
@@ -49,13 +50,19 @@ class AppliedEntities(msgspec.Struct, frozen=True):
 
 
 async def apply(
-    database: Database, files: Sequence[File], author: str, *, prune: bool = False, dry_run: bool = False
+    database: Database,
+    files: Sequence[File],
+    author: str,
+    *,
+    packages: Sequence[PackageStatement] = (),
+    prune: bool = False,
+    dry_run: bool = False,
 ) -> AppliedEntities:
-    """Declare the entities of these files from now on. With `prune`, remove all others; otherwise they stay.
+    """Declare the entities of these files from now on. With `prune`, remove all others; otherwise they stay. `packages`: those that make some.
 
     Raises InvalidEntities with every problem as `file:line:column: text`; then nothing is changed.
     """
-    new = await asyncio.to_thread(_read, files)
+    new, contradictions = with_packages(await asyncio.to_thread(_read, files), packages)
     async with database.transaction() as connection:
         await store.alone(connection)
         held = await declared(connection)
@@ -63,7 +70,7 @@ async def apply(
         declaration = await asyncio.to_thread(whole, every.values())
         found = await asyncio.to_thread(lambda: list(difference(held.declared.values(), every.values())))
         changes = [Change(*change) for change in found]
-        warnings = [str(warning) for warning in declaration.warnings]
+        warnings = [str(warning) for warning in (*contradictions, *declaration.warnings)]
         number = None
         if changes and not dry_run:
             number = await _write(connection, held, declaration, changes, author)

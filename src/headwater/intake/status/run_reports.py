@@ -7,13 +7,14 @@ Only declared entities get reports: those `stored_in` a dataset that the run wri
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from headwater.client.event import PRODUCER
 from headwater.entities.declaration.entity import EntityDeclaration
+from headwater.entities.declaration.producer_names import spellings
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.needs.graph import COMPLETED
 from headwater.entities.time import ranges
@@ -30,7 +31,6 @@ from headwater.model.event import DatasetReport, Facets
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName, bounded
 
-AIRFLOW = "airflow://"
 NO_STATE = "no_state"
 # The check that doubts the instances of a run that reported both failure and completion.
 BOTH = "run said failed and completed"
@@ -92,16 +92,6 @@ class Places:
     def produced_by(self, job: JobName) -> list[str]:
         """The entities that declare the job as a producer, in any of its `spellings`."""
         return list(dict.fromkeys(name for text in spellings(job) for name in self._by_job.get(text, ())))
-
-
-def spellings(job: JobName) -> Iterator[str]:
-    """How a job may be written in `produced_by`: `namespace/name`; for Airflow's job `dag.task` also `airflow://namespace/dag/task`."""
-    yield f"{job.namespace}/{job.name}"
-    space = job.namespace if job.namespace.startswith(AIRFLOW) else AIRFLOW + job.namespace
-    yield f"{space}/{job.name}"
-    for place, letter in enumerate(job.name):
-        if letter == ".":
-            yield f"{space}/{job.name[:place]}/{job.name[place + 1 :]}"
 
 
 def reports(summary: RunSummary, places: Places, relatives: Sequence[Facets] = ()) -> Reports:

@@ -90,8 +90,8 @@ async def counts(connection: Connection) -> tuple[int, int, int]:
 
 async def ending_with(connection: Connection, name: str) -> list[Hit]:
     """Nodes whose name, or namespace and name, ends with these characters on a border of names (at most 200). No hidden ones."""
-    # `a:b:c` may be the end of a name, or namespace `a:b` with the name `c`, or `b:c` in `a`: any name that begins behind a colon.
-    cuts = [name[place + 1 :] for place, char in enumerate(name) if char == ":"]
+    # `a:b:c` may be the end of a name, or namespace `a:b` with the name `c`, or `b:c` in `a`: any name that begins behind a colon. So may `a/b`.
+    cuts = [name[place + 1 :] for place, char in enumerate(name) if char in ":/"]
     rows = await sqlfile.load("lineage/nodes")["ending_with"].many(
         connection, pattern=_ending(name), name=name, whole=[cut.replace("\0", "") for cut in cuts[:50] if cut]
     )

@@ -8,12 +8,13 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer.history import durations, facets, job_versions, receipts, stale_lineage, versions
+from headwater.answer.history import durations, facets, job_versions, receipts, stale_lineage, update_log, versions
 from headwater.answer.status import freshness
 from headwater.model.moments import aware
 
 Limit = Annotated[int, QueryParameter(ge=0, le=10_000)]
 Offset = Annotated[int, QueryParameter(ge=0)]
+Text = Annotated[str, QueryParameter(max_length=20_000)]
 OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
 Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]
@@ -121,6 +122,14 @@ async def slower(state: State, since: Time = None, limit: Limit = 100, offset: O
     return await durations.slower(state.database, aware(since), limit=limit, offset=offset)
 
 
+@get("/update-log")
+async def get_update_log(
+    state: State, node: Text, as_of: Time = None, limit: Limit = 100, offset: Offset = 0
+) -> update_log.UpdateLog:
+    """List the writes of a dataset, the latest first: import, correction, forced."""
+    return await update_log.update_log(state.database, node, as_of=aware(as_of), limit=limit, offset=offset)
+
+
 @get("/stale-lineage")
 async def get_stale_lineage(state: State) -> stale_lineage.StaleLineage:
     """List producers, syncs and jobs that used to report and do not any more."""
@@ -164,6 +173,7 @@ router = Router(
         job_durations,
         slower,
         get_stale_lineage,
+        get_update_log,
         receipt_list,
         receipt,
     ],

@@ -7,7 +7,7 @@ from litestar.datastructures import State
 
 from headwater.answer import objects
 from headwater.answer.lineage import catalog, find
-from headwater.answer.search import search
+from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
 
@@ -23,10 +23,10 @@ async def get_search(
     platform: OptionalText = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> search.SearchResult:
-    """Find datasets and jobs by words in names, columns, tags, owners, descriptions and SQL."""
+) -> schedule_search.ScheduledResult:
+    """Find datasets, jobs and schedules by words in names, columns, tags, owners, descriptions and SQL."""
     narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
-    return await search.search(state.database, q, **narrow, limit=limit, offset=offset)
+    return await schedule_search.search_everything(state.database, q, **narrow, limit=limit, offset=offset)
 
 
 @get("/resolve")
@@ -58,9 +58,11 @@ async def jobs(
 
 
 @get("/datasets/{namespace:str}/{name:str}")
-async def dataset(state: State, namespace: Segment, name: Segment, as_of: Time = None) -> catalog.Dataset:
-    """Return one dataset: schema, versions, producers, consumers, inherited tags."""
-    return await catalog.dataset(state.database, unquote(namespace), unquote(name), aware(as_of))
+async def dataset(
+    state: State, namespace: Segment, name: Segment, as_of: Time = None
+) -> scheduled_dataset.ScheduledDataset:
+    """Return one dataset: schema, versions, producers, consumers, inherited tags, schedules."""
+    return await scheduled_dataset.dataset(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
 @get("/jobs/{namespace:str}/{name:str}")

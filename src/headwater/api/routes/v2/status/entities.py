@@ -15,6 +15,7 @@ from headwater.answer.status import (
     entity_graph,
     log,
     readiness,
+    schedules,
     stored_instances,
     suspects,
 )
@@ -33,6 +34,7 @@ from headwater.api.routes.v2.parameters import (
     Time,
 )
 from headwater.api.sender_clock import clock_offset
+from headwater.entities.declaration.packages import PackageStatement
 from headwater.errors import InvalidStatus
 from headwater.intake.status import entities as declarations
 from headwater.intake.status.reports import Recorded
@@ -58,9 +60,12 @@ Call = Annotated[
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
-    """YAML texts. `prune`: remove entities that none of them declares; `dry_run`: only return what would change."""
+    """YAML texts. `packages`: what packages make, for entities without `produced_by`. `prune`: remove entities that none of them declares;
+    `dry_run`: only return what would change.
+    """
 
     files: list[declarations.File]
+    packages: list[PackageStatement] = []
     prune: bool = False
     dry_run: bool = False
 
@@ -108,8 +113,19 @@ async def apply_entities(
 ) -> declarations.AppliedEntities:
     """Declare entities."""
     return await declarations.apply(
-        state.database, data.files, author(request, said_by), prune=data.prune, dry_run=data.dry_run
+        state.database,
+        data.files,
+        author(request, said_by),
+        packages=data.packages,
+        prune=data.prune,
+        dry_run=data.dry_run,
     )
+
+
+@get("/entity-contradictions")
+async def get_contradictions(state: State) -> schedules.Contradictions:
+    """List declarations that name a place or a producer, where runs show another."""
+    return await schedules.contradictions(state.database)
 
 
 @get("/entities/{name:str}")
@@ -243,6 +259,7 @@ async def follow_instances(
 handlers = (
     list_entities,
     apply_entities,
+    get_contradictions,
     get_entity,
     get_entity_history,
     get_status,

@@ -1,0 +1,25 @@
+"""One dataset with its schedules: the catalog's answer, and which declared entities it holds."""
+
+import datetime as dt
+
+import msgspec
+
+from headwater.answer.lineage import catalog
+from headwater.answer.lineage.find import node_row
+from headwater.answer.status.schedules import Schedule, of_datasets
+from headwater.store.database import Database
+
+
+class ScheduledDataset(catalog.Dataset, kw_only=True, tag="DATASET"):
+    """`schedules`: as they are now, also for an earlier time."""
+
+    schedules: list[Schedule]
+
+
+async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> ScheduledDataset:
+    """As `catalog.dataset`. Raises NotFound."""
+    found = await catalog.dataset(database, namespace, name, as_of)
+    async with database.snapshot() as connection:
+        row = await node_row(connection, found.id)
+        schedules = (await of_datasets(connection, [row.id])).get(row.id, [])
+    return ScheduledDataset(**msgspec.structs.asdict(found), schedules=schedules)
