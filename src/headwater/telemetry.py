@@ -338,3 +338,4 @@ def set_up(level: int = logging.INFO) -> None:
         stream=sys.stderr, level=max(level, logging.INFO), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     logging.getLogger("headwater").setLevel(level)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs the address of each request, which may hold a secret

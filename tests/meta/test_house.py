@@ -1,5 +1,6 @@
 """House rules that a tool can check."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -95,3 +96,27 @@ def test_a_test_lies_in_the_wing_of_what_it_tests() -> None:
         if not (room.is_dir() and list(room.glob("*.py"))) or room.name in {"entities", "intake", "answer"}:
             lost.append(path)
     assert not lost, "move each below the folder of its subject"
+
+
+def test_there_is_one_http_client_and_outside_of_it_a_library() -> None:
+    """Decision 003: the standard library's in other people's processes, httpx in the server and in Airflow's triggerer."""
+    homes = {
+        "http.client": {"client/connection.py", "client/ask.py"},  # ask.py: the exception for a text that is no address
+        "urllib.request": set(),
+        "requests": set(),
+        "aiohttp": set(),
+        "urllib3": set(),
+        "httpx": {"api/oidc.py", "intake/listeners/posting.py", "capture/airflow/trigger.py"},
+    }
+    used: dict[str, set[str]] = {name: set() for name in homes}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            else:
+                continue
+            for name in homes.keys() & set(imported):
+                used[name].add(path.relative_to(ROOT / "src/headwater").as_posix())
+    assert used == homes

@@ -10,13 +10,13 @@ import base64
 import hashlib
 import json
 import math
+import ssl
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+import httpx
 import jwt
 
 from headwater.errors import HeadwaterError, ProviderUnavailable, SignInFailed, Unauthenticated
@@ -158,7 +158,7 @@ class Provider:
     async def _fetch(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        return await asyncio.to_thread(_fetch, address, body, headers or {})
+        return await _fetch(address, body, headers or {})
 
 
 class _Remembered:
@@ -199,17 +199,29 @@ def _web(address: object) -> str:
     return address
 
 
-def _fetch(address: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    request = urllib.request.Request(address, data=body, headers={"Accept": "application/json", **headers})  # noqa: S310 - _web
+async def _fetch(address: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+    asked = {"Accept": "application/json", **headers}
+    method = "GET" if body is None else "POST"
+    if body is not None:
+        asked["Content-Type"] = "application/x-www-form-urlencoded"
+    read = bytearray()
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:  # noqa: S310 - _web
-            found = json.loads(reply.read(_LARGEST))
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code >= 500 or body is None:
-                raise ProviderUnavailable(f"the identity provider answered {error.code}") from error
-        raise SignInFailed(f"the identity provider refused the code ({error.code}); sign in again") from error
-    except (OSError, ValueError) as error:
+        async with (
+            httpx.AsyncClient(
+                verify=ssl.create_default_context(), timeout=_TIMEOUT, follow_redirects=body is None
+            ) as client,
+            client.stream(method, address, content=body, headers=asked) as reply,
+        ):
+            async for part in reply.aiter_bytes():
+                read += part
+                if len(read) > _LARGEST:
+                    break
+        if reply.is_error:
+            if reply.status_code >= 500 or body is None:
+                raise ProviderUnavailable(f"the identity provider answered {reply.status_code}")
+            raise SignInFailed(f"the identity provider refused the code ({reply.status_code}); sign in again")
+        found = json.loads(read)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise ProviderUnavailable(
             "the answer of the identity provider is not OpenID Connect: check HEADWATER_ACCESS__OIDC__ISSUER"
         ) from error

@@ -5,13 +5,14 @@ Never retries, and returns the answer as bytes.
 """
 
 import base64
-import http.client
 from collections.abc import Mapping
 from email.utils import formatdate
-from urllib.parse import urlencode, urlsplit
+from http.client import InvalidURL
+from urllib.parse import urlencode
 
 import msgspec
 
+from headwater.client.connection import FAILURES, Connection, describe
 from headwater.errors import (
     Forbidden,
     HeadwaterError,
@@ -56,14 +57,12 @@ def ask(
 
     Raises ServerUnavailable if no server answers or it cannot answer now; else the error that `refusal` reads from the answer.
     """
-    base = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
     given = [
         (key, _text(one))
         for key, value in (params or {}).items()
         for one in (value if isinstance(value, list | tuple) else [value])
         if one is not None
     ]
-    target = base.path.rstrip("/") + path + (f"?{urlencode(given)}" if given else "")
     headers = {"Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = "application/json"
@@ -73,27 +72,24 @@ def ask(
     elif basic:
         headers["Authorization"] = f"Basic {base64.b64encode(':'.join(basic).encode()).decode()}"
     try:
-        kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
-        connection = kind(base.hostname or "", base.port, timeout=timeout)
-    except (ValueError, http.client.InvalidURL) as error:
+        connection = Connection(base_url if "://" in base_url else f"http://{base_url}", timeout=timeout)
+    except (ValueError, InvalidURL) as error:
         raise InvalidQuestion(f"{base_url!r} is not a server's address: {error}", url=base_url) from error
+    target = connection.path.rstrip("/") + path + (f"?{urlencode(given)}" if given else "")
     try:
-        connection.request(method, target, body=body, headers=headers)
-        response = connection.getresponse()
-        reply = response.read()
+        answer = connection.exchange(method, target, body, headers)
     except TimeoutError as error:
         raise ServerUnavailable(f"{base_url} did not answer within {timeout:g} s", url=base_url) from error
-    except (OSError, http.client.HTTPException) as error:
-        reason = str(error) or type(error).__name__
+    except FAILURES as error:
         raise ServerUnavailable(
-            f"no Headwater server answers at {base_url} ({reason}); start one with `headwater up`, or set HEADWATER_URL",
+            f"no Headwater server answers at {base_url} ({describe(error)}); start one with `headwater up`, or set HEADWATER_URL",
             url=base_url,
         ) from error
     finally:
         connection.close()
-    if 200 <= response.status < 300:
-        return reply
-    raise refusal(response.status, reply, base_url + path)
+    if 200 <= answer.status < 300:
+        return answer.body
+    raise refusal(answer.status, answer.body, base_url + path)
 
 
 def _text(value: object) -> str:

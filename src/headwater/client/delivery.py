@@ -1,19 +1,14 @@
-"""A kept-alive HTTP connection to an OpenLineage server, and the meaning of its replies.
+"""Events over HTTP to an OpenLineage server, and the meaning of its replies.
 
-Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once; never retries, follows redirects or
-uses a proxy. Only the sender's thread imports it: importing the client does not load `http.client`.
+Wire contract: OpenLineage HTTP API 2.0.2 (`POST /lineage`, `POST /lineage/batch`). Tries once. Only the sender's thread imports it:
+importing the client does not load `http.client`.
 """
 
-import encodings.idna  # noqa: F401 - sockets import it when first used, which a fork in that moment would cut in half
-import http.client
-import math
-import time
 import zlib
-from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
 import msgspec
 
+from headwater.client.connection import FAILURES, Connection, describe
 from headwater.client.transport import Outcome, Unreachable
 
 _CONNECT_SECONDS = 2.0  # a host that drops packets must not delay the end of a short program for long
@@ -26,12 +21,10 @@ class Http:
     """A kept-alive connection to one OpenLineage server. Used by one thread."""
 
     def __init__(self, url: str, api_key: str | None, timeout: float = 10.0, *, batches: bool = True) -> None:
-        self._parts = urlsplit(url)
-        self._timeout = timeout
+        self._connection = Connection(url, timeout=timeout, connect=_CONNECT_SECONDS, most=1 << 20)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
-        self._connection: http.client.HTTPConnection | None = None
         self._batches = batches  # until the server rejects them
 
     def send(self, records: list[bytes]) -> Outcome:
@@ -50,9 +43,7 @@ class Http:
         return self._singly(records)
 
     def close(self) -> None:
-        if self._connection:
-            self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def _singly(self, records: list[bytes]) -> Outcome:
         outcome = Outcome()
@@ -73,54 +64,17 @@ class Http:
 
     def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
         """Send a body; return status, body, and the seconds of `Retry-After`."""
-        fresh = self._connection is None
-        if fresh:
-            try:
-                self._connection = self._connect()  # before anything is packed for a server that is not there
-            except (OSError, http.client.HTTPException) as error:
-                raise Unreachable(_why(error)) from error
         headers = dict(self._headers)
-        if gzip:
-            packer = zlib.compressobj(1, wbits=31)
-            body = packer.compress(body) + packer.flush()
-            headers["Content-Encoding"] = "gzip"
         try:
-            return self._exchange(suffix, body, headers)
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            # A server may close an idle connection at any time; only then is a second try, on a new one, not a retry.
-            if fresh or isinstance(error, TimeoutError):
-                raise Unreachable(_why(error)) from error
-        try:
-            return self._exchange(suffix, body, headers)
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            raise Unreachable(_why(error)) from error
-
-    def _exchange(self, suffix: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, float | None]:
-        if self._connection is None:
-            self._connection = self._connect()
-        self._connection.request("POST", self._parts.path + suffix, body=body, headers=headers)
-        response = self._connection.getresponse()
-        reply = response.read(1 << 20)
-        if not response.isclosed():  # longer than any known answer: the rest would be read as the next one
-            self.close()
-        return response.status, reply, _later(response.headers.get("Retry-After"))
-
-    def _connect(self) -> http.client.HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
-        if self._parts.scheme == "https":
-            import ssl
-
-            context = ssl.create_default_context()
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                host, port, timeout=_CONNECT_SECONDS, context=context
-            )
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
-        connection.connect()
-        connection.sock.settimeout(self._timeout)
-        return connection
+            self._connection.open()  # before anything is packed for a server that is not there
+            if gzip:
+                packer = zlib.compressobj(1, wbits=31)
+                body = packer.compress(body) + packer.flush()
+                headers["Content-Encoding"] = "gzip"
+            answer = self._connection.exchange("POST", (self._connection.path + suffix) or "/", body, headers)
+        except FAILURES as error:
+            raise Unreachable(describe(error)) from error
+        return answer.status, answer.body, answer.retry_after
 
 
 class _Failed(msgspec.Struct):
@@ -163,24 +117,6 @@ def _duplicates(receipts: msgspec.Raw) -> int:
         return 0
 
 
-def _later(text: str | None) -> float | None:
-    """Return `Retry-After` in seconds, from a number or a date; at most an hour, in case a clock is wrong."""
-    if text is None:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(max(seconds, 0.0), 3600.0) if math.isfinite(seconds) else None
-
-
 def _error_text(status: int, reply: bytes) -> str:
     text = reply[:500].decode("utf-8", "replace").strip()
     return f"HTTP {status}: {text}" if text else f"HTTP {status}"
-
-
-def _why(error: BaseException) -> str:
-    return str(error) or type(error).__name__

@@ -16,6 +16,7 @@ import msgspec
 
 from headwater.client.address import Destination
 from headwater.client.backlog import REJECTED
+from headwater.client.retries import pause
 from headwater.client.spool import Full, Spool
 
 if TYPE_CHECKING:
@@ -165,13 +166,13 @@ class Sender:
 
     def _back_off(self) -> None:
         """Pause, longer each time, with jitter: a thousand processes must not return at once. Never shorter than the server asked for."""
-        random = os.urandom(1)[0] / 256  # importing the `random` module takes 4 ms
         longest = _AWAITED_WAIT if self._waiting else _LONGEST_WAIT
-        wait = min(longest, _FIRST_WAIT * 2 ** min(self._failures - 1, 10))
-        self._nudge.wait(wait * (0.5 + random / 2))
+        self._nudge.wait(pause(self._failures - 1, _FIRST_WAIT, longest))
         self._nudge.clear()
         while not self._stopping and (left := self._not_before - time.monotonic()) > 0:
-            self._nudge.wait(left * (1 + random / 4))  # a waiting caller does not shorten the server's pause
+            self._nudge.wait(
+                left + pause(0, left / 4, left / 4)
+            )  # a waiting caller does not shorten the server's pause
             self._nudge.clear()
 
     def _step(self) -> bool:

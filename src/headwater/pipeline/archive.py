@@ -19,6 +19,7 @@ from pyspark.sql.types import BinaryType, DateType, LongType, StringType, Struct
 
 from headwater import __version__
 from headwater.client.ask import ask
+from headwater.client.retries import retry
 from headwater.client.step import step
 from headwater.errors import InvalidQuestion, NotFound, ServerUnavailable, StageFailed, TooLarge
 from headwater.model.version import event_digest
@@ -54,7 +55,7 @@ _WINDOW_EVENTS: Final = 500_000
 # Changes that a day's files come from before they are written as one.
 _PIECES: Final = 8
 _FILES: Final = 4
-_ATTEMPTS: Final = 5
+_PAUSES: Final = (0.25, 1.0, 4.0, 16.0)
 _TIMEOUT: Final = 120.0
 _POSTED_EVENTS: Final = 500
 _POSTED_BYTES: Final = 2 << 20
@@ -82,14 +83,11 @@ class Server(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self._patiently("POST", body, {}), type=_Taken)
 
     def _patiently(self, method: str, body: bytes | None, asked: dict[str, object]) -> bytes:
-        for attempt in range(_ATTEMPTS):
-            try:
-                return ask(self.url, _PATH, asked, self.api_key, _TIMEOUT, method=method, body=body)
-            except ServerUnavailable:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                time.sleep(0.25 * 4**attempt)
-        raise AssertionError("attempts do not end so")
+        return retry(
+            lambda: ask(self.url, _PATH, asked, self.api_key, _TIMEOUT, method=method, body=body),
+            passes=lambda error: isinstance(error, ServerUnavailable),
+            pauses=_PAUSES,
+        )
 
 
 class _Event(msgspec.Struct):

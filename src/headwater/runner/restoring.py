@@ -6,6 +6,7 @@ started repeatedly: after a kill, the next start finds the commit and only repor
 version that the server knows.
 """
 
+import itertools
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import msgspec
 from headwater.capture.storage import delta
 from headwater.capture.storage.reconciler import Server, path_of, portions
 from headwater.client.reports import PATH, refusals
+from headwater.client.retries import retry
 from headwater.errors import HeadwaterError, InvalidQuestion, ServerUnavailable
 from headwater.runner.executors.delta import Job
 from headwater.runner.plans import Restore
@@ -34,13 +36,11 @@ class _Patient(Server):
 
     def say(self, path: str, body: object) -> bytes:
         end = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                return super().say(path, body)
-            except ServerUnavailable:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(2)
+        return retry(
+            lambda: super(_Patient, self).say(path, body),
+            passes=lambda error: isinstance(error, ServerUnavailable) and time.monotonic() <= end,
+            pauses=itertools.repeat(2.0),
+        )
 
 
 class _Place(NamedTuple):

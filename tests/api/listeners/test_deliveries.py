@@ -719,7 +719,7 @@ def test_ending_in_the_middle_of_stopping_a_listener_closes_its_connection(
             await begun.wait()
         return delivery._destination
 
-    assert run(scenario())._poster._connection is None
+    assert run(scenario())._poster._client.is_closed
 
 
 def test_a_change_under_way_is_not_written_over(database: Database, receiver: Receiver, run: Any) -> None:

@@ -15,12 +15,13 @@ from tests.fixtures.rabbitmq import SETTLED, Broker
 from tests.store.events.test_writers import hot
 
 from headwater import telemetry
+from headwater.client.retries import Backoff
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.events.accept import Accepted, Intake
 from headwater.intake.events.isolation import IsolatedIntake
 from headwater.intake.events.tolerant import TolerantIntake
 from headwater.intake.queue import portions
-from headwater.intake.queue.amqp import Backoff, Queues
+from headwater.intake.queue.amqp import Queues
 from headwater.intake.queue.receiver import Limits, Receiver, Totals
 from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.store.database import Database
@@ -116,7 +117,7 @@ def test_while_the_database_is_away_nothing_is_acknowledged_or_buried(
             raise DatabaseUnavailable("away")
         return await accept(bodies)
 
-    def patient(first: float = 0.2, most: float = 30.0) -> Backoff:
+    def patient() -> Backoff:
         return Backoff(0.01, 0.02)
 
     async def scene() -> None:
@@ -135,7 +136,7 @@ def test_while_the_database_is_away_nothing_is_acknowledged_or_buried(
         assert refusals == 3
         assert await letters(queues) == []
 
-    monkeypatch.setattr("headwater.intake.queue.amqp.Backoff", patient)
+    monkeypatch.setattr("headwater.intake.queue.receiver.Backoff", patient)
     run(scene())
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from collector import Collector, running
 from headwater.client import Emitter, emitter_from_environment, event
-from headwater.client.delivery import _later
+from headwater.client.connection import retry_after
 
 
 def make(number: int = 0, **more: Any) -> dict[str, Any]:
@@ -123,18 +123,18 @@ def test_the_end_of_the_program_does_not_wait_for_a_pause_to_pass(collector: Col
     [("3", 3), ("0.5", 0.5), ("-1", 0), ("86400", 3600)],
 )
 def test_retry_after(text: str, seconds: float) -> None:
-    assert _later(text) == seconds
+    assert retry_after(text) == seconds
 
 
 def test_retry_after_a_date() -> None:
-    found = _later(formatdate(time.time() + 600))
+    found = retry_after(formatdate(time.time() + 600))
     assert found is not None
     assert 500 <= found <= 600
 
 
 @pytest.mark.parametrize("text", [None, "soon", "", "nan", "inf"])
 def test_a_retry_after_that_says_nothing(text: str | None) -> None:
-    assert _later(text) is None
+    assert retry_after(text) is None
 
 
 def test_one_event_too_large_for_the_server_is_set_aside(collector: Collector, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from headwater.capture.airflow.config import Config
 from headwater.client.ask import ask
 from headwater.client.reports import PATH, refusals
+from headwater.client.retries import retry
 from headwater.errors import HeadwaterError
 
 log = logging.getLogger("headwater")
@@ -66,26 +67,33 @@ def _sent(
     config: Config, reports: Sequence[dict[str, Any]], pauses: Sequence[float], sleep: Callable[[float], None]
 ) -> bool:
     body = msgspec.json.encode({"reports": reports})
-    for attempt in range(len(pauses) + 1):
-        try:
-            refused = refusals(ask(config.url, PATH, api_key=config.api_key, timeout=10.0, method="POST", body=body))
-        except HeadwaterError as error:
-            if error.permanent:
-                log.error("headwater refused %d reports: %s", len(reports), error.message)
-                return True
-            log.warning(
-                "headwater could not deliver reports (%d of %d): %s", attempt + 1, len(pauses) + 1, error.message
-            )
-        except msgspec.DecodeError as error:
-            log.warning("headwater could not deliver reports: %s returns an unexpected body: %s", config.url, error)
-        else:
-            for report, why in zip(reports, refused, strict=False):
-                if why is not None:
-                    log.error("headwater refused %s of %s: %s", report["what"], report["entity"], why)
-            return True
-        if attempt < len(pauses):
-            sleep(pauses[attempt])
-    return False
+
+    def may_pass(error: Exception) -> bool:
+        if isinstance(error, HeadwaterError) and error.permanent:
+            return False
+        why = (
+            error.message if isinstance(error, HeadwaterError) else f"{config.url} returns an unexpected body: {error}"
+        )
+        log.warning("headwater could not deliver reports: %s", why)
+        return isinstance(error, HeadwaterError | msgspec.DecodeError)
+
+    try:
+        refused = retry(
+            lambda: refusals(ask(config.url, PATH, api_key=config.api_key, timeout=10.0, method="POST", body=body)),
+            passes=may_pass,
+            pauses=pauses,
+            sleep=sleep,
+        )
+    except HeadwaterError as error:
+        if error.permanent:
+            log.error("headwater refused %d reports: %s", len(reports), error.message)
+        return error.permanent
+    except msgspec.DecodeError:
+        return False
+    for report, why in zip(reports, refused, strict=False):
+        if why is not None:
+            log.error("headwater refused %s of %s: %s", report["what"], report["entity"], why)
+    return True
 
 
 def _keep(folder: Path, reports: Sequence[dict[str, Any]]) -> None:

@@ -18,10 +18,10 @@ from headwater.capture.airflow.config import Config, from_environment
 from headwater.capture.airflow.makes import Makes
 from headwater.capture.airflow.period import Kind, Period
 from headwater.client.ask import refusal
+from headwater.client.retries import Backoff
 from headwater.errors import HeadwaterError, ServerUnavailable
 
 _LONGEST = 50.0  # seconds of one long poll; proxies time out at 60
-_PAUSES = (1.0, 2.0, 5.0, 10.0)
 
 
 class LineageTrigger(BaseTrigger):
@@ -62,7 +62,7 @@ class LineageTrigger(BaseTrigger):
     async def _waited(self, config: Config) -> dict[str, Any]:
         makes = [Makes(str(entity), state) for entity, state in self.makes]
         said: list[str] = []
-        failures = 0
+        backoff = Backoff(1.0, 10.0)
         wait = 0.0  # the first answer comes at once: the log then shows what is missing
         async with httpx.AsyncClient() as client:
             while (left := self.until - time.time()) > 0:
@@ -74,10 +74,10 @@ class LineageTrigger(BaseTrigger):
                     if error.permanent:
                         return {"outcome": "refused", "message": f"Headwater refuses the request: {error.message}"}
                     said = self._say([error.message], said)
-                    await asyncio.sleep(min(_PAUSES[min(failures, len(_PAUSES) - 1)], max(left, 0.1)))
-                    failures += 1
+                    await asyncio.sleep(min(backoff.seconds(), max(left, 0.1)))
                     continue
-                failures, wait = 0, _LONGEST
+                backoff.reset()
+                wait = _LONGEST
                 if answer.ready:
                     return {"outcome": "ready", "answer": readiness.recorded(makes, answer)}
                 said = self._say(answer.why(), said)

@@ -163,8 +163,8 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
 async def _opened(url: str, timeout: float, stopped: asyncio.Event, *, patient: bool) -> Database | None:
     """Return the migrated database; None if stopped while it is unavailable. Raises DatabaseUnavailable if not `patient`."""
     from headwater import telemetry
+    from headwater.client.retries import Backoff
     from headwater.errors import DatabaseUnavailable
-    from headwater.intake.queue.amqp import Backoff
     from headwater.store.database import Database
     from headwater.store.migrate import migrate
 

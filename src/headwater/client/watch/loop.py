@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from headwater.client.ask import ask
+from headwater.client.retries import Backoff
 from headwater.client.watch.receipts import Ledger
 from headwater.client.watch.scene import KINDS, Check, Delivery, Finding, Kind, Mismatch, Question, Scene
 from headwater.client.watch.tally import Count, Report, Tally
@@ -218,7 +219,7 @@ class Watch:
         unanswered: Callable[[], None] = lambda: None,
     ) -> Any:
         """Return the decoded answer; repeat until the server answers. Raises _GaveUp after the end."""
-        pause = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
                 reply = ask(self._url, path, params, self._api_key, method="GET" if body is None else "POST", body=body)
@@ -237,8 +238,7 @@ class Watch:
                     return msgspec.json.decode(reply)
                 except msgspec.DecodeError:
                     return None
-            time.sleep(pause)
-            pause = min(_LONGEST_WAIT, pause * 1.5)
+            time.sleep(backoff.seconds())
 
     def _unreachable(self) -> None:
         self.tally.add(unreachable=1)

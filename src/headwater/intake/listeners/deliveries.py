@@ -5,7 +5,6 @@ is at least once, in order of arrival: the position is stored after the receiver
 """
 
 import asyncio
-import random
 import threading
 import time
 import uuid
@@ -16,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from headwater import telemetry
+from headwater.client.retries import pause
 from headwater.errors import DatabaseUnavailable, HeadwaterError
 from headwater.intake.listeners import destinations
 from headwater.intake.listeners.filter import Filter
@@ -302,8 +302,7 @@ class Delivery:
 
     def _pause(self, asked: float | None) -> float:
         """The seconds until the next try: doubled at each failure up to five minutes, with a random part so that listeners do not retry at once."""
-        longest = min(0.5 * 2.0 ** min(self._failures, 12), _LONGEST_PAUSE)
-        return max(longest * random.uniform(0.5, 1.0), min(asked or 0.0, _LONGEST_PAUSE))  # noqa: S311
+        return max(pause(self._failures, 0.5, _LONGEST_PAUSE), min(asked or 0.0, _LONGEST_PAUSE))
 
 
 async def ended(

@@ -3,22 +3,22 @@
 It follows no redirects, uses no proxy, and reads at most 64 KiB of an answer. One thread posts at a time; another may call `abort`.
 """
 
-import datetime as dt
-import http.client
 import socket
+import ssl
 import time
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from typing import Any
 
+import httpx
 import msgspec
 
+from headwater.client.connection import describe, retry_after
 from headwater.errors import InvalidQuestion
 from headwater.intake.listeners.networks import Networks
 
 _MOST_READ = 64 * 1024
 _CONNECT_SECONDS = 5.0
-_FAILURES = (OSError, http.client.HTTPException, InvalidQuestion)
+_FAILURES = (OSError, httpx.HTTPError, InvalidQuestion)
 # Refusals because of credentials, address or time, not because of the events: they are sent again.
 _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 
@@ -55,10 +55,14 @@ class Poster:
     """
 
     def __init__(self, url: str, seconds: float, networks: Networks | None) -> None:
-        self._parts = urlsplit(url)
+        self._url = httpx.URL(url)
         self._networks = networks
-        self._seconds = seconds
-        self._connection: http.client.HTTPConnection | None = None
+        # The machine's certificates, read where they are needed. No proxy of the environment: the addresses are checked here.
+        verify = ssl.create_default_context() if self._url.scheme == "https" else False
+        timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        self._client = httpx.Client(timeout=timeout, verify=verify, trust_env=False)
+        self._address: str | None = None  # of the open connection
+        self._socket: socket.socket | None = None
         self._over = False
         self.since: float | None = None
 
@@ -75,88 +79,73 @@ class Poster:
             self.since = None
 
     def _post(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
-        reused = self._connection is not None
+        reused = self._address is not None
         try:
             return self._exchange(path, body, headers)
         except _FAILURES as error:
-            self.close()
+            self._forget()
             # A server may close an idle connection at any time. Only then the request is repeated at once, on a new connection.
-            if not reused or self._over or isinstance(error, TimeoutError):
-                raise Unreached(_why(error)) from error
+            if not reused or self._over or isinstance(error, httpx.TimeoutException):
+                raise Unreached(describe(error)) from error
         try:
             return self._exchange(path, body, headers)
         except _FAILURES as error:
-            self.close()
-            raise Unreached(_why(error)) from error
+            self._forget()
+            raise Unreached(describe(error)) from error
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._client.close()
+        self._over = True
 
     def abort(self) -> None:
         """End the exchange of another thread, which raises Unreached there. Every later exchange raises it too."""
         self._over = True
-        connection = self._connection
-        held = connection.sock if connection is not None else None
+        held = self._socket
         if held is not None:
-            try:
+            with suppress(OSError):  # the exchange has ended already
                 held.shutdown(socket.SHUT_RDWR)
-            except OSError:  # the exchange has ended already
-                return
+
+    def _forget(self) -> None:
+        """Resolve the name again before the next request."""
+        self._address = self._socket = None
 
     def _exchange(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
+        if self._address is not None:
+            return self._request(self._address, path, body, headers)
+        addresses = self._resolve()
+        for address in addresses[:-1]:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                return self._request(address, path, body, headers)
+        return self._request(addresses[-1], path, body, headers)
+
+    def _resolve(self) -> list[str]:
+        """Return the host's addresses. The connection is made to one of those that were checked, so that a name cannot change its meaning between."""
+        port = self._url.port or {"https": 443}.get(self._url.scheme, 80)
+        return [self._url.host] if self._networks is None else self._networks.resolve(self._url.host, port)
+
+    def _request(self, address: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
         if self._over:
             raise ConnectionAbortedError
-        if self._connection is None:
-            self._connection = self._connect()
-        connection = self._connection
-        connection.request("POST", path, body=body, headers={"User-Agent": "headwater", **headers})
-        response = connection.getresponse()
-        body_ = response.read(_MOST_READ)
-        reply = Reply(response.status, body_, _seconds(response.getheader("Retry-After")))
-        if not response.isclosed():  # the answer is longer than the part that was read
-            self.close()
-        return reply
+        sent = {
+            "Host": self._url.netloc.decode(),
+            "User-Agent": "headwater",
+            "Accept": "*/*",
+            "Accept-Encoding": "identity",
+            **headers,
+        }
+        extensions = {"sni_hostname": self._url.host, "trace": self._watch}
+        url = self._url.copy_with(host=address, raw_path=path.encode())
+        with self._client.stream("POST", url, content=body, headers=sent, extensions=extensions) as response:
+            self._address = address
+            read = bytearray()
+            for part in response.iter_raw():  # a longer answer is left unread, which closes the connection
+                read += part
+                if len(read) >= _MOST_READ:
+                    self._forget()
+                    break
+        return Reply(response.status_code, bytes(read[:_MOST_READ]), retry_after(response.headers.get("Retry-After")))
 
-    def _connect(self) -> http.client.HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
-        if self._parts.scheme == "https":
-            import ssl
-
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=_CONNECT_SECONDS)
-            link: socket.socket = ssl.create_default_context().wrap_socket(self._open(connection), server_hostname=host)
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
-            link = self._open(connection)
-        link.settimeout(self._seconds)
-        connection.sock = link
-        return connection
-
-    def _open(self, connection: http.client.HTTPConnection) -> socket.socket:
-        """Connect to one of the host's addresses, which is checked after it was resolved, so that a name cannot change its meaning between."""
-        host, port = connection.host, connection.port
-        addresses = [host] if self._networks is None else self._networks.resolve(host, port)
-        for address in addresses[:-1]:
-            with suppress(OSError):
-                return socket.create_connection((address, port), _CONNECT_SECONDS)
-        return socket.create_connection((addresses[-1], port), _CONNECT_SECONDS)
-
-
-def _seconds(text: str | None) -> float | None:
-    """The seconds in a Retry-After header, which holds seconds or a date."""
-    if not text:
-        return None
-    if text.strip().isdecimal():
-        return float(text.strip()[:9])
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if at.tzinfo is None:
-        at = at.replace(tzinfo=dt.UTC)
-    return max((at - dt.datetime.now(dt.UTC)).total_seconds(), 0.0)
-
-
-def _why(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    def _watch(self, event: str, info: dict[str, Any]) -> None:
+        """Remember the socket of a new connection, for `abort`."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")

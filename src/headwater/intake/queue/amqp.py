@@ -7,9 +7,8 @@ recognised.
 
 import asyncio
 import datetime as dt
-import random
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -197,21 +196,6 @@ def _letter(bad: Bad, at: dt.datetime) -> aio_pika.Message:
             "x-headwater-origin": bad.origin,
         },
     )
-
-
-class Backoff:
-    """Waits that double up to `most` seconds, each times a random factor of 0.5 to 1.5, so that many clients do not retry at once."""
-
-    def __init__(self, first: float = 0.2, most: float = 30.0, draw: Callable[[], float] = random.random) -> None:
-        self._first, self._most, self._draw = first, most, draw
-        self._next = first
-
-    def seconds(self) -> float:
-        wait, self._next = self._next, min(self._most, self._next * 2)
-        return wait * (0.5 + self._draw())
-
-    def reset(self) -> None:
-        self._next = self._first
 
 
 def words(error: BaseException) -> str:

@@ -21,6 +21,7 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
 
 from headwater import telemetry
+from headwater.client.retries import Backoff
 from headwater.errors import BrokerUnavailable, DatabaseUnavailable, HeadwaterError
 from headwater.intake.events import messages
 from headwater.intake.events.accept import Accepted
@@ -87,7 +88,7 @@ class Receiver:
 
     async def run(self, *, until_empty: bool = False) -> Totals:
         """Receive until stopped, or with `until_empty` until the queue is empty. Raises BrokerUnavailable only then: a daemon waits for it."""
-        backoff = amqp.Backoff()
+        backoff = Backoff()
         while not self._stopped.is_set():
             try:
                 # A broker alarm blocks every connection that publishes, with its acknowledgements; so letters have their own connection.
@@ -113,7 +114,7 @@ class Receiver:
         queue: AbstractQueue,
         watch: AbstractChannel,
         letters: AbstractChannel,
-        backoff: amqp.Backoff,
+        backoff: Backoff,
         until_empty: bool,
     ) -> bool:
         """Settle batches until stopped or empty (returns True) or the channel closes (raises Lost)."""
@@ -305,7 +306,7 @@ class Receiver:
 
     async def _accept_patiently(self, bodies: list[bytes], closed: asyncio.Event, accept: Accept) -> Accepted:
         """Accept events, and wait as long as the database is unavailable. Raises Lost if the channel closes or the receiver is stopped first."""
-        backoff = amqp.Backoff()
+        backoff = Backoff()
         while True:
             try:
                 return await accept(bodies)
@@ -316,7 +317,7 @@ class Receiver:
 
     async def _pause(
         self,
-        backoff: amqp.Backoff,
+        backoff: Backoff,
         event: type[telemetry.BrokerAway | telemetry.DatabaseAway],
         error: str,
         closed: asyncio.Event | None = None,

@@ -8,7 +8,6 @@ Raises ServerUnavailable if a server accepts nothing for long; the next call beg
 
 import datetime as dt
 import json
-import random
 import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from headwater.client.address import Destination, parse
 from headwater.client.delivery import Http
 from headwater.client.event import timestamp
+from headwater.client.retries import pause
 from headwater.client.transport import Console, File, Outcome, Unreachable, local
 from headwater.errors import InvalidSettings, ServerUnavailable
 from headwater.pipeline.query_log.events import events
@@ -223,7 +223,7 @@ class Posting:
         return self._tally
 
     def _deliver(self, records: list[bytes]) -> None:
-        tally, wait, given_up = self._tally, _FIRST_WAIT, time.monotonic() + self._patience
+        tally, failures, given_up = self._tally, 0, time.monotonic() + self._patience
         if tally.reason is not None:
             tally.unsent += len(records)
             return
@@ -244,16 +244,16 @@ class Posting:
             if not outcome.again:
                 return
             if len(outcome.again) < len(records):
-                wait, given_up = _FIRST_WAIT, time.monotonic() + self._patience
+                failures, given_up = 0, time.monotonic() + self._patience
             records = [records[at] for at in outcome.again]
-            pause = max(wait * (0.5 + random.random() / 2), outcome.retry_after or 0.0)  # noqa: S311
-            if outcome.reason.startswith(_FINAL) or time.monotonic() + pause > given_up:
+            wait = max(pause(failures, _FIRST_WAIT, _LONGEST_WAIT), outcome.retry_after or 0.0)
+            if outcome.reason.startswith(_FINAL) or time.monotonic() + wait > given_up:
                 tally.reason = outcome.reason or "the server took nothing"
                 tally.unsent += len(records)
                 return
             tally.retries += 1
-            time.sleep(pause)
-            wait = min(wait * 2, _LONGEST_WAIT)
+            time.sleep(wait)
+            failures += 1
 
     def _send(self, records: list[bytes]) -> Outcome:
         if self._transport is None:

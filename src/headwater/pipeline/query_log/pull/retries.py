@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
+from headwater.client.retries import retry
 from headwater.errors import DatabaseRefused, DatabaseUnavailable, HeadwaterError
 
 T = TypeVar("T")
@@ -60,20 +61,21 @@ def retrying(
     DatabaseUnavailable: it failed every time. DatabaseRefused: it failed in a way that will not pass. Our own errors come through as they are.
     Neither holds on to the client's error, in which there may be a secret.
     """
-    delays = list(DELAYS)
-    while True:
-        try:
-            return work()
-        except HeadwaterError:
-            raise
-        except Exception as error:  # noqa: BLE001  (each client library has errors of its own; every one is raised again as ours)
-            said = error_line(error, environ, secrets)
-            if not passing(error):
-                hint = ". A shorter --window asks for less at once" if _TOO_LONG.search(said) else ""
-                raise DatabaseRefused(f"{what}: {said}{hint}") from None
-            if not delays:
-                raise DatabaseUnavailable(f"{what} failed {len(DELAYS) + 1} times, the last time with {said}") from None
-        sleep(delays.pop(0))
+    try:
+        return retry(
+            work,
+            passes=lambda error: not isinstance(error, HeadwaterError) and passing(error),
+            pauses=DELAYS,
+            sleep=sleep,
+        )
+    except HeadwaterError:
+        raise
+    except Exception as error:  # noqa: BLE001  (each client library has errors of its own; every one is raised again as ours)
+        line = error_line(error, environ, secrets)
+        if not passing(error):
+            hint = ". A shorter --window asks for less at once" if _TOO_LONG.search(line) else ""
+            raise DatabaseRefused(f"{what}: {line}{hint}") from None
+        raise DatabaseUnavailable(f"{what} failed {len(DELAYS) + 1} times, the last time with {line}") from None
 
 
 def error_line(error: BaseException, environ: Mapping[str, str], secrets: Sequence[str]) -> str:
