@@ -7,7 +7,7 @@ created. An event sent again has the same digest and changes nothing.
 import datetime as dt
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -254,8 +254,8 @@ class Intake:
             await closure.update_closure(connection, written.correlated)
         if written.hidden_namespaces:
             # A hidden namespace is not cached: a later new event must still find that it is hidden, and unhide it.
-            namespaces = rows[NamespaceRow]
-            rows[NamespaceRow] = [row for row in namespaces if row[0] not in written.hidden_namespaces]
+            namespaces = cast("Sequence[NamespaceRow]", rows[NamespaceRow])
+            rows[NamespaceRow] = [row for row in namespaces if row.name not in written.hidden_namespaces]
         cache.known.learn(rows)
         return _receipts(items, projected, new, written.created)
 

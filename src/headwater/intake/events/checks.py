@@ -7,16 +7,16 @@ the run read, which other events tell.
 import datetime as dt
 import uuid
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from headwater.intake.events.facets import is_deleted
 from headwater.model.checks import TESTS, CheckResult, assertions, tests
 from headwater.model.event import Facets
-from headwater.store.events.rows import CheckRow
+from headwater.store.events.rows import AnyRow, CheckRow
 
-Add = Callable[[tuple[Any, ...]], None]
+Add = Callable[[AnyRow], None]
 Warn = Callable[[str, str], None]
 
 

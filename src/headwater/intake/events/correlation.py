@@ -9,7 +9,6 @@ lineage, which has no closure (docs/decisions/012 has the cost of one).
 import datetime as dt
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -18,14 +17,14 @@ from headwater.model import version
 from headwater.model.event import Event, Facets
 from headwater.model.facets import clean
 from headwater.model.names import JobName, bounded, job_name
-from headwater.store.events.rows import CorrelationEdgeRow, CorrelationItemRow
+from headwater.store.events.rows import AnyRow, CorrelationEdgeRow, CorrelationItemRow
 
 STEP, ITEM = "headwater_step", "headwater_item"
 # Roles of edges.
 CAUSED, READ, WROTE, IS = 0, 1, 2, 3
 
 _FINGERPRINT = b'"xxh3-128'
-Add = Callable[[tuple[Any, ...]], None]
+Add = Callable[[AnyRow], None]
 
 
 class _Item(msgspec.Struct):

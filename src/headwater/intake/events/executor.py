@@ -6,7 +6,7 @@ from typing import Any
 from headwater.intake.events.project import Projector
 from headwater.model.event import read
 from headwater.model.identity import Identity, Rule
-from headwater.store.events.rows import STATEMENTS
+from headwater.store.events.rows import STATEMENTS, as_tuples
 
 
 class ExecutorProjector:
@@ -21,7 +21,7 @@ class ExecutorProjector:
         if self._projector is None:
             self._projector = Projector(Identity(self._rules))
         rows = self._projector(read(body), at, digest).rows
-        return {STATEMENTS[kind]: of_kind for kind, of_kind in rows.items()}
+        return {STATEMENTS[kind]: [*as_tuples(of_kind)] for kind, of_kind in rows.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ExecutorProjector, (self._rules,)

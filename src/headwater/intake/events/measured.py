@@ -8,13 +8,13 @@ be sorted and summed.
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from headwater.intake.events.facets import is_deleted
 from headwater.model import measured, version
 from headwater.model.event import Facets
+from headwater.store.events.rows import AnyRow
 from headwater.store.usage.measured import (
     COST,
     LINEAGE_QUALITY,
@@ -25,7 +25,7 @@ from headwater.store.usage.measured import (
     Measurement,
 )
 
-Add = Callable[[tuple[Any, ...]], None]
+Add = Callable[[AnyRow], None]
 Warn = Callable[[str, str], None]
 # A facet's table, and the decoder of its body to the contents of its rows. An empty object stands for a deleted facet.
 _Decoder = Callable[[bytes], Iterable[msgspec.Struct]]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import astuple
 from psycopg import AsyncCursor, AsyncPipeline
 
 from headwater.store import sqlfile
@@ -13,6 +14,7 @@ from headwater.store.database import Connection, sent
 from headwater.store.events.rows import (
     COLUMNS,
     STATEMENTS,
+    AnyRow,
     ColumnSetRow,
     CorrelationEdgeRow,
     DatasetLinkRow,
@@ -25,11 +27,12 @@ from headwater.store.events.rows import (
     ReportRow,
     RunRow,
     SourceRow,
+    as_tuples,
 )
 from headwater.store.usage.measured import MEASUREMENTS
 
 # Rows by their type.
-Rows = Mapping[type[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
+Rows = Mapping[type[AnyRow], Sequence[AnyRow]]
 
 # Every table that rebuild empties and makes again.
 TABLES = (
@@ -40,12 +43,16 @@ TABLES = (
 )  # fmt: skip
 
 # The statement of each type of row, in the order of `rows.STATEMENTS`.
-_REPLACE = {measurement.row: measurement.statement for measurement in MEASUREMENTS}
-_QUERIES = {kind: _REPLACE.get(kind) or sqlfile.load("events/projections")[name] for kind, name in STATEMENTS.items()}
+_REPLACE: dict[type[AnyRow], sqlfile.Query] = {measurement.row: measurement.statement for measurement in MEASUREMENTS}
+_QUERIES: dict[type[AnyRow], sqlfile.Query] = {
+    kind: _REPLACE.get(kind) or sqlfile.load("events/projections")[name] for kind, name in STATEMENTS.items()
+}
 # Rows of content: their id determines the rest.
-_CONTENT: tuple[type[tuple[Any, ...]], ...] = (FacetBodyRow, FacetSetRow, ColumnSetRow)
+_CONTENT = (FacetBodyRow, FacetSetRow, ColumnSetRow)
 # Rows that only an earlier `at`, their last column, can change.
-_SPANS: tuple[type[tuple[Any, ...]], ...] = (NamespaceRow, SourceRow, DatasetLinkRow)
+_SPANS = (NamespaceRow, SourceRow, DatasetLinkRow)
+_Content = FacetBodyRow | FacetSetRow | ColumnSetRow
+_Span = NamespaceRow | SourceRow | DatasetLinkRow
 _REMEMBERED = 200_000
 
 
@@ -56,24 +63,24 @@ class CommittedRows:
         self._content: set[tuple[type, uuid.UUID]] = set()
         self._spans: dict[tuple[type, tuple[Any, ...]], dt.datetime] = {}
 
-    def news(self, rows: Rows) -> dict[type[tuple[Any, ...]], Sequence[tuple[Any, ...]]]:
+    def news(self, rows: Rows) -> dict[type[AnyRow], Sequence[AnyRow]]:
         """The rows that may change something."""
         new = dict(rows)
         for kind in _CONTENT:
             if kind in new:
-                new[kind] = [row for row in new[kind] if (kind, row[0]) not in self._content]
-        for kind in _SPANS:
-            if kind in new:
-                new[kind] = [row for row in new[kind] if not self._covered(kind, row)]
+                new[kind] = [row for row in _content(rows, kind) if (kind, row.id) not in self._content]
+        for span in _SPANS:
+            if span in new:
+                new[span] = [row for row in _spans(rows, span) if not self._covered(span, row)]
         return new
 
     def committed(self, kind: type, id_: uuid.UUID) -> bool:
         """Whether this process has committed the row of content."""
         return (kind, id_) in self._content
 
-    def _covered(self, kind: type, row: tuple[Any, ...]) -> bool:
-        first = self._spans.get((kind, row[:-1]))
-        return first is not None and first <= row[-1]
+    def _covered(self, kind: type, row: _Span) -> bool:
+        first = self._spans.get((kind, astuple(row)[:-1]))
+        return first is not None and first <= row.at
 
     def learn(self, rows: Rows) -> None:
         """Remember rows after their commit."""
@@ -82,11 +89,19 @@ class CommittedRows:
         if len(self._spans) > _REMEMBERED:
             self._spans.clear()
         for kind in _CONTENT:
-            self._content.update((kind, row[0]) for row in rows.get(kind, ()))
-        for kind in _SPANS:
-            for row in rows.get(kind, ()):
-                if not self._covered(kind, row):
-                    self._spans[kind, row[:-1]] = row[-1]
+            self._content.update((kind, row.id) for row in _content(rows, kind))
+        for span in _SPANS:
+            for row in _spans(rows, span):
+                if not self._covered(span, row):
+                    self._spans[span, astuple(row)[:-1]] = row.at
+
+
+def _content(rows: Rows, kind: type[AnyRow]) -> "Sequence[_Content]":
+    return cast("Sequence[_Content]", rows.get(kind, ()))
+
+
+def _spans(rows: Rows, kind: type[AnyRow]) -> "Sequence[_Span]":
+    return cast("Sequence[_Span]", rows.get(kind, ()))
 
 
 class WriteResult(msgspec.Struct):
@@ -113,9 +128,9 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
     for kind, query in _QUERIES.items():
         if given := rows.get(kind):
             if kind is DatasetRow:
-                ids = sorted({row[0] for row in given})
+                ids = sorted({row.id for row in cast("Sequence[DatasetRow]", given)})
                 await sqlfile.load("events/projections")["lock_datasets"].send(connection, ids=ids)
-            cursors[kind] = await query.send_columns(connection, COLUMNS[kind], given)
+            cursors[kind] = await query.send_columns(connection, COLUMNS[kind], as_tuples(given))
     reports = cast("Sequence[ReportRow]", rows.get(ReportRow, ()))
     if runs := sorted({report.job_id for report in reports if not report.declaration}):
         await sqlfile.load("events/projections")["move_horizons"].send(connection, jobs=runs, live_runs=live_runs)

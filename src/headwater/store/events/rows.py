@@ -1,4 +1,4 @@
-"""Rows of the projections: one named tuple for each statement of `queries/events/projections.sql`, with its columns in order.
+"""Rows of the projections: one struct for each statement of `queries/events/projections.sql`, with its columns in order.
 
 `at` and `digest` are the time and the digest of the event that reported the row; each statement's merge rule orders by them.
 """
@@ -7,23 +7,32 @@ import datetime as dt
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-from headwater.store.usage.measured import MEASUREMENTS
+import msgspec
 
-R = TypeVar("R", bound=tuple[Any, ...])
+from headwater.store.usage.measured import MEASUREMENTS, MeasuredRow
+
 # `bytes` is also the name of a column.
 Digest = bytes
 
 
-class FacetBodyRow(NamedTuple):
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A row, by the names of its columns. A struct is made in a third of the time of a named tuple, and its tuple in one call."""
+
+
+AnyRow: TypeAlias = Row | MeasuredRow
+R = TypeVar("R", bound=AnyRow)
+
+
+class FacetBodyRow(Row, frozen=True):
     """A facet's JSON; its id is a digest of the body."""
 
     id: uuid.UUID
     body: bytes
 
 
-class FacetSetRow(NamedTuple):
+class FacetSetRow(Row, frozen=True):
     """A member of a set of facets that events report together; the set's id is a digest of its members."""
 
     id: uuid.UUID
@@ -32,19 +41,19 @@ class FacetSetRow(NamedTuple):
     deleted: bool
 
 
-class ColumnSetRow(NamedTuple):
+class ColumnSetRow(Row, frozen=True):
     """A set of column edges (`model.column_sets`); its id is a digest of the edges."""
 
     id: uuid.UUID
     edges: bytes
 
 
-class NamespaceRow(NamedTuple):
+class NamespaceRow(Row, frozen=True):
     name: str
     at: dt.datetime
 
 
-class SourceRow(NamedTuple):
+class SourceRow(Row, frozen=True):
     """A data source of a `dataSource` facet."""
 
     name: str
@@ -52,7 +61,7 @@ class SourceRow(NamedTuple):
     at: dt.datetime
 
 
-class DatasetLinkRow(NamedTuple):
+class DatasetLinkRow(Row, frozen=True):
     """Another name of a dataset. `kind`: the type in the `symlinks` facet."""
 
     dataset_id: uuid.UUID
@@ -61,14 +70,14 @@ class DatasetLinkRow(NamedTuple):
     at: dt.datetime
 
 
-class DatasetRow(NamedTuple):
+class DatasetRow(Row, frozen=True):
     id: uuid.UUID
     namespace: str
     name: str
     at: dt.datetime
 
 
-class JobRow(NamedTuple):
+class JobRow(Row, frozen=True):
     """`declared_at`: time of a JobEvent that declares lineage. `explicit_at`: time of an event with a `lineage` facet."""
 
     id: uuid.UUID
@@ -81,7 +90,7 @@ class JobRow(NamedTuple):
     explicit_at: dt.datetime | None = None
 
 
-class RunRow(NamedTuple):
+class RunRow(Row, frozen=True):
     """`external_id`: the run id as sent, if it is not a UUID. `state`: a `model.run.RunState`."""
 
     run_id: uuid.UUID
@@ -100,7 +109,7 @@ class RunRow(NamedTuple):
     statement: str | None = None
 
 
-class ReportRow(NamedTuple):
+class ReportRow(Row, frozen=True):
     """A run, or a declaration, that reported inputs or outputs of a job."""
 
     job_id: uuid.UUID
@@ -109,7 +118,7 @@ class ReportRow(NamedTuple):
     at: dt.datetime
 
 
-class ReportDatasetRow(NamedTuple):
+class ReportDatasetRow(Row, frozen=True):
     """An input (`in`) or output (`out`) of a report. `declared`: not observed by a run."""
 
     job_id: uuid.UUID
@@ -120,7 +129,7 @@ class ReportDatasetRow(NamedTuple):
     at: dt.datetime
 
 
-class ReportSubsetRow(NamedTuple):
+class ReportSubsetRow(Row, frozen=True):
     """A part of a dataset that a report read or wrote. `part`: JSON."""
 
     job_id: uuid.UUID
@@ -131,7 +140,7 @@ class ReportSubsetRow(NamedTuple):
     at: dt.datetime
 
 
-class EdgeRow(NamedTuple):
+class EdgeRow(Row, frozen=True):
     """An edge between a dataset and a job. `by_event`: a JobEvent or DatasetEvent declares it; None: a person drew it."""
 
     dataset_id: uuid.UUID
@@ -142,7 +151,7 @@ class EdgeRow(NamedTuple):
     by_event: bool | None
 
 
-class DatasetVersionRow(NamedTuple):
+class DatasetVersionRow(Row, frozen=True):
     """What a run left of an output. `checkpoint`: it is final although the run may still fail."""
 
     id: uuid.UUID
@@ -161,7 +170,7 @@ class DatasetVersionRow(NamedTuple):
     checkpoint: bool
 
 
-class CheckRow(NamedTuple):
+class CheckRow(Row, frozen=True):
     """The result of a check of data in one run. `direction`: `in`, `out`, or `run` (then `dataset_id` is the job's id).
 
     `result`: a `model.checks.Result`.
@@ -179,7 +188,7 @@ class CheckRow(NamedTuple):
     detail: str
 
 
-class OwnerFacetRow(NamedTuple):
+class OwnerFacetRow(Row, frozen=True):
     """A set of facets that an event reported for a dataset or job (`owner`)."""
 
     owner: uuid.UUID
@@ -188,7 +197,7 @@ class OwnerFacetRow(NamedTuple):
     digest: bytes
 
 
-class ReportColumnRow(NamedTuple):
+class ReportColumnRow(Row, frozen=True):
     """Column edges of a report into a target. The latest set in a slot applies. `origin`: a `model.lineage.Origin`."""
 
     job_id: uuid.UUID
@@ -201,7 +210,7 @@ class ReportColumnRow(NamedTuple):
     set_id: uuid.UUID
 
 
-class AnnotationRow(NamedTuple):
+class AnnotationRow(Row, frozen=True):
     """A fact that a person stated about a target. `value`: JSON. `owner`, `field`: the node, and its column or an empty text."""
 
     target: str
@@ -216,7 +225,7 @@ class AnnotationRow(NamedTuple):
     field: str
 
 
-class CorrelationItemRow(NamedTuple):
+class CorrelationItemRow(Row, frozen=True):
     """A run, item or content of correlated events (`intake.events.correlation`)."""
 
     id: uuid.UUID
@@ -231,7 +240,7 @@ class CorrelationItemRow(NamedTuple):
     digest: Digest
 
 
-class CorrelationEdgeRow(NamedTuple):
+class CorrelationEdgeRow(Row, frozen=True):
     """`role`: how the child follows from the parent (`intake.events.correlation`)."""
 
     parent_id: uuid.UUID
@@ -241,7 +250,7 @@ class CorrelationEdgeRow(NamedTuple):
     digest: bytes
 
 
-class EdgeChangeRow(NamedTuple):
+class EdgeChangeRow(Row, frozen=True):
     """An edge that a person drew or removed. `set_id`: its column edges."""
 
     job_id: uuid.UUID
@@ -255,7 +264,7 @@ class EdgeChangeRow(NamedTuple):
 
 # The statement of each row, in the order in which the statements run. It is the same in every transaction, with rows sorted inside each
 # statement, so that two writers never wait for each other in a circle.
-STATEMENTS: dict[type[tuple[Any, ...]], str] = {
+STATEMENTS: dict[type[AnyRow], str] = {
     FacetBodyRow: "insert_facet_bodies",
     FacetSetRow: "insert_facet_sets",
     ColumnSetRow: "insert_column_sets",
@@ -279,8 +288,8 @@ STATEMENTS: dict[type[tuple[Any, ...]], str] = {
     EdgeChangeRow: "insert_edge_changes",
     **{measurement.row: f"replace_{measurement.table}" for measurement in MEASUREMENTS},
 }
-COLUMNS: dict[type[tuple[Any, ...]], tuple[str, ...]] = {
-    row: row._fields for row in STATEMENTS if hasattr(row, "_fields")
+COLUMNS: dict[type[AnyRow], tuple[str, ...]] = {
+    row: row.__struct_fields__ for row in STATEMENTS if issubclass(row, Row)
 } | {measurement.row: tuple(measurement.columns) for measurement in MEASUREMENTS}
 
 
@@ -288,20 +297,27 @@ class RowSet:
     """Rows by their type."""
 
     def __init__(self) -> None:
-        self.rows: dict[type[tuple[Any, ...]], list[tuple[Any, ...]]] = defaultdict(list)
+        self.rows: dict[type[AnyRow], list[AnyRow]] = defaultdict(list)
 
-    def add(self, row: tuple[Any, ...]) -> None:
+    def add(self, row: AnyRow) -> None:
         self.rows[type(row)].append(row)
 
     def of(self, kind: type[R]) -> Sequence[R]:
         """The rows of one type."""
-        return cast("Sequence[R]", self.rows.get(kind, ()))
+        return cast("Sequence[R]", self.rows.get(cast("type[AnyRow]", kind), ()))
 
 
-def merge_rows(sets: Iterable[RowSet]) -> dict[type[tuple[Any, ...]], list[tuple[Any, ...]]]:
+def merge_rows(sets: Iterable[RowSet]) -> dict[type[AnyRow], list[AnyRow]]:
     """Concatenate the rows of many sets, by type."""
-    merged: dict[type[tuple[Any, ...]], list[tuple[Any, ...]]] = {}
+    merged: dict[type[AnyRow], list[AnyRow]] = {}
     for rows in sets:
         for kind, of_kind in rows.rows.items():
             merged.setdefault(kind, []).extend(of_kind)
     return merged
+
+
+def as_tuples(rows: Sequence[AnyRow]) -> Sequence[tuple[Any, ...]]:
+    """Rows of one type as tuples of their columns, in the order of `COLUMNS`."""
+    if rows and isinstance(rows[0], Row):
+        return [*map(msgspec.structs.astuple, cast("Sequence[Row]", rows))]
+    return cast("Sequence[MeasuredRow]", rows)

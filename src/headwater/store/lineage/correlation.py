@@ -14,7 +14,7 @@ import msgspec
 from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
-from headwater.store.events.rows import CorrelationEdgeRow
+from headwater.store.events.rows import CorrelationEdgeRow, as_tuples
 
 # Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input. What a chain costs grows with
 # it, and what is beyond is found as fast (docs/explanation/correlation.md has the measurement).
@@ -131,7 +131,9 @@ async def write(connection: Connection, edges: Sequence[CorrelationEdgeRow]) -> 
     """
     queries = sqlfile.load("lineage/correlation")
     await queries["lock"].many(connection)
-    cursor = await queries["upsert_edges"].send_columns(connection, CorrelationEdgeRow._fields, edges)
+    cursor = await queries["upsert_edges"].send_columns(
+        connection, CorrelationEdgeRow.__struct_fields__, as_tuples(edges)
+    )
     return [WrittenEdge(*row) for row in await cursor.fetchall()]
 
 

@@ -32,6 +32,12 @@ _HEAD: dict[str, str] = {"at": "timestamptz", "digest": "bytea", "body_id": "uui
 _TEMPLATE = "queries/usage/measured.sql.in"
 
 
+class MeasuredRow(tuple[Any, ...]):
+    """A row of one of these tables: a tuple of `Measurement.columns`."""
+
+    __slots__ = ()
+
+
 class Measurement(msgspec.Struct, frozen=True, dict=True):
     """The table of one facet. `owner`: the column with the id of the dataset or job.
 
@@ -63,13 +69,13 @@ class Measurement(msgspec.Struct, frozen=True, dict=True):
         return key | head | {name: kind for name, kind in self.types.items() if name not in self.key}
 
     @cached_property
-    def row(self) -> type[tuple[Any, ...]]:
+    def row(self) -> type[MeasuredRow]:
         """The type of a row: a tuple of `columns`."""
-        return type(f"{self.facet.__name__}Row", (tuple,), {})
+        return type(f"{self.facet.__name__}Row", (MeasuredRow,), {})
 
     def make_row(
         self, owner: uuid.UUID, at: dt.datetime, digest: bytes, body_id: uuid.UUID, deleted: bool, facet: msgspec.Struct
-    ) -> tuple[Any, ...]:
+    ) -> MeasuredRow:
         """The row of a decoded facet. A deleted facet is given with its default values."""
         values = {column: _sent(getattr(facet, field), self.types[column]) for field, column in self._fields.items()}
         values |= {self.owner: owner, "at": at, "digest": digest, "body_id": body_id, "deleted": deleted}

@@ -1,0 +1,82 @@
+"""What an event costs between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing. Without a database.
+
+Best of ROUNDS, in processor time: `python benchmarks/micro/project.py`.
+"""
+
+import argparse
+import datetime as dt
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from tests.events import columns, dataset, encoded, run_event, schema  # noqa: E402
+
+from headwater.intake.events.project import Projector  # noqa: E402
+from headwater.model.event import read  # noqa: E402
+from headwater.store.arrays import Packed  # noqa: E402
+from headwater.store.events import projections  # noqa: E402
+from headwater.store.events import rows as stored  # noqa: E402
+from headwater.store.sqlfile import _array_types  # noqa: E402
+
+AT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def events(count: int) -> list[bytes]:
+    """Each the end of a run with two inputs and an output with columns; a job runs ten times."""
+    made = []
+    for number in range(count):
+        names = [f"area{number // 10 % 50}.{part}{number // 10}" for part in ("orders", "rates", "sums")]
+        fields = columns({"x": [(names[0], "x", "DIRECT:IDENTITY")], "y": [(names[1], "y", "DIRECT:TRANSFORMATION")]})
+        inputs = [dataset(name, **schema("x", "y")) for name in names[:2]]
+        outputs = [dataset(names[2], **schema("x", "y"), **fields)]
+        made.append(encoded(run_event("COMPLETE", number, f"job{number // 10}", inputs, outputs)))
+    return made
+
+
+def best(rounds: int, work: Callable[[], object]) -> float:
+    """The least processor time of any round, in seconds."""
+    took = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        took.append(time.process_time() - began)
+    return min(took)
+
+
+def pack(batch: Sequence[stored.RowSet]) -> int:
+    """The columns of a batch, as `projections.write` sends them."""
+    as_tuples: Callable[[Any], Any] = getattr(stored, "as_tuples", lambda given: given)
+    size = 0
+    for kind, rows in stored.merge_rows(batch).items():
+        types = _array_types(projections._QUERIES[kind].sql)
+        for name, values in zip(stored.COLUMNS[kind], zip(*as_tuples(rows), strict=True), strict=True):
+            size += len(Packed(types[name], values).body)
+    return size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    given = parser.parse_args()
+    bodies = events(given.events)
+    decoded = [(read(body), AT, hashlib.blake2b(body, digest_size=16).digest()) for body in bodies]
+    projector = Projector()
+    changes = [projector(*each) for each in decoded]
+    batches = [changes[start : start + 100] for start in range(0, len(changes), 100)]
+    rows = sum(len(of_kind) for each in changes for of_kind in each.rows.values())
+    each = 1e6 / given.events
+    print(f"{rows / given.events:.1f} rows an event")
+    print(f"read     {best(given.rounds, lambda: [read(body) for body in bodies]) * each:6.1f} µs an event")
+    print(f"project  {best(given.rounds, lambda: [projector(*one) for one in decoded]) * each:6.1f} µs")
+    print(f"pack     {best(given.rounds, lambda: [pack(batch) for batch in batches]) * each:6.1f} µs")
+
+
+if __name__ == "__main__":
+    main()
