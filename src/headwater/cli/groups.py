@@ -8,7 +8,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 GROUPS = {
-    "Look": ("search", "datasets", "lineage", "runs", "run", "status", "log", "history", "diff", "trace", "paths"),
+    "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "history", "diff", "trace", "paths"),
     "Understand": (
         "freshness", "slower", "usage", "cost", "prune", "recurrence", "quality", "conflicts", "perspectives", "sql", "fingerprint",
     ),

@@ -17,6 +17,7 @@ from headwater.cli.lineage import (
     receipts,
     runs,
     search,
+    sources,
     trace,
     update_log,
 )
@@ -40,6 +41,7 @@ from headwater.cli.sql.fingerprint import fingerprint
 from headwater.cli.status import health, incidents, instances, readiness, status
 from headwater.cli.status.entities import entities
 from headwater.cli.status.entity_drafts import infer
+from headwater.cli.status.entity_graph import graph as entity_graph
 from headwater.cli.status.feed import feed
 from headwater.cli.status.reconcile import reconcile
 from headwater.cli.status.taint import taint
@@ -93,6 +95,7 @@ program.command("sql")(sql.sql)
 program.command("fingerprint")(fingerprint)
 program.command("runs")(runs.runs)
 program.command("datasets")(datasets.datasets)
+program.command("sources")(sources.sources)
 program.command("search")(search.search)
 program.command("log")(update_log.log)
 program.add_typer(past, name="history")
@@ -116,6 +119,7 @@ program.add_typer(keys, name="keys")
 program.add_typer(identity, name="identity")
 program.add_typer(entities, name="entities")
 entities.command("feed")(feed)
+entities.command("graph")(entity_graph)
 program.command("ready")(readiness.ready)
 program.command("report")(instances.report)
 program.command("suspects")(incidents.suspects)

@@ -6,7 +6,7 @@ from litestar import get
 from litestar.datastructures import State
 
 from headwater.answer import objects
-from headwater.answer.lineage import catalog, find
+from headwater.answer.lineage import catalog, find, sources
 from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
@@ -49,6 +49,14 @@ async def datasets(
     return await catalog.datasets(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
 
 
+@get("/sources")
+async def get_sources(
+    state: State, namespace: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> sources.Sources:
+    """List what datasets live in, and what reports about it."""
+    return await sources.sources(state.database, namespace=namespace, limit=limit, offset=offset)
+
+
 @get("/jobs")
 async def jobs(
     state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
@@ -71,4 +79,4 @@ async def job(state: State, namespace: Segment, name: Segment, as_of: Time = Non
     return await catalog.job(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
-handlers = [get_search, resolve, get_object, datasets, jobs, dataset, job]
+handlers = [get_sources, get_search, resolve, get_object, datasets, jobs, dataset, job]
