@@ -84,6 +84,14 @@ class Item(msgspec.Struct, frozen=True):
     arrival: Arrival | None = None
 
 
+class _LoggedEarlier(Exception):  # noqa: N818 - not an error: the transaction is repeated
+    """Events of this transaction are in the log under another time: their own was still ahead of the clock when they arrived."""
+
+    def __init__(self, times: dict[bytes, dt.datetime]) -> None:
+        super().__init__()
+        self.times = times
+
+
 class WideIntake(Protocol):
     """Accepts events that would keep this process from answering others (`intake.events.wide`)."""
 
@@ -194,13 +202,16 @@ class Intake:
     async def _write(self, items: Sequence[Item]) -> list[Receipt]:
         """Append and project all items or none. Returns one receipt for each item, in order."""
         refused = False
+        logged: dict[bytes, dt.datetime] = {}
         for attempt in range(_ATTEMPTS):
             try:
                 began = time.perf_counter()
                 with telemetry.span("intake.transaction", events=len(items)):
-                    receipts = await self._attempt(items)
+                    receipts = await self._attempt(items, logged)
                 telemetry.measure(telemetry.Projected(len(items), time.perf_counter() - began))
                 return receipts
+            except _LoggedEarlier as earlier:
+                logged |= earlier.times
             except StaleGeneration:
                 self._cache = None
             except DatabaseUnavailable as error:
@@ -214,20 +225,21 @@ class Intake:
                 refused = True
         raise DatabaseUnavailable("the database changed under every attempt to write; try again")
 
-    async def _attempt(self, items: Sequence[Item]) -> list[Receipt]:
+    async def _attempt(self, items: Sequence[Item], logged: dict[bytes, dt.datetime]) -> list[Receipt]:
+        """`logged`: times that the log has events under although they are not the events' own."""
         now = dt.datetime.now(dt.UTC)
-        times = [_time(item, now) for item in items]
+        times = [logged.get(item.digest) or _time(item, now) for item in items]
         await self._partitions.ensure(self._database, times)
         cache = await self._current_cache()
         async with self._database.transaction() as connection:
-            if timeless := [item.digest for item in items if item.event.time is None]:
-                # An event without a time keeps the time of its first arrival; otherwise a repetition would be another event.
-                await events.lock_arrivals(connection)
-                first = await events.times_of(connection, timeless)
-                times = [item.event.time or first.get(item.digest) or _time(item, now) for item in items]
+            if by_arrival := [item.digest for item in items if _is_by_arrival(item, now)]:
+                # An event without a time, or from the future, keeps the time of its first arrival; otherwise a repetition would be another event.
+                await events.lock_arrivals_alone(connection)
+                first = await events.times_of(connection, by_arrival)
+                times = [first.get(item.digest, at) for item, at in zip(items, times, strict=True)]
             projected = [cache.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
             for item, at, changes in zip(items, times, projected, strict=True):
-                changes.warnings.extend(_clock_warnings(at, item.arrival.received_at if item.arrival else now))
+                changes.warnings.extend(_clock_warnings(item.event.time, at))
             rows = cache.known.news(merge_rows(projected))
             log = {item.digest: _entry(item, at) for item, at in zip(items, times, strict=True)}
             warnings = [
@@ -236,13 +248,18 @@ class Intake:
                 for position, w in enumerate(changes.warnings)
             ]
             async with connection.pipeline() as pipeline:
+                if not by_arrival:
+                    await events.lock_arrivals(connection)
                 if rows.get(DatasetLinkRow):
                     await projections.alone(connection)
                 await server_state.begin_writing(connection, cache.generation)
                 # Every writer appends in the order of digests; two writers of the same events then cannot deadlock.
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
+                early = await events.send_early_times(connection, sorted(log))
                 await events.append_warnings(connection, warnings)
                 written = await projections.write(connection, pipeline, rows, self._live_runs)
+            if earlier := {d: at for d, at in await early.fetchall() if d in log and log[d].event_time != at}:
+                raise _LoggedEarlier(earlier)
             new = {row[0] for row in await appended.fetchall()}
             if (written.hidden or written.hidden_namespaces) and (
                 mentioned := _mentioned_again(items, projected, new, written)
@@ -278,15 +295,28 @@ def _measure(receipts: list[Receipt], refused: int) -> None:
 
 
 def _time(item: Item, now: dt.datetime) -> dt.datetime:
-    return item.event.time or (item.arrival.event_time if item.arrival else now)
+    """The event's time in the log, unless the log has it already: its own, if that had come when it arrived."""
+    received = item.arrival.received_at if item.arrival else now
+    if item.event.time is not None and item.event.time - received <= _AHEAD:
+        return item.event.time
+    in_log = item.arrival.event_time if item.arrival else now
+    return in_log if in_log - received <= _AHEAD else received
 
 
-def _clock_warnings(at: dt.datetime, received_at: dt.datetime) -> list[Warning]:
-    """What is odd about an event's time, judged by when it arrived: the projection, which knows the event alone, cannot tell."""
-    if at - received_at <= _AHEAD:
+def _is_by_arrival(item: Item, now: dt.datetime) -> bool:
+    """Whether its time in the log depends on when it arrived."""
+    return item.event.time is None or item.event.time != _time(item, now)
+
+
+def _clock_warnings(own: dt.datetime | None, at: dt.datetime) -> list[Warning]:
+    """What is odd about an event's time: the projection, which knows the event alone, cannot tell."""
+    if own is None or own <= at:
         return []
-    why = "is ahead of this server's clock: until then nothing that is sent later replaces what this event says; correct the producer's clock"
-    return [Warning("future_time", "eventTime", f"{at.isoformat()} {why}")]
+    why = (
+        "was more than five minutes ahead of this server's clock; the time of arrival is used, else nothing sent later "
+        "would replace what this event says; correct the producer's clock"
+    )
+    return [Warning(events.EARLY, "eventTime", f"{own.isoformat()} {why}")]
 
 
 def _entry(item: Item, at: dt.datetime) -> events.LogEntry:

@@ -11,6 +11,8 @@ from psycopg import AsyncCursor
 from headwater.store import sqlfile
 from headwater.store.database import Connection, Database
 
+# The warning of an event that the log has under its time of arrival: its own time was ahead of the clock.
+EARLY = "future_time"
 _EARLIEST, _LATEST = dt.datetime(2010, 1, 1, tzinfo=dt.UTC), dt.datetime(2050, 1, 1, tzinfo=dt.UTC)
 
 
@@ -63,13 +65,25 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
 
 
 async def lock_arrivals(connection: Connection) -> None:
-    """Held to the end of the transaction by a writer of events without a time: of two that bring the same one, the second sees the first's."""
+    """Held to the end of the transaction by every writer of events, before its other locks."""
+    await connection.execute("select pg_advisory_xact_lock_shared(1751474532, 7)")
+
+
+async def lock_arrivals_alone(connection: Connection) -> None:
+    """Held to the end of the transaction, instead, by a writer of events whose time in the log depends on when they arrive: of two that bring the
+    same one, the second sees the first's, even if one of the two servers has a clock by which the event is not early.
+    """
     await connection.execute("select pg_advisory_xact_lock(1751474532, 7)")
 
 
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
     """Event times of events that are already in the log."""
     return dict(await sqlfile.load("events/events")["time_of"].many(connection, digests=list(digests)))
+
+
+async def send_early_times(connection: Connection, digests: Sequence[bytes]) -> AsyncCursor[Any]:
+    """Ask, inside a pipeline, which of these events the log has with the warning `EARLY`; rows of (digest, event_time)."""
+    return await sqlfile.load("events/events")["early_times"].send(connection, digests=list(digests), code=EARLY)
 
 
 async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[dt.datetime, bytes, bytes]]]:

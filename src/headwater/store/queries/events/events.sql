@@ -18,6 +18,12 @@ on conflict do nothing
 -- When the log first got these events: an event without a time of its own keeps the time of its first arrival.
 select digest, min(event_time) from events where digest = any(%(digests)b) group by digest
 
+-- name: early_times :many
+-- Which of these events the log has under their time of arrival, because their own time was ahead of the clock then.
+select w.digest, w.event_time from unnest(%(digests)b::bytea[]) as u (digest)
+cross join lateral (select digest, event_time, code from warnings where digest = u.digest offset 0) w
+where w.code = %(code)s
+
 -- name: page_after :many
 -- The log in order of identity, a page at a time: for replay, where order does not matter.
 select event_time, digest, body from events

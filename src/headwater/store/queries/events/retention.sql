@@ -28,9 +28,12 @@ delete from events_after where (digest, event_time) in (
   select digest, event_time from events_after where event_time < %(before)s order by event_time limit %(limit)s for update skip locked)
 
 -- name: delete_warnings :exec
--- Warnings of old events, so many.
+-- Warnings of old events, so many. One that says under which time the log has its event stays as long as the event.
 delete from warnings where (digest, event_time, position) in (
-  select digest, event_time, position from warnings where event_time < %(before)s limit %(limit)s for update skip locked)
+  select digest, event_time, position from warnings w
+  where event_time < %(before)s
+    and (code <> 'future_time' or not exists (select from events e where e.digest = w.digest and e.event_time = w.event_time))
+  limit %(limit)s for update skip locked)
 
 -- name: delete_audit :exec
 -- Old rows of the audit log, so many; the table lets only a transaction do this that said what it is.
