@@ -10,18 +10,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.faults import Fault, plan
+from tests.chaos.faults import ALONE, Fault, Size, plan
 from tests.chaos.verdict import judge
 from tests.chaos.world import World, world
 
 
-def play(seed: int, seconds: float, *, pause: float = 0.3, say: Callable[[str], None] = print) -> dict[str, Any]:
+def play(
+    seed: int,
+    seconds: float,
+    *,
+    pause: float = 0.3,
+    say: Callable[[str], None] = print,
+    size: Size = ALONE,
+) -> dict[str, Any]:
     """One round in a world of its own; what was seen. Raises AssertionError with every doubt about it, and how to play it again."""
-    faults = plan(seed, seconds)
+    faults = plan(seed, seconds, size)
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="headwater-chaos-") as folder,
-        world(Path(folder), seed, pause=pause, say=say) as made,
+        world(Path(folder), seed, pause=pause, say=say, size=size) as made,
     ):
         say(f"seed {seed}: {len(faults)} faults in {seconds:g} s (up in {time.monotonic() - began:.1f} s)")
         began = time.monotonic()
@@ -34,7 +41,8 @@ def play(seed: int, seconds: float, *, pause: float = 0.3, say: Callable[[str], 
             logs = "\n".join(
                 f"--- {path.name}\n{path.read_text(errors='replace')[-1500:]}" for path in made.folder.glob("*.log")
             )
-            again = f"python -m tests.chaos --seed {seed} --seconds {seconds:g}"
+            more = f" --servers {size.servers}" + " --troubled" * size.troubled if size != ALONE else ""
+            again = f"python -m tests.chaos --seed {seed} --seconds {seconds:g}{more}"
             raise AssertionError("\n".join([f"{again}: {json.dumps(seen)}", *doubts, logs]))
     return seen
 
@@ -67,12 +75,17 @@ def main() -> None:
     parser.add_argument(
         "--pause", type=float, default=0.3, help="mean seconds between the steps of a producer's thread"
     )
+    parser.add_argument("--servers", type=int, default=1, help="behind one address, on one database")
+    parser.add_argument("--troubled", action="store_true", help="clocks that jump and disks that are slow, too")
     given = parser.parse_args()
+    size = Size(given.servers, given.troubled)
     bad = 0
     for seed in range(given.seed, given.seed + given.rounds):
         try:
             print(
-                json.dumps(play(seed, given.seconds, pause=given.pause, say=lambda text: print(text, flush=True))),
+                json.dumps(
+                    play(seed, given.seconds, pause=given.pause, say=lambda text: print(text, flush=True), size=size)
+                ),
                 flush=True,
             )
         except Exception:  # noqa: BLE001 - the next round is another world

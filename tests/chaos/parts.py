@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -89,9 +89,10 @@ class Process:
 class Postgres:
     """The embedded one, killed and started over the same folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.embedded = EmbeddedPostgres(folder)
+    def __init__(self, folder: Path, env: dict[str, str] | None = None) -> None:
+        self.folder, self._env = folder, env or {}
+        with self._preloaded():
+            self.embedded = EmbeddedPostgres(folder)
         self.url = self.embedded.url
         self.socket = parse_qs(urlsplit(self.url).query)["host"][0] + "/.s.PGSQL.5432"
 
@@ -121,7 +122,19 @@ class Postgres:
     def start(self) -> None:
         if not self.family():
             _forget_the_dead(self.folder, self.folder.parent / "run")
-            self.embedded._server.ensure_postgres_running()
+            with self._preloaded():
+                self.embedded._server.ensure_postgres_running()
+
+    @contextlib.contextmanager
+    def _preloaded(self) -> Iterator[None]:
+        """It inherits this process's environment."""
+        before = os.environ.copy()
+        os.environ.update(self._env)
+        try:
+            yield
+        finally:
+            for key in self._env:
+                os.environ.pop(key) if key not in before else os.environ.update({key: before[key]})
 
     def close(self) -> None:
         self.signal(signal.SIGCONT)

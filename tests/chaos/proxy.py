@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Sequence
 from typing import Literal
 
 Mode = Literal["open", "refuse", "cut", "delay", "blackhole"]
@@ -35,10 +36,12 @@ class Link:
 
 
 class Proxy:
-    """Listens at `port` of this machine and hands on to `target`: a port of this machine, or the path of a Unix socket."""
+    """Listens at `port` of this machine and hands on to one of `targets`, drawn for each connection, of which one answers: ports of this machine,
+    or paths of Unix sockets.
+    """
 
-    def __init__(self, target: int | str, seed: int) -> None:
-        self._target = target
+    def __init__(self, targets: Sequence[int | str], seed: int) -> None:
+        self._targets = targets
         self._draw = random.Random(seed)
         self._mode: Mode = "open"
         self._over = False
@@ -92,10 +95,14 @@ class Proxy:
     def _serve(self, near: socket.socket) -> None:
         while self._mode == "blackhole" and not self._over:
             time.sleep(_LOOK)  # the connection was made, and nothing answers
-        far = socket.socket(socket.AF_UNIX if isinstance(self._target, str) else socket.AF_INET)
-        try:
-            far.connect(self._target if isinstance(self._target, str) else ("127.0.0.1", self._target))
-        except OSError:
+        for target in self._draw.sample(self._targets, len(self._targets)):
+            far = socket.socket(socket.AF_UNIX if isinstance(target, str) else socket.AF_INET)
+            try:
+                far.connect(target if isinstance(target, str) else ("127.0.0.1", target))
+                break
+            except OSError:
+                far.close()
+        else:
             Link(near, far).reset()
             return
         link = Link(near, far)

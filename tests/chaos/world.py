@@ -17,22 +17,29 @@ import aio_pika
 import psutil
 
 from headwater.intake.queue.amqp import LETTER_ARGUMENTS, QUEUE_ARGUMENTS
-from tests.chaos.faults import EVERYTHING, PRODUCERS, RECEIVERS, STRANDED, Fault
+from tests.chaos.faults import ALONE, EVERYTHING, PRODUCERS, RECEIVERS, STRANDED, Fault, Size
 from tests.chaos.parts import Command, Postgres, Process
 from tests.chaos.proxy import Proxy
+from tests.chaos.trouble import Troubles
 from tests.fixtures.processes import free_port
 from tests.fixtures.rabbitmq import SETTLED, Broker, own_broker
 
 HERE = Path(__file__).parent
 IN, EVENTS, LETTERS = "chaos.in", "headwater.events", "headwater.dead-letters"
 _SMALL_DISK = 3 << 20
+# Seconds that a clock is ahead, and that a sync of a file takes longer.
+SHIFTS = (3.3, -2.7, 400.0, -400.0, 7 * 3600.0, -5 * 3600.0, 40 * 86400.0, -400 * 86400.0)
+SYNCS = (0.02, 0.1, 0.5, 1.0)
 
 
 class World:
     """Made whole and running; `strike` breaks it, `mend` mends it, `heal` mends all of it."""
 
-    def __init__(self, folder: Path, broker: Broker, seed: int, pause: float, say: Callable[[str], None]) -> None:
-        self.folder, self.broker, self.seed, self.pause, self.say = folder, broker, seed, pause, say
+    def __init__(
+        self, folder: Path, broker: Broker, seed: int, pause: float, say: Callable[[str], None], size: Size
+    ) -> None:
+        self.folder, self.broker, self.seed, self.pause, self.say, self.size = folder, broker, seed, pause, say, size
+        self.troubles = Troubles() if size.troubled else None
         self.draw = random.Random(f"world {seed}")
         kept = {
             key: value
@@ -48,15 +55,18 @@ class World:
         self.disk = folder / "disk"
         self.tiny = _mounted(self.disk)
         broker.begin()
-        self.postgres = Postgres(folder / "pg" / "data")
-        port = free_port()
+        self.postgres = Postgres(folder / "pg" / "data", self._trouble("postgres"))
+        ports = {name: free_port() for name in ("server", *size.more)}
         self.proxies = {
-            "http": Proxy(port, seed),
-            "amqp": Proxy(broker.port, seed + 1),
-            "db": Proxy(self.postgres.socket, seed + 2),
+            "http": Proxy(list(ports.values()), seed),
+            "amqp": Proxy([broker.port], seed + 1),
+            "db": Proxy([self.postgres.socket], seed + 2),
         }
         self.direct = {"HEADWATER_DATABASE__URL": self.postgres.url, "HEADWATER_AMQP__URL": broker.url}
-        serving = {"HEADWATER_DATABASE__URL": self.postgres.url, "HEADWATER_SERVER__PORT": str(port)}
+        self.stranded = {
+            **STRANDED,
+            "postgres": (*ports, *(name for name in STRANDED["postgres"] if name not in ports)),
+        }
         through = {
             "HEADWATER_DATABASE__URL": f"postgresql://postgres@127.0.0.1:{self.proxies['db'].port}/postgres",
             "HEADWATER_AMQP__URL": broker.url,
@@ -64,7 +74,7 @@ class World:
         between = [str(HERE / "shuffler.py"), broker.url, IN, EVENTS, str(self.rubbish)]
         self.between = between
         self.processes = {
-            "server": self._process("server", lambda: (["-m", "headwater", "serve"], serving)),
+            **{name: self._process(name, lambda at=port: self._serve(at)) for name, port in ports.items()},
             "shuffler": self._process("shuffler", lambda: ([*between, f"{seed} {time.monotonic()}"], {})),
             "drain": self._process("drain", self._drain),
         }
@@ -75,7 +85,15 @@ class World:
             self.processes[f"producer{number}"] = self._process(f"producer{number}", lambda n=number: self._producer(n))
 
     def _process(self, name: str, command: Command) -> Process:
-        return Process(name, self.folder, self.env, command)
+        return Process(name, self.folder, {**self.env, **self._trouble(name)}, command)
+
+    def _trouble(self, name: str) -> dict[str, str]:
+        """With it, the clock of this process can jump, and its disk can be slow."""
+        return self.troubles.env(name) if self.troubles is not None else {}
+
+    def _serve(self, port: int) -> tuple[list[str], dict[str, str]]:
+        where = {"HEADWATER_DATABASE__URL": self.postgres.url, "HEADWATER_SERVER__PORT": str(port)}
+        return ["-m", "headwater", "serve"], where
 
     def spools(self) -> list[dict[str, str]]:
         """The settings of each producer: over HTTP, AMQP, both, and AMQP out of the spool of the other."""
@@ -97,7 +115,8 @@ class World:
         ]
 
     def begin(self) -> None:
-        self.processes["server"].start()
+        for name in ("server", *self.size.more):
+            self.processes[name].start()
         self.broker.ready()
         import asyncio
 
@@ -114,7 +133,11 @@ class World:
 
     def strike(self, fault: Fault) -> None:
         kind, target = fault.kind, fault.target
-        if kind == "strand":
+        if kind in {"clock", "slow"}:
+            assert self.troubles is not None
+            ahead, sync = self.draw.choice(SHIFTS), self.draw.choice(SYNCS)
+            self.troubles.set(target, **({"ahead": ahead} if kind == "clock" else {"sync": sync}))
+        elif kind == "strand":
             if target in self.proxies:
                 self.proxies[target].become("blackhole")
             else:
@@ -158,11 +181,15 @@ class World:
 
     def mend(self, fault: Fault) -> None:
         kind, target = fault.kind, fault.target
+        if kind in {"clock", "slow"}:
+            assert self.troubles is not None
+            self.troubles.set(target)
+            return
         if kind == "strand":
-            for name in STRANDED[target]:
+            for name in self.stranded[target]:
                 self.processes[name].kill()
             self.mend(fault._replace(kind="stop"))
-            for name in STRANDED[target]:
+            for name in self.stranded[target]:
                 self.processes[name].start()
             return
         if target in self.proxies:
@@ -272,6 +299,8 @@ class World:
         for proxy in self.proxies.values():
             proxy.close()
         self.postgres.close()
+        if self.troubles is not None:
+            self.troubles.close()
         if self.tiny:
             subprocess.run(["umount", "-l", str(self.disk)], check=True)
 
@@ -295,10 +324,10 @@ def _fill(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def world(folder: Path, seed: int, *, pause: float, say: Callable[[str], None]) -> Iterator[World]:
+def world(folder: Path, seed: int, *, pause: float, say: Callable[[str], None], size: Size = ALONE) -> Iterator[World]:
     """Everything up and running in an empty folder; all of it gone afterwards."""
     with own_broker() as broker:
-        made = World(folder, broker, seed, pause, say)
+        made = World(folder, broker, seed, pause, say, size)
         try:
             made.begin()
             yield made

@@ -84,7 +84,7 @@ class Item(msgspec.Struct, frozen=True):
     arrival: Arrival | None = None
 
 
-class _LoggedEarlier(Exception):  # noqa: N818 - not an error: the transaction is repeated
+class _LoggedEarlier(Exception):
     """Events of this transaction are in the log under another time: their own was still ahead of the clock when they arrived."""
 
     def __init__(self, times: dict[bytes, dt.datetime]) -> None:
