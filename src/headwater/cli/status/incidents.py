@@ -205,7 +205,7 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
                 "entity",
                 "wrong itself",
                 "wrong by what it used",
-                "made again since",
+                "replaced",
                 "left as it is",
                 *(("columns",) if some else ()),
             ),

@@ -24,6 +24,7 @@ WHY = {
     "running": "run {ref} is making it",
     "deleted": "deleted ({ref})",
     "not_due": "missing, expected from {until} on",
+    "other_state": "there as {ref} only",
     "late": "late: expected by now",
 }
 _OUTCOMES = {"failed": "; the wait for it is over", "accepted": "; accepted without it"}

@@ -22,6 +22,7 @@ Why = Literal[
     "running",  # not there, and a run is making it; `ref`: the run
     "deleted",  # it was there; `ref`: retention or external
     "not_due",  # not there, and not expected before `until`
+    "other_state",  # expected by now, and there in a state that is not accepted; `ref`: that state
     "late",  # not there, and expected by now; what has no periods is expected at any time
 ]
 
@@ -96,16 +97,24 @@ def reasons(
     if not left:
         return
     if entity.instances is None:
-        yield Missing(name, left, "late")
+        yield from _late(name, left, marks)
         return
     calendar = entity.instances.calendar
     # Expected are those that ended so long ago: all before the period that this moment is in.
     expected = int(calendar.floor(np.array([now - due], dtype=np.int64))[0])
     if late := left & Ordinals.between(left.first, expected):
-        yield Missing(name, late, "late")
+        yield from _late(name, late, marks)
     if not_due := left & Ordinals.between(expected, left.end):
         until = int(calendar.begins([not_due.end])[0]) + due
         yield Missing(name, not_due, "not_due", until=until)
+
+
+def _late(name: str, late: Ordinals, marks: Marks) -> Iterator[Missing]:
+    for state, some in _by_ref(marks, ("state",), late):
+        late -= some
+        yield Missing(name, some, "other_state", state)
+    if late:
+        yield Missing(name, late, "late")
 
 
 def _by_ref(marks: Marks, kinds: tuple[Kind, ...], among: Ordinals) -> Iterator[tuple[str, Ordinals]]:

@@ -206,10 +206,12 @@ class ByHand:
             return "running", run
         if gone is not None:
             return "deleted", gone
+        others = [ref for kind, ref in sorted(has) if kind == "state"]
+        late = ("other_state", others[0]) if others else ("late", "")
         if self.graph.entities[name].instances is None:
-            return "late", ""
+            return late
         expected = self.ends(name, u) + self.world.due.get(name, 0)
-        return ("not_due" if self.world.now < expected else "late"), ""
+        return ("not_due", "") if self.world.now < expected else late
 
     def one(self, dependency: Dependency, name: str, dates: Dates | None) -> tuple[bool, set[int], list[Told]]:
         """Of one upstream, without waiting: enough, what is there, what is not."""
