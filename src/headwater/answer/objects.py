@@ -27,7 +27,7 @@ from headwater.store.lineage import run_lineage as run_store
 Type = Literal["DATASET", "COLUMN", "JOB", "RUN", "VERSION", "INSTANCE", "ENTITY", "ITEM", "CONTENT"]
 
 
-class FoundObject(msgspec.Struct, frozen=True, omit_defaults=True):
+class FoundObject(msgspec.Struct, frozen=True):
     """`id`: of a dataset or job its node id; of a run, a version or an item its id; of a content its fingerprint; of an instance `ENTITY@INSTANCE`.
 
     `node`: the dataset of a column, version or instance; the job of a run. `column`; `entity` and `instance`, of an instance; `entity` of a dataset

@@ -66,7 +66,42 @@ class _Document(OpenAPI):
             for method, operation in item.items():
                 if isinstance(operation, dict) and "responses" in operation:
                     _add_problems(operation, shape, _ANY | (_WITH_BODY if method in {"post", "put", "patch"} else {}))
+        _require_answered(document)
         return document
+
+
+def _require_answered(document: dict[str, Any]) -> None:
+    """An answer of `/api/v2` has all of its fields, null where there is no value; a field of a request may be left out."""
+    operations = [
+        operation
+        for path, item in document["paths"].items()
+        if path.startswith("/api/v2/")
+        for operation in item.values()
+        if isinstance(operation, dict)
+    ]
+    schemas = document["components"]["schemas"]
+    answered = _reachable([operation.get("responses") for operation in operations], schemas)
+    asked = _reachable([[one.get("requestBody"), one.get("parameters")] for one in operations], schemas)
+    for name in answered - asked - {"Problem", "MarquezError"}:
+        if properties := schemas[name].get("properties"):
+            schemas[name]["required"] = sorted(properties)
+
+
+def _reachable(node: Any, schemas: Mapping[str, Any]) -> set[str]:
+    """The names of the schemas that a part of the document refers to, directly or through others."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            name = str(one.get("$ref", "")).removeprefix("#/components/schemas/")
+            if name in schemas and name not in found:
+                found.add(name)
+                waiting.append(schemas[name])
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return found
 
 
 def _add_problems(operation: dict[str, Any], shape: str, statuses: Mapping[str, str]) -> None:

@@ -65,17 +65,17 @@ def test_nothing_is_set_and_nothing_goes(database: Database, run: Any) -> None:
 
 def test_months_of_the_log_are_dropped_whole(database: Database, run: Any) -> None:
     times = ["2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-31T00:00:00Z", "2026-02-01T00:00:00Z"]
-    odd = ["1999-01-01T00:00:00Z", "2060-01-01T00:00:00Z"]
+    odd = ["1999-01-01T00:00:00Z"]
     send(database, run, [run_event("COMPLETE", i, "one", ["/a"], at=at) for i, at in enumerate(times + odd)])
     tried = keep(database, run, dry_run=True, events=30)["events"]
     assert {"events_2025_12", "events_2026_01"} <= set(tried.months)
     assert tried.deleted >= 1
-    assert count(database, run, "events") == 6
+    assert count(database, run, "events") == 5
     done = keep(database, run, events=30)["events"]
     assert done.months == tried.months
     assert done.error is None
     left = rows(database, run, "select event_time from events order by 1")
-    assert [at.year * 100 + at.month for (at,) in left] == [202602, 206001]
+    assert [at.year * 100 + at.month for (at,) in left] == [202602]
     (dropped,) = rows(database, run, "select log_dropped_before from server_state")
     assert dropped[0] == dt.datetime(2026, 2, 1, tzinfo=dt.UTC)
     assert rows(database, run, "select to_regclass('events_2026_01')") == [(None,)]

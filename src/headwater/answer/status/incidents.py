@@ -52,7 +52,8 @@ class IncidentList(msgspec.Struct, frozen=True):
 class OfEntity(msgspec.Struct, frozen=True):
     """What an incident says of one entity: wrong itself, wrong by what it used, replaced by another version, left as it is.
 
-    `repaired`: a wrong version of these was replaced, before or after the incident was opened. `columns`: those that may be wrong, in lower case; null where it may be all of them.
+    `repaired`: a wrong version of these was replaced, before or after the incident was opened.
+    `columns`: those that may be wrong, in lower case; null where it may be all of them.
     """
 
     entity: str

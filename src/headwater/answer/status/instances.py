@@ -21,11 +21,11 @@ _SHOWN = 60
 _FAR = 2**62
 
 
-class MarkView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`kind` is one of those of docs/explanation/status.md; `ref` what it refers to: a state, a run, an incident, a check, a plan."""
+class MarkView(msgspec.Struct, frozen=True):
+    """`kind` is one of those of docs/explanation/status.md; `ref` what it refers to: a state, a run, an incident, a check, a plan; or empty."""
 
     kind: str
-    ref: str = ""
+    ref: str
 
 
 class Stretch(msgspec.Struct, frozen=True):

@@ -86,13 +86,14 @@ class ReadyInstance(msgspec.Struct, frozen=True):
 class Ready(msgspec.Struct, frozen=True):
     """`seq`: the last report considered; pass it when reporting what was produced from the pins. `ready`: all of them.
 
-    `intervals`, where they were asked for: when every text that names instances in this answer begins and ends, by entity; none of what is static.
+    `intervals`: null unless they were asked for; when every text that names instances in this answer begins and ends, by entity; none of what is
+    static.
     """
 
     seq: int
     ready: bool
     instances: list[ReadyInstance]
-    intervals: dict[str, dict[str, Interval]] | msgspec.UnsetType = msgspec.UNSET
+    intervals: dict[str, dict[str, Interval]] | None = None
 
 
 async def ready(
