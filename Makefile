@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo warehouse repair check test soak docs fix lock web clean bench versus-entities lint-deploy
+.PHONY: help setup demo warehouse repair check test soak docs pictures fix lock web clean bench versus-entities lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -38,6 +38,9 @@ test: $(STAMP) ## every check and the whole suite (about half an hour)
 
 soak: $(STAMP) ## what takes hours: the suite's long versions, one by one; goes on where it was stopped
 	@scripts/test --soak
+
+pictures: $(STAMP) web ## take the pictures of the page in docs/images again, from the data of make demo
+	@scripts/pictures
 
 docs: $(STAMP) ## build the documentation site; SERVE=1 serves it while you write
 	@scripts/docs $(if $(SERVE),serve)

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-import httpx
 import jwt
 
 from headwater.errors import HeadwaterError, ProviderUnavailable, SignInFailed, Unauthenticated
@@ -200,6 +199,8 @@ def _web(address: object) -> str:
 
 
 async def _fetch(address: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+    import httpx  # 9 MB, which a server without sign-in does not need
+
     asked = {"Accept": "application/json", **headers}
     method = "GET" if body is None else "POST"
     if body is not None:

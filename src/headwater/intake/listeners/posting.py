@@ -9,7 +9,6 @@ import time
 from contextlib import suppress
 from typing import Any
 
-import httpx
 import msgspec
 
 from headwater.client.connection import describe, retry_after
@@ -18,7 +17,6 @@ from headwater.intake.listeners.networks import Networks
 
 _MOST_READ = 64 * 1024
 _CONNECT_SECONDS = 5.0
-_FAILURES = (OSError, httpx.HTTPError, InvalidQuestion)
 # Refusals because of credentials, address or time, not because of the events: they are sent again.
 _NOT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 
@@ -55,11 +53,16 @@ class Poster:
     """
 
     def __init__(self, url: str, seconds: float, networks: Networks | None) -> None:
+        import httpx  # 9 MB, which a server without listeners does not need
+
         self._url = httpx.URL(url)
         self._networks = networks
         # The machine's certificates, read where they are needed. No proxy of the environment: the addresses are checked here.
         verify = ssl.create_default_context() if self._url.scheme == "https" else False
         timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        self._failures = (OSError, httpx.HTTPError, InvalidQuestion)
+        self._too_late = httpx.TimeoutException
+        self._unconnected = (httpx.ConnectError, httpx.ConnectTimeout)
         self._client = httpx.Client(timeout=timeout, verify=verify, trust_env=False)
         self._address: str | None = None  # of the open connection
         self._socket: socket.socket | None = None
@@ -82,14 +85,14 @@ class Poster:
         reused = self._address is not None
         try:
             return self._exchange(path, body, headers)
-        except _FAILURES as error:
+        except self._failures as error:
             self._forget()
             # A server may close an idle connection at any time. Only then the request is repeated at once, on a new connection.
-            if not reused or self._over or isinstance(error, httpx.TimeoutException):
+            if not reused or self._over or isinstance(error, self._too_late):
                 raise Unreached(describe(error)) from error
         try:
             return self._exchange(path, body, headers)
-        except _FAILURES as error:
+        except self._failures as error:
             self._forget()
             raise Unreached(describe(error)) from error
 
@@ -114,7 +117,7 @@ class Poster:
             return self._request(self._address, path, body, headers)
         addresses = self._resolve()
         for address in addresses[:-1]:
-            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+            with suppress(*self._unconnected):
                 return self._request(address, path, body, headers)
         return self._request(addresses[-1], path, body, headers)
 
