@@ -161,7 +161,7 @@ def test_a_damaged_archive_is_not_sent() -> None:
 
 
 def test_an_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "_ATTEMPTS", 2)
+    monkeypatch.setattr(archive, "_PAUSES", (0.01,))
     with pytest.raises(ServerUnavailable):
         Server("http://127.0.0.1:1").page(limit=0)
 
