@@ -39,4 +39,4 @@ dies_after(PlanOnServer, "end", "ended")
 dies_after(PlanOnServer, "give_back", "given_back")
 command = [sys.executable, str(Path(__file__).with_name("backfill_run.py"))]
 executor = Packages(Path(packages), Path(logs), command=command, environ={"HEADWATER_URL": url})
-print(Worker(PlanOnServer(url, plan), [executor], name=str(os.getpid()), lease=0.3).work(), flush=True)
+print(Worker(PlanOnServer(url, plan), [executor], name=str(os.getpid()), lease=0.3).run_items(), flush=True)

@@ -9,6 +9,9 @@ ROOT = Path(__file__).parents[2]
 WORDS = re.compile(r"\b(somebody|nobody|whoever|anybody|everybody|so that nothing|has not to be)\b", re.IGNORECASE)
 CLASSES = {"Told", "Known", "Kept", "Said", "Made", "Found", "Heard", "Spoken", "Given"}
 FUNCTIONS = {"told", "known", "kept", "said", "made", "found", "shown", "work", "one", "heard", "spoken"}
+FRONTED = re.compile(r"""^\s*(?:r?\"{3}|#:? |-- )?Of [a-z]""")
+# Beside `many`, it fetches one row.
+ALLOWED = {"src/headwater/store/sqlfile.py: one"}
 # Applied migrations are never edited, and schema.sql is made of them.
 UNTOUCHED = ("migrations", "schema.sql")
 
@@ -36,8 +39,9 @@ def test_the_actor_is_named() -> None:
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[str, bool]]:
-    """Names of a module's classes and functions, and whether each is a class; a method's or an inner function's is not one that others read."""
-    for node in tree.body:
+    """Names of a module's classes, functions and methods, and whether each is a class; an inner function's is not one that others read."""
+    methods = [inner for node in tree.body if isinstance(node, ast.ClassDef) for inner in node.body]
+    for node in [*tree.body, *methods]:
         if isinstance(node, ast.ClassDef):
             yield node.name, True
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -51,9 +55,31 @@ def test_names_name_something() -> None:
         for name, is_class in definitions(ast.parse(path.read_text(encoding="utf-8")))
         if name.lstrip("_") in (CLASSES if is_class else FUNCTIONS)
     ]
-    assert not found, "a class is a noun phrase, a function a verb and its object (docs/explanation/writing.md)"
+    assert set(found) == ALLOWED, "a class is a noun phrase, a function a verb and its object (docs/explanation/writing.md)"
+
+
+def test_the_subject_comes_first() -> None:
+    """No docstring, comment or sentence of a page begins with "Of ..." before its subject."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted(
+            {*sources(), *pages(), *(ROOT / "docs/explanation").glob("*.md")} - {ROOT / "docs/explanation/writing.md"}
+        )
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if FRONTED.search(line) and not continues(path, number)
+    ]
+    assert not found, "put the subject first (docs/explanation/writing.md)"
+
+
+def continues(path: Path, number: int) -> bool:
+    """Whether a line goes on with the sentence of the line above."""
+    above = path.read_text(encoding="utf-8").splitlines()[number - 2].strip() if number > 1 else ""
+    return bool(above) and above[-1] not in '.:"`|)(]' and not above.endswith(">") and "Of" not in above.split()[:1]
 
 
 def test_it_can_see_them() -> None:
+    assert FRONTED.search('    """Of a plan, the items."""')
+    assert FRONTED.search("    # Of these the first.")
+    assert not FRONTED.search("    # Office hours")
     assert WORDS.findall("Whoever asks, so that nothing is; one body") == ["Whoever", "so that nothing"]
     assert [*definitions(ast.parse("class Told: pass\ndef work(): pass"))] == [("Told", True), ("work", False)]

@@ -38,7 +38,7 @@ def label(text: str) -> str:
 def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
     """A flowchart of a correlation answer: sources as circles, other items with round ends, runs as boxes; the roots are drawn thick.
 
-    Of more alike than `fan` + 1 the rest are one node with their number. A dotted arrow was refused: it would close a loop.
+    Where more than `fan` + 1 are alike, the rest are one node with their number. A dotted arrow was refused: it would close a loop.
     """
     drawn = picture(answer, fan)
     names = {id_: f"n{number}" for number, id_ in enumerate(drawn.nodes, 1)}

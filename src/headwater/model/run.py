@@ -9,7 +9,7 @@ import enum
 class RunState(enum.IntEnum):
     """Marquez's names; the value is the rank. A lower rank never replaces a higher one.
 
-    Of the terminal states, FAIL beats the others (Spark's listener sends COMPLETE after FAIL for the same run), and ABORT beats COMPLETE.
+    FAIL beats the other terminal states (Spark's listener sends COMPLETE after FAIL for the same run), and ABORT beats COMPLETE.
     NEW is a run that only other events mention, for example as their parent.
     """
 

@@ -99,7 +99,7 @@ class Worker:
         """Take no more items; the second call ends running ones; the third kills them. May be called by a signal handler."""
         self._asked_to_stop += 1
 
-    def work(self) -> str:
+    def run_items(self) -> str:
         """Run until no item is left for this worker. Returns the plan's `done`, `failed` or `cancelled`, `left` if only others can do the rest, or
         `stopped`.
 

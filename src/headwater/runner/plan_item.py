@@ -57,7 +57,7 @@ def carry_out(
             worker.stop()
 
     worker = Worker(plan, [executor], name=name, numbers=[number], on_event=report)
-    ended = worker.work()
+    ended = worker.run_items()
     progress, item = _look(plan, number)
     return _came(progress, item, later=ended == "stopped")
 

@@ -49,7 +49,7 @@ class Query(msgspec.Struct, frozen=True):
         return row
 
     async def raw(self, connection: AsyncConnection[Any], **parameters: object) -> Row:
-        """Of exactly one row the columns as they are sent, which of `bytea` are the bytes themselves."""
+        """Return the columns of exactly one row as they are sent: those of `bytea` are the bytes themselves."""
         async with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
             await cursor.execute(self.sql, _packed(parameters))
             (row,) = await cursor.fetchall()

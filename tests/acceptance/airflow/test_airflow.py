@@ -194,7 +194,9 @@ def test_a_plan_starts_runs_and_an_exported_one_clears_in_them(airflow: RealAirf
     headwater.post(f"/api/v2/plans/{plan}/apply", {})
     told: list[Any] = []
     tasks = AirflowTasks("test", airflow.rest, every=0.5)
-    assert Worker(PlanOnServer(headwater.url, plan), [tasks], name="here", on_event=told.append).work() == "done", told
+    assert (
+        Worker(PlanOnServer(headwater.url, plan), [tasks], name="here", on_event=told.append).run_items() == "done"
+    ), told
     assert headwater.ended(plan)[:3] == ["done"] * 3
     before = tries(airflow)
     assert sorted(task for _, task in before) == ["day", "guess", "hour", "hour", "week", "words"]

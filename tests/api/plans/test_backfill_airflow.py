@@ -207,7 +207,7 @@ def test_killed_at_any_step(
     while True:
         left[0] = killed + 1
         try:
-            assert worker(place_, url, plan).work() == "done"
+            assert worker(place_, url, plan).run_items() == "done"
             break
         except Killed:
             killed += 1
@@ -241,7 +241,9 @@ def test_calls_that_go_unanswered_are_made_again(
     for owner, name in ((PlanOnServer, "renew"), (PlanOnServer, "end"), (Airflow, "trigger"), (Airflow, "runs")):
         breaks(owner, name)
     told: list[ItemEvent] = []
-    assert worker(place_, url, place_.plan(incident=place_.incident("2024-03-06T23")), told.append).work() == "done"
+    assert (
+        worker(place_, url, place_.plan(incident=place_.incident("2024-03-06T23")), told.append).run_items() == "done"
+    )
     assert airflow.made == ONCE
     assert place_.wrong() == []
     assert {"unanswered", "done"} <= {each.what for each in told}
@@ -255,8 +257,8 @@ def test_a_run_of_no_period_is_found_by_its_name(
     plan = place_.plan(wrong=[{"entity": "words", "instances": ["static"]}], only=True)
     dies_once_it_has_begun(monkeypatch)
     with pytest.raises(Killed):
-        worker(place_, url, plan).work()
-    assert worker(place_, url, plan).work() == "done"
+        worker(place_, url, plan).run_items()
+    assert worker(place_, url, plan).run_items() == "done"
     assert (airflow.asked, airflow.made) == (["start words"], {"words static": 1})
 
 
@@ -264,7 +266,7 @@ def test_a_task_that_fails(place_: Place, scheduler: tuple[Scheduler, str]) -> N
     airflow, url = scheduler
     airflow.fails.add("weather")
     plan = place_.plan(incident=place_.incident("2024-03-06T23"))
-    assert worker(place_, url, plan).work() == "failed"
+    assert worker(place_, url, plan).run_items() == "failed"
     (item,) = place_.shown(plan, state="failed")["items"]
     assert re.fullmatch(r"make of headwater__[0-9a-f-]+ is failed", item["note"])
     airflow.fails.clear()
@@ -291,7 +293,7 @@ def test_a_report_may_come_after_the_end(
         return ends(*words, **more)
 
     monkeypatch.setattr(PlanOnServer, "end", end)
-    assert worker(place_, url, plan).work() == "done"
+    assert worker(place_, url, plan).run_items() == "done"
     assert (calls, airflow.made) == ([2], {"reads 2024-03-06": 1})
 
 
@@ -299,7 +301,7 @@ def test_what_runs_already_is_waited_for(place_: Place, scheduler: tuple[Schedul
     airflow, url = scheduler
     airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z", state="running")
     plan = place_.plan(wrong=[{"entity": "weather", "instances": ["2024-03-06T23"]}], only=True)
-    assert worker(place_, url, plan).work() == "done"
+    assert worker(place_, url, plan).run_items() == "done"
     assert (airflow.asked, airflow.made) == ([], {"weather 2024-03-06T23": 1})
 
 
@@ -308,7 +310,7 @@ def test_a_date_that_is_taken(place_: Place, scheduler: tuple[Scheduler, str]) -
     airflow, url = scheduler
     airflow.there("reads", "r5", "2024-03-06T00:00:00Z", None)
     plan = place_.plan(wrong=[{"entity": "reads", "instances": ["2024-03-06"]}], only=True)
-    assert worker(place_, url, plan).work() == "done"
+    assert worker(place_, url, plan).run_items() == "done"
     assert airflow.asked == ["start reads 2024-03-07T00 for 2024-03-06T00"]
 
 

@@ -94,7 +94,7 @@ def test_a_package_that_makes_something_else_is_not_run(place: Place) -> None:
     (place.packages / "weather/dk.yaml").write_text("entity: climate\n")
     events = list[ItemEvent]()
     plan = place.plan(incident=place.incident("2024-03-06T23"))
-    assert (place.worker(plan, on_event=events.append).work(), place.runs()) == ("failed", {})
+    assert (place.worker(plan, on_event=events.append).run_items(), place.runs()) == ("failed", {})
     assert "makes climate, and not weather" in events[-1].note
 
 
@@ -113,7 +113,7 @@ def test_outside_of_its_window_a_plan_waits(place: Place) -> None:
         worker.stop()
 
     worker = place.worker(listed["id"], on_event=tell)
-    assert worker.work() == "stopped"
+    assert worker.run_items() == "stopped"
     assert [one.note for one in heard] == [f"the plan's window opens at {place.shown(listed['id'])['plan']['opens']}"]
     assert place.runs() == {}
 
@@ -167,7 +167,7 @@ def test_a_run_outlives_its_worker_and_is_waited_for(place: Place) -> None:
         hold.unlink()
         assert process.wait(timeout=120) == -signal.SIGKILL
     told: list[ItemEvent] = []
-    assert place.worker(plan, on_event=told.append).work() == "done"
+    assert place.worker(plan, on_event=told.append).run_items() == "done"
     assert [each.count for each in told if each.what == "skipped"] == [1]
     assert place.runs() == {"2024-03-06T23": 1, "2024-03-06": 1, "2024-W10": 1}
     assert place.wrong() == []
@@ -278,7 +278,7 @@ def test_ctrl_c_lets_end_what_runs_and_again_ends_it(place: Place, times: int, r
     assert f"go on: headwater backfill apply {plan}" in said.decode()
     assert place.shown(plan)["plan"]["state"] == "running"
     hold.unlink(missing_ok=True)
-    assert place.worker(plan).work() == "done"
+    assert place.worker(plan).run_items() == "done"
     assert place.runs() == {"2024-03-06T23": runs, "2024-03-06": 1, "2024-W10": 1}
     assert place.wrong() == []
 

@@ -55,7 +55,7 @@ class Lake(Place):
         submit = [sys.executable, str(TESTS / "spark_submit.py"), how]
         executor = DeltaTables(submit, self.logs, environ={"HEADWATER_URL": self.url})
         plan = self.plan(incident=self.incident_, **wanted)
-        ended = Worker(PlanOnServer(self.url, plan), [executor], name="here", on_event=told.append).work()
+        ended = Worker(PlanOnServer(self.url, plan), [executor], name="here", on_event=told.append).run_items()
         return ended, told[-1].note
 
     @property
@@ -119,7 +119,7 @@ def test_a_copy_that_was_made_is_only_reported(lake: Lake) -> None:
     plan = lake.ask("GET", "/api/v2/plans")["plans"][0]["id"]
     lake.ask("POST", f"/api/v2/plans/{plan}/retry", {})
     executor = DeltaTables(["false"], lake.logs, environ={"HEADWATER_URL": lake.url})
-    assert Worker(PlanOnServer(lake.url, plan), [executor], name="here").work() == "done"
+    assert Worker(PlanOnServer(lake.url, plan), [executor], name="here").run_items() == "done"
     assert len(lake.commits()) == 3
     assert lake.versions[0]["storage"]["delta_version"] == 2
 

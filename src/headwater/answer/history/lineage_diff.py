@@ -277,7 +277,7 @@ def _column_keys(edges: list[AnswerColumnEdge]) -> dict[_ColumnKey, list[AnswerT
 
 
 def _schemas(before: _Graph, after: _Graph) -> list[SchemaChange]:
-    """Of datasets in both pictures; a dataset without a schema at one of the times has not changed it."""
+    """Return the changes of datasets in both pictures; a dataset without a schema at one of the times has not changed it."""
     earlier = {n.id: n.fields for n in before.nodes if isinstance(n, node.DatasetNode)}
     found = []
     for now in sorted(after.nodes, key=lambda n: n.id):

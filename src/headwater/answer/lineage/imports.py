@@ -19,7 +19,7 @@ from headwater.store.lineage import names as name_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
 
-# Of more readers than these, the newest are looked at.
+# The most readers that are looked at: the newest.
 _MOST = 500
 
 

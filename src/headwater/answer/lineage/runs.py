@@ -20,7 +20,7 @@ from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.runs import RunRow
 
-# Of more runs than these that never ended, those silent for longest are looked at.
+# The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
 
 

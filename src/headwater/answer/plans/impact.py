@@ -169,7 +169,7 @@ def _is_asked(task: AirflowTask, asked: AskedImpact) -> bool:
 
 
 async def _marks(connection: Connection, held: StoredDeclarations, jobs: Iterable[str]) -> dict[str, Marks]:
-    """Of everything that depends on what these make."""
+    """Return the marks of everything that depends on what these jobs make."""
     known = producers(held)
     fresh = [name for name, producer in known.items() if producer.name in set(jobs)]
     below = set(fresh)

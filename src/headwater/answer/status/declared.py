@@ -15,6 +15,6 @@ async def declared(connection: Connection, at: dt.datetime | None = None) -> Sto
     id_ = applied.id if applied else None
     found = KEPT.get(id_)
     if found is None:
-        # Of thousands of entities it takes seconds, in which others are answered.
+        # It takes seconds for thousands of entities, in which others are answered.
         found = await asyncio.to_thread(KEPT.get_or_build, id_, await store.declared(connection, moment))
     return found

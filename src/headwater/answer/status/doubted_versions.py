@@ -159,7 +159,7 @@ def _cause(
 ) -> Place | None:
     """What explains a doubt: itself where a verdict says that it is wrong, else the earliest other doubt that reaches it.
 
-    Of two that reach each other, which happens where reads are judged by time, the earlier explains the later.
+    The earlier of two that reach each other, which happens where reads are judged by time, explains the later.
     """
     if place in wrong:
         return place

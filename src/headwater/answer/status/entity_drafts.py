@@ -109,7 +109,7 @@ class _DraftInputs(msgspec.Struct):
 async def drafts(
     database: Database, *, namespace: str | None = None, node: str | None = None, depth: int = 100, limit: int = 100
 ) -> EntityDrafts:
-    """Of datasets that jobs write and no entity is stored in: all, of a namespace, or around a dataset so many steps both ways, by name.
+    """Draft entities of datasets that jobs write and no entity is stored in: all, those of a namespace, or those around a dataset; by name.
 
     Raises NotFound, and InvalidQuestion where the node is a job.
     """

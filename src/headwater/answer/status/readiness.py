@@ -99,7 +99,7 @@ class Ready(msgspec.Struct, frozen=True):
 async def ready(
     database: Database, asked: Sequence[Asked], *, as_of: dt.datetime | None = None, intervals: bool = False
 ) -> Ready:
-    """Of at most 10,000 instances. NotFound, InvalidPeriod and InvalidQuestion for what is not there."""
+    """Say whether at most 10,000 instances are ready. NotFound, InvalidPeriod and InvalidQuestion for what is not there."""
     found, _ = await _look(database, asked, as_of, intervals)
     return found
 

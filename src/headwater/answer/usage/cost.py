@@ -49,7 +49,7 @@ class Costing(msgspec.Struct, kw_only=True):
 
 
 class CostTotals(msgspec.Struct, kw_only=True):
-    """Of all that was asked for, not of this page alone."""
+    """The cost of all that was asked for, not of this page alone."""
 
     executions: int
     money: float | None

@@ -50,7 +50,7 @@ class Rhythm(msgspec.Struct, kw_only=True):
 
 
 class RecurrenceTotals(msgspec.Struct, kw_only=True):
-    """Of all shapes that were asked for, not of this page alone."""
+    """The counts of all shapes that were asked for, not of this page alone."""
 
     by_class: dict[str, int]
     executions: int

@@ -69,7 +69,7 @@ class DatasetUsage(Counts, kw_only=True):
 
 
 class UsageTotals(Counts, kw_only=True):
-    """Of all datasets that were asked for, not of this page alone."""
+    """The counts of all datasets that were asked for, not of this page alone."""
 
     by_status: dict[str, int]
 

@@ -112,7 +112,7 @@ def apply(
             plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, on_event=on_event
         )  # fmt: skip
         with _stop_on_signals(working):
-            ended = working.work()
+            ended = working.run_items()
     raise typer.Exit(_print_outcome(url, id, ended, json))
 
 

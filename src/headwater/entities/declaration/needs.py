@@ -108,7 +108,7 @@ def _order(needed: Needed) -> tuple[object, ...]:
 
 
 def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> Iterator[Needed]:
-    """Of everything below a `depends_on`, or with `group` below an `any_of`."""
+    """Read everything below a `depends_on`, or with `group` below an `any_of`."""
     seen = 0
     for each in fields.items(part):
         if not isinstance(each.value, dict):

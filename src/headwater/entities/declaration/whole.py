@@ -24,7 +24,9 @@ class Declaration(NamedTuple):
 
 
 def gathered(files: Iterable[tuple[str, str | bytes]]) -> Declaration:
-    """Of all these texts, each with the name of its file. InvalidEntities as `read` and `whole`: where a text cannot be read nothing is compared."""
+    """Read all these texts, each with the name of its file, as one declaration.
+
+    InvalidEntities as `read` and `whole`: where a text cannot be read nothing is compared."""
     problems: list[Problem] = []
     found = [declared for file, text in files for declared in entities(text, file, problems)]
     if problems:

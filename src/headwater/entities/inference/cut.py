@@ -25,7 +25,7 @@ from headwater.model.cadence import Rhythm, learn_seconds
 Interval = tuple[int, int]
 Confidence = Literal["high", "medium", "low"]
 
-# Of equivalent rules, the first is taken; the others are reported.
+# The first of equivalent rules is taken; the others are reported.
 COMMON = (
     "Europe/Paris", "Europe/London", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "America/Sao_Paulo",
     "Asia/Kolkata", "Asia/Tokyo", "Asia/Shanghai", "Asia/Singapore", "Asia/Dubai", "Australia/Sydney", "Pacific/Auckland", "Europe/Athens",
@@ -53,7 +53,9 @@ class Cut(NamedTuple):
 def of_intervals(
     intervals: Iterable[Interval], what: str = "nominal intervals", zones: Sequence[str] = (), least: float = _MOST
 ) -> Cut | None:
-    """Of start ≤ t < end in seconds since 1970; each is counted once. `zones`: those that others are cut in, asked first. None: no rhythm.
+    """Find the rhythm of intervals start ≤ t < end, in seconds since 1970; each is counted once.
+
+    `zones`: those that others are cut in, asked first. None: no rhythm.
 
     least: this share must fit.
     """
@@ -78,7 +80,7 @@ def of_intervals(
 
 
 def of_starts(starts: Iterable[int], what: str, zones: Sequence[str] = ()) -> Cut | None:
-    """Of times with which periods begin, some of which may be missing. None for fewer than three, and where there is no rhythm."""
+    """Find the rhythm of times with which periods begin, some of which may be missing. None for fewer than three, and where there is no rhythm."""
     every = sorted(set(starts))
     if len(every) < _SOME:
         return None
@@ -94,7 +96,7 @@ def of_starts(starts: Iterable[int], what: str, zones: Sequence[str] = ()) -> Cu
 
 
 def of_updates(times: Iterable[float]) -> Cut | None:
-    """Of when something was updated, which says how often and nothing else: no zone, no offset. None where there is no rhythm that has a name."""
+    """Find the rhythm of updates, which says how often and nothing else: no zone, no offset. None where there is no rhythm that has a name."""
     found = learn_seconds(list(times))
     every = _CADENCES.get(found.name or "")
     if found.rhythm is not Rhythm.REGULAR or every is None:

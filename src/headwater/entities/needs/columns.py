@@ -21,7 +21,7 @@ _NONE: Columns = frozenset()
 
 
 def named(names: Iterable[str]) -> Columns:
-    """Of names as people and events write them."""
+    """Return the columns of names as people and events write them."""
     return frozenset(name.casefold() for name in names)
 
 

@@ -56,7 +56,7 @@ def components(out: Sequence[Sequence[int]]) -> list[list[int]]:
 def without_lag(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
     """Cycles whose lags come to nothing or less, each as the numbers of its arcs in order. Without one of these arcs each, none is left.
 
-    Of parallel arcs the one with the least lag is what counts. O(nodes × arcs) at worst (Bellman and Ford), a few rounds as a rule.
+    The arc with the least lag counts among parallel ones. O(nodes × arcs) at worst (Bellman and Ford), a few rounds as a rule.
     """
     left = dict(enumerate(arcs))
     found: list[list[int]] = []

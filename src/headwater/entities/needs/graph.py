@@ -254,7 +254,7 @@ def _every(entity: Entity) -> Ordinals:
 
 
 def _table_problem(wrong: HeadwaterError) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Of what a `custom` table has that is wrong each by itself, with its table and row."""
+    """Return each mistake of a `custom` table by itself, with its table and row."""
     rows = wrong.detail.get("rows")
     if not isinstance(rows, list):
         yield (), wrong.message

@@ -156,7 +156,7 @@ class Cumulative(NamedTuple):
     def tainted(
         self, edge: Edge, changed: Ordinals, exist: Ordinals, done: Ordinals | None = None, since: Instant | None = None
     ) -> Revisions:
-        """Of each data period that exists, the revisions from the first that read any of `changed` on.
+        """Return, for each data period that exists, the revisions from the first that read any of `changed` on.
 
         Revision q reads what has begun by its end. `since`: when the wrong version of the upstream came to be; revisions that were over by then
         read the right one: Monday spoilt on Wednesday spoils Wednesday's revision, not Monday's. `done`: only revisions up to the last of these.

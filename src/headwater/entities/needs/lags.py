@@ -56,7 +56,9 @@ def _least(
 
 
 def shift(edge: Edge, exist: Ordinals) -> tuple[int, int] | None:
-    """Of an entity's edge on itself: (a, b) where each instance of the hull of `exist` needs just those from b to a periods before it; what a
+    """Return the shift of an entity's edge on itself.
+
+    (a, b) where each instance of the hull of `exist` needs just those from b to a periods before it; what a
     `custom` table says of some is not looked at.
 
     None where it is not the same for all: months of days, days that a country skipped. `previous 3` is (1, 3), `-7 days` of days (7, 7).

@@ -19,7 +19,7 @@ Makers = Callable[[Mapping[str, Ordinals]], Iterable[tuple[Block, Ordinals]]]
 
 _WORDS = {"platinum": 0, "gold": 1, "silver": 2, "bronze": 3, "critical": 1, "high": 2, "medium": 3, "low": 4}
 _SETS = 8
-"""Of so many sets the first items are looked at, where not all are."""
+"""The number of sets whose first items are looked at, where not all are."""
 _NUMBER = re.compile("[0-9]{1,9}")
 
 
@@ -75,7 +75,9 @@ def turns(
 
 
 def first(order: Sequence[Ordinals], left: Ordinals, most: int, sets: int = _SETS) -> list[int]:
-    """Of what is left at most so many numbers, in the order of `turns`. Where there are more, only the first of each set, of so many sets or more:
+    """Return at most so many numbers of what is left, in the order of `turns`.
+
+    Where there are more, only the first of each set, of so many sets or more:
     those of one set may all wait for the first of them, or for the same slot, while others could run.
     """
     rest = [some for turn in order if (some := turn & left)]

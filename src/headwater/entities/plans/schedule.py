@@ -79,7 +79,9 @@ def estimate(
     manual: Usage = _NOTHING,
     begin: int = 0,
 ) -> Estimate:
-    """Of a plan, by what its producers take. `restore`: for one instance; `manual`: for one period of what a person does. They count in `total`,
+    """Estimate a plan by the time that its producers take.
+
+    `restore`: for one instance; `manual`: for one period of what a person does. They count in `total`,
     and take no slot of a producer. `begin`: the instant from which seconds are counted, where there is a window. InvalidPlan where a limit is less
     than one.
     """

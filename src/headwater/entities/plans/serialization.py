@@ -123,7 +123,7 @@ class Plans:
 
 
 KEPT = Plans()
-"""Of this process. A plan never changes."""
+"""The plans that this process has read. A plan never changes."""
 
 
 def _runs(sets: Sets) -> dict[str, list[tuple[int, int]]]:

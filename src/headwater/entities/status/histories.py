@@ -34,7 +34,7 @@ class Readers(NamedTuple):
 
 
 class Histories(NamedTuple):
-    """Of all entities of a graph; `names` by rank.
+    """The histories of all entities of a graph; `names` by rank.
 
     there: what exists, or did and is deleted. cuts: by `id()` of a link the instances whose current version did not use it as it is declared; all
     others did, or may have. unrecorded, past: the instances of whose current version, or of a past one, it is not known what it used. several: those

@@ -39,7 +39,7 @@ class Spread:
             self.exact = _Round(known, current, past, unaffected, recorded=True).current
 
     def nearest(self) -> dict[str, tuple[int, str]]:
-        """Of each entity the fewest links from where it began, and the last of them as text; of several the first declared of the nearest."""
+        """Return the fewest links from an origin to each entity, and the last of them as text; the first declared where several are nearest."""
         found = dict.fromkeys(self._roots, (0, ""))
         queue = list(found)
         for name in queue:

@@ -269,7 +269,7 @@ def _link(at: _Asked, link: Link, dependency: Dependency) -> _Answer:
 def _looked(at: _Asked, link: Link, upstream: Entity) -> tuple[Ordinals, int]:
     """The instances that may be read, and how many of them are chosen by what is there; 0: all of them are needed."""
     if link.edge is None:
-        # Of versions the one; of what has periods, when one's own has none, all that there is by now.
+        # The one of versions; all that there is by now of what has periods, when one's own has none.
         return (
             (at.graph.every(link.upstream), 0) if upstream.instances is None else (upstream.instances.over(at.now), 1)
         )

@@ -1,6 +1,6 @@
 """What versions had read, over all entities at once: who used what is declared, and who did not, or used more.
 
-Of most versions the record says what the declaration says. They are followed over their links, as if nothing were recorded, which is fast because
+The record of most versions says what the declaration says. They are followed over their links, as if nothing were recorded, which is fast because
 links that mean the same are followed once; only what differs is followed row by row. What there is nothing of is left out of the comparison.
 
 What a record says of an instance that had one version only was of that, whenever it was read: reports come in any order.
@@ -268,7 +268,7 @@ class _Recorded:
         return before | Ordinals.joined(at(of, np.minimum(last, end)), at(of, end))
 
     def _explained(self, row: Int, upstream: Int) -> tuple[Bool, Int, Int]:
-        """Of these versions, whether dates say for which of several instances they read an upstream, and of what they do."""
+        """Whether dates say for which of several instances each of these versions read an upstream, and of what they do."""
         versions = self._versions
         together = versions.end[row] - versions.start[row] > 1
         least, most = np.zeros(row.size, dtype=np.int64), np.zeros(row.size, dtype=np.int64)
@@ -332,7 +332,7 @@ def _meaning(link: Link) -> int | None:
 
 
 def _times(seq: Int) -> Int:
-    """Of each how often it is there."""
+    """Return how often each is there."""
     order = np.sort(seq)
     found: Int = np.searchsorted(order, seq, "right") - np.searchsorted(order, seq, "left")
     return found

@@ -37,7 +37,7 @@ class Custom(NamedTuple):
 
     @classmethod
     def of(cls, said: object) -> "Custom":
-        """Of a mapping as in the example. InvalidDates says what is wrong; its `row` is the table and row that it is about."""
+        """Read a mapping as in the example. InvalidDates says what is wrong; its `row` is the table and row that it is about."""
         if isinstance(said, Custom):
             return said
         if not isinstance(said, Mapping) or not said:

@@ -84,7 +84,7 @@ class Dates(NamedTuple):
 
     @classmethod
     def of(cls, said: str | Mapping[str, object] | None) -> "Dates":
-        """Of the short form (a text), or of the long one: `dates`, `strict: within`, `within: 45 days`, `as_of: period | now`,
+        """Read the short form (a text), or the long one: `dates`, `strict: within`, `within: 45 days`, `as_of: period | now`,
         `before_start: require | ignore`, `custom: {needs: …, affects: …}`. None, and a long form without `dates`: `same`.
 
         InvalidDates says what is wrong, in which column of the text, and what would do. Other words of a dependency (`states`, `wait` …) are not

@@ -101,7 +101,7 @@ def _moved(local: Int, by: Length, *, late: bool) -> Int:
             np.int64
         )
         plain = (starts + nth) * DAY + time
-        # Of a longer month several days come to the last one of the shorter: all to its start, but for the hours after which no such day begins.
+        # Several days of a longer month come to the last one of the shorter: all to its start, but for the hours after which no such day begins.
         last = (ends - 1) * DAY + np.where(nth == longest - 1, time, 0)
         start = np.where(longest > ends - starts, np.minimum(plain, last), plain)
         local = np.minimum(plain, ends * DAY) if late else start

@@ -24,7 +24,7 @@ class Instances(NamedTuple):
 
     @classmethod
     def of(cls, period: Mapping[str, object]) -> "Instances":
-        """Of a declaration: `{every: week, starts: monday, tz: Europe/Paris, offset: 6h, anchor: 2024-01-01, from: 2019-01-07, until: …}`,
+        """Read a declaration: `{every: week, starts: monday, tz: Europe/Paris, offset: 6h, anchor: 2024-01-01, from: 2019-01-07, until: …}`,
         where `cron` or `table` may stand in place of `every`.
 
         `from` and `until` are dates or instants with which a period begins; `until` is the first one that is no more.

@@ -55,7 +55,7 @@ class Ordinals:
 
     @classmethod
     def of(cls, ordinals: ArrayLike) -> "Ordinals":
-        """Of members in any order, with repetitions or without."""
+        """Make a set of members in any order, with repetitions or without."""
         members = np.asarray(ordinals, dtype=np.int64)
         if not members.size:
             return NONE
@@ -142,7 +142,7 @@ class Ordinals:
         for one, around in ((self, other), (other, self)):
             if around.starts.size == 1:
                 return one._clipped(int(around.starts[0]), int(around.ends[0]))
-        # Of each run of ours, those of the other that end after it starts and start before it ends.
+        # For each run of ours, those of the other that end after it starts and start before it ends.
         low = np.searchsorted(other.ends, self.starts, "right")
         high = np.searchsorted(other.starts, self.ends, "left")
         each = np.maximum(high - low, 0)
@@ -244,7 +244,7 @@ def _run(start: int, end: int) -> Ordinals:
 
 
 def _sorted(starts: Any, ends: Any) -> Ordinals:
-    """Of runs that are in order and apart already."""
+    """Make a set of runs that are in order and apart already."""
     made = Ordinals.__new__(Ordinals)
     made._become(np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
     return made

@@ -29,7 +29,7 @@ class Pieces(NamedTuple):
 
 
 def cut(start: Int, end: Int, produced: Int, seq: Int, content: Int) -> Pieces:
-    """Of versions start ≤ n < end in the order of `produced` and then `seq`. content: equal numbers are equal, -1 equals nothing.
+    """Cut versions start ≤ n < end, in the order of `produced` and then `seq`. content: equal numbers are equal, -1 equals nothing.
 
     Sorted by `start`, current ones and past ones apart. Costs what the pieces cost, and those are few where little was made again.
     """
@@ -47,7 +47,7 @@ def cut(start: Int, end: Int, produced: Int, seq: Int, content: Int) -> Pieces:
     row, place = row[order], place[order]
     begins = np.append(True, place[1:] != place[:-1])
     same = (content[row][1:] == content[row][:-1]) & (content[row][1:] >= 0)
-    # Of a stretch's versions, those of one content in a row; the last of them stands for all.
+    # Versions of a stretch with one content in a row; the last of them stands for all.
     changes = np.flatnonzero(begins | ~np.append(False, same))
     last = np.append(changes[1:], row.size) - 1
     since = np.minimum.reduceat(seq[row], changes)

@@ -47,7 +47,7 @@ class Condensed:
 
 
 def condensed(sources: Whole, targets: Whole) -> Condensed:
-    """Of the edges `sources[i]` → `targets[i]`; equal ones and those from a node to itself change nothing but which nodes there are."""
+    """Condense the edges `sources[i]` → `targets[i]`; equal ones and those from a node to itself change nothing but which nodes there are."""
     ids, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
     ends = ends.astype(np.int32)
     source, target = ends[: len(sources)], ends[len(sources) :]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headwater.pipeline.graph_stats.condense import Index, Whole
 
-# Of the edges that are taken at once.
+# Edges that are taken at once.
 CHUNK_BYTES = 32 << 20
 # In-edges of a component that are taken one after the other, each with those of others; beyond, they are folded.
 _ONE_BY_ONE = 16
@@ -36,7 +36,9 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Of each strong component, itself counted: exactly, `up` and `down` are datasets of the block; estimated, the sums of 2^-counter over the
+    """The counts of each strong component, itself included.
+
+    Exact: `up` and `down` are datasets of the block. Estimated: the sums of 2^-counter over the
     block's counters, and `up_zeros`, `down_zeros` how many of these are 0."""
 
     up: NDArray[np.float64]

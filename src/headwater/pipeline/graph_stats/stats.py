@@ -23,10 +23,10 @@ OWN_TASK: Final = 200_000
 MOST_EDGES: Final = 50_000_000
 # What exact counts may read and join, in bytes: an edge costs a bit for every dataset of its part. 100,000 datasets with a million edges are 12.5 GB.
 EXACT_BYTES: Final = 20_000_000_000
-# Of the rows that a walk of reach.py carries.
+# Rows that a walk of reach.py carries.
 ROWS_BYTES: Final = 128 << 20
 CHAINS_KEPT: Final = 10
-# Of what a part is condensed to: a row is a dataset, an edge between strong components, or a dataset on a chain.
+# A part is condensed to rows: a row is a dataset, an edge between strong components, or a dataset on a chain.
 _MEMBER, _EDGE, _CHAIN = 0, 1, 2
 # a: strong component | first end | number of the chain. b: dataset | second end | dataset. c, d: depth and height | nothing | position and steps.
 _CONDENSED: Final = StructType(

@@ -87,7 +87,7 @@ def run_rows(store: Store, days: Collection[dt.date], runs: Runs, batch: DataFra
     """Executions of these days that are runs: the latest of each job and task (`latest`); of jobs that write the latest of each day, of others that
     of the first day and the latest (`daily`), for what is written has versions, and what is read only that it was; or `every` one.
 
-    Of a job whose latest did not succeed the latest that did is a run as well: only that one says what it reads and writes. What reads and writes
+    If a job's latest run did not succeed, its latest that did is a run as well: only that one says what it reads and writes. What reads and writes
     nothing known is no run. `batch`: rows with (source, namespace, query_id), of which every one is wanted and no other.
     """
     statements, shapes = store.read(UNDERSTOOD), store.read(SHAPES)

@@ -40,7 +40,7 @@ _KEY: Final = ("namespace", "shape_id", "place")
 _PLACE: Final = ("database", "schema", "search_path")
 
 Schemas = Mapping[str, Mapping[str, Sequence[str]]]
-"""Of each namespace, tables (dotted names) and their columns in order."""
+"""The tables (dotted names) of each namespace, and their columns in order."""
 
 PARSED: Final = StructType(
     [*STATEMENTS.schema.fields, *(StructField(name, StringType()) for name in ("code", "reason", "source", "sample"))]

@@ -47,7 +47,7 @@ from headwater.pipeline.tables import Store
 JOB = "query-log"
 PUBLISH_RUNS, PUBLISH_MEASURES = "publish runs", "publish measures"
 FIRST_BYTES = 8 << 20
-"""Of files, as many as a store begins with."""
+"""Bytes of files that the first batch of a store takes in."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -245,7 +245,7 @@ def _key(dialect: str, sort: str, text: str) -> str:
 
 
 class Verdict(Enum):
-    """Of the texts of a skeleton: they are all alike; each may be another; where their literals and comments are is not surely known."""
+    """Whether the texts of a skeleton are all alike, may each be another, or do not show surely where their literals and comments are."""
 
     ALIKE = "alike"
     OWN = "own"

@@ -48,7 +48,7 @@ def until(daily: DataFrame, as_of: datetime) -> DataFrame:
 
 
 def acts(statements: DataFrame) -> DataFrame:
-    """Of each statement (KEY): `made`, what it writes, `asked`, what it reads and does not write (both distinct), and whether it `lasts`."""
+    """The datasets of each statement (KEY): `made`, what it writes, `asked`, what it reads and does not write, both distinct; it `lasts`."""
     none = F.array().cast(DATASETS)
     made = F.array_sort(F.array_distinct(F.coalesce(F.col("writes"), none)))
     asked = F.array_sort(F.array_except(F.coalesce(F.col("reads"), none), made))

@@ -150,7 +150,7 @@ async def mark_projected(connection: Connection) -> None:
 
 
 async def places(connection: Connection) -> dict[str, tuple[int, int]]:
-    """Of every table of logs and projections: how many rows, and a number made of each row's place and of the transaction that wrote it.
+    """For every table of logs and projections: the number of its rows, and a number made of each row's place and of the transaction that wrote it.
     A row that is written again moves, even where it says the same as before."""
     found = {}
     for table in (*LOGS, *TABLES):

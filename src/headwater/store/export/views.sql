@@ -185,7 +185,7 @@ where not s.hidden and not t.hidden and not j.hidden
 group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12;
 comment on view lineage.column_edges is 'One row for each column that feeds a column, and how. A null column is the whole dataset.';
 
--- Of a job with explicit lineage, what that says; of any other, all it reads with all it writes.
+-- What explicit lineage says of a job that has it; any other job: all it reads with all it writes.
 create or replace view lineage.dependencies as
 select s.namespace as source_namespace, s.name as source_name, t.namespace as target_namespace, t.name as target_name,
        j.namespace as job_namespace, j.name as job_name, pair.first_at as first_seen_at, pair.last_at as last_seen_at

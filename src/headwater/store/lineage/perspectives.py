@@ -116,7 +116,7 @@ async def totals(
     namespace: str | None,
     perspective: str | None,
 ) -> list[EdgeCount]:
-    """Of all kinds; `seen` as above."""
+    """Count the edges of all kinds; `seen` as above."""
     rows = await sqlfile.load("lineage/perspectives")["totals"].many(
         connection, **known.parameters(), **_seen(seen), namespace=namespace, perspective=perspective
     )

@@ -281,7 +281,7 @@ async def news(connection: Connection, seq: int) -> tuple[dict[int, int], int]:
 
 
 async def version_authors(connection: Connection, seqs: Sequence[int]) -> dict[int, tuple[dt.datetime, str, str]]:
-    """Of versions by seq: when each was recorded, by whom, and why."""
+    """Return when each version was recorded, by whom, and why; by seq."""
     rows = await sqlfile.load("status/status")["reports_of_versions"].many(connection, seqs=Packed("int8", list(seqs)))
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 

@@ -29,7 +29,7 @@ class CostRow(msgspec.Struct, frozen=True):
 
 
 class CostTotal(msgspec.Struct, frozen=True):
-    """Of all that were asked for."""
+    """The cost of all rows that are wanted, not of a page."""
 
     rows: int = 0
     executions: int = 0

@@ -63,6 +63,6 @@ async def page(
 
 
 async def totals(connection: Connection, wanted: Wanted) -> list[ClassTotal]:
-    """Of all of them, by class."""
+    """Count all shapes that are wanted, by class."""
     rows = await sqlfile.load("usage/recurrence")["totals"].many(connection, **wanted.parameters())
     return [ClassTotal(*row) for row in rows]

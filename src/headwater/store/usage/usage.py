@@ -71,7 +71,7 @@ async def page(
 
 
 async def totals(connection: Connection, wanted: Wanted) -> list[StatusTotal]:
-    """Of all of them, by status."""
+    """Count all datasets that are wanted, by status."""
     return [
         StatusTotal(*row) for row in await sqlfile.load("usage/usage")["totals"].many(connection, **wanted.parameters())
     ]

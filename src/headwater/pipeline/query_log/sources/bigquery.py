@@ -77,7 +77,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     BigQuery."""
     found = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
     raw, plain = opened(found.rows), found.plain and found.names.isdisjoint({LOGGED.name, STORED.name})
-    # Of an audit log most entries are of something else than the end of a job.
+    # Most entries of an audit log are about something else than the end of a job.
     entry = F.col(LOGGED.name).isNotNull() | F.col(STORED.name).isNotNull()
     said = raw.select(*_job(), ended().alias("audit"), entry.alias("entry"), "file", "record", "unread")
     frame = (said if plain else settled(said)).where(~F.col("entry") | F.col("audit").isNotNull())

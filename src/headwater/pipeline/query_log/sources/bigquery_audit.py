@@ -68,7 +68,7 @@ def opened(frame: DataFrame) -> DataFrame:
 def ended() -> Column:
     """What an entry says of a job that ended, as a struct by the names of the common schema and some that the reader puts together; else null.
 
-    Of a frame that is `opened`. Times and numbers are text, as they are there.
+    `frame` is one that was `opened`. Times and numbers are text, as they are there.
     """
     logged, stored = F.col(LOGGED.name), F.col(STORED.name)
     return F.coalesce(

@@ -56,7 +56,7 @@ _PARTS: Final = {
 FIELDS: Final = (
     *(Field(name, nested(kind)) for name, kind in _PARTS.items()),
     Field("eventPayload", nested("struct<" + ",".join(f"{name}:{kind}" for name, kind in _PARTS.items()) + ">")),
-    # Of the event of a split, which is left out.
+    # Columns of the event of a split, which is left out.
     Field("stageId", TEXT),
 )
 EXPORTS: Final = (

@@ -133,7 +133,7 @@ def asset_names(project: Project) -> dict[str, str]:
 def tables(project: Project) -> set[str]:
     """The tables that the explores ask, as they are written but without quotes, so with more or fewer parts than the warehouse gives them.
 
-    Of a view its `sql_table_name`, what its derived table reads, what it extends; without any of them, and of a view that is not in the files, its
+    A view gives its `sql_table_name`, what its derived table reads, what it extends; without any of them, and of a view that is not in the files, its
     own name. Rather one too many than one too few: every branch of Liquid's `if` counts, and so does what a refinement replaces; `*` stands for what
     Liquid puts in. Of SQL, what follows FROM and JOIN. A name that is Liquid altogether is left out.
     """
