@@ -55,7 +55,9 @@ def test_names_name_something() -> None:
         for name, is_class in definitions(ast.parse(path.read_text(encoding="utf-8")))
         if name.lstrip("_") in (CLASSES if is_class else FUNCTIONS)
     ]
-    assert set(found) == ALLOWED, "a class is a noun phrase, a function a verb and its object (docs/explanation/writing.md)"
+    assert set(found) == ALLOWED, (
+        "a class is a noun phrase, a function a verb and its object (docs/explanation/writing.md)"
+    )
 
 
 def test_the_subject_comes_first() -> None:

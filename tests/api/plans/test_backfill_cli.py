@@ -363,7 +363,9 @@ def test_what_no_plan_would_run_is_a_warning(place: Place) -> None:
     place.declare("entity: notes\nperiod: {every: week, from: 2024-01-01}\n")
     found = json.loads(place.headwater("doctor", "--packages", str(place.packages), "--json").output)
     assert [
-        (each["verdict"], each["finding"].split(";")[0]) for each in found if each["name"].startswith("package ")
+        (each["verdict"], re.split(";|: `", each["finding"])[0])
+        for each in found
+        if each["name"].startswith("package ")
     ] == [
         ("warn", "entity: 'rides' is not declared"),
         ("warn", "entity: 'notes' was declared without its packages, so no plan runs this one for it"),
