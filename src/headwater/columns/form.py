@@ -187,7 +187,8 @@ class QueryForm(_Node):
 
 
 class WriteForm(_Node):
-    """CREATE … AS, INSERT … query, COPY. `declares`: columns the target gets with the statement, by its own column list."""
+    """CREATE … AS, INSERT … query, COPY. `view`: what is created is read as its query. `refreshes`: its rows are made again by the query it was
+    created with."""
 
     target: Target
     action: str
@@ -195,6 +196,8 @@ class WriteForm(_Node):
     by_name: bool = False
     temporary: bool = False
     creates: bool = False
+    view: Literal["", "view", "materialized"] = ""
+    refreshes: bool = False
 
 
 class SetClause(msgspec.Struct, array_like=True, gc=False):

@@ -1,5 +1,6 @@
 """State set by earlier statements: defaults for names, variables, the tables a script has made, renamed and dropped."""
 
+from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import EXTERNAL
 from headwater.columns.result import TableName
@@ -10,6 +11,7 @@ class Session:
 
     `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order if the catalog has them (the first otherwise).
     `variables`: names that are no columns.
+    `through_views`: a view is read as its query, so that its columns are those of the tables below it; `views`: those met so far.
     `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
     """
 
@@ -19,11 +21,14 @@ class Session:
         schema: str = "",
         search_path: tuple[str, ...] = (),
         variables: frozenset[str] = frozenset(),
+        through_views: bool = False,
     ) -> None:
         self.database = database
         self.schema = schema
         self.search_path = search_path
         self.variables = variables
+        self.through_views = through_views
+        self.views: dict[TableName, form.WriteForm] = {}
         self.tables: dict[TableName, Schema] = {}
         self.temporary: set[TableName] = set()
         self.dropped: set[TableName] = set()
@@ -74,6 +79,7 @@ class Session:
     def record_table(self, name: TableName, schema: Schema | None, *, temporary: bool = False) -> None:
         """Record that a statement created `name`; without a schema, forget its former one."""
         self.dropped.discard(name)
+        self.views.pop(name, None)
         if schema is None:
             self.tables.pop(name, None)
             self.forgotten.add(name)
@@ -86,14 +92,18 @@ class Session:
     def gone(self, name: TableName) -> None:
         name = self.own(name)
         self.tables.pop(name, None)
+        self.views.pop(name, None)
         self.temporary.discard(name)
         self.dropped.add(name)
 
     def renamed(self, name: TableName, other: TableName, schema: Schema | None) -> None:
         """`name` is called `other` now. `schema`: its columns under the new name, if they are known."""
         name = self.own(name)
+        view = self.views.get(name)
         self.record_table(other, schema, temporary=name in self.temporary)
         self.gone(name)
+        if view is not None:
+            self.views[other] = view
 
     def edited(self, name: TableName, schema: Schema | None) -> None:
         """The columns of `name` are those of `schema` from now on; None: not known any more."""

@@ -79,7 +79,7 @@ class Context:
         if kind is exp.Paren:
             return self.output_name(node.this)
         if kind is exp.Literal:
-            return str(node.name)
+            return "" if self.rule.parser == "hive" else str(node.name)
         return ""
 
     def warn(self, words: str) -> None:

@@ -25,7 +25,7 @@ def name_outputs(what: form.Form, tokens: list[Any], text: str, parser: str) -> 
 
     Otherwise it stays nameless.
     """
-    if not isinstance(what, (form.QueryForm, form.WriteForm)):
+    if parser == "hive" or not isinstance(what, (form.QueryForm, form.WriteForm)):  # Hive: _c0, _c1 (`resolver`)
         return
     query: form.Query = what.query
     while isinstance(query, form.SetOperation):

@@ -232,7 +232,9 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
         elif kind is exp.QueryTransform:
             values = [lower(context, one, TRANSFORMED) for one in node.expressions]
             schema = node.args.get("schema")
-            names = [context.output_name(one) for one in schema.expressions] if schema is not None else ["key", "value"]
+            listed = schema.expressions if schema is not None else []
+            named = [one.this if isinstance(one, exp.ColumnDef) else one for one in listed]
+            names = [context.output_name(one) for one in named] or ["key", "value"]
             result += [form.Projection(name, joined(values)) for name in names]
         elif (
             kind is exp.Dot

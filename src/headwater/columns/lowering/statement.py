@@ -39,6 +39,9 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
     if isinstance(node, exp.Query):
         if isinstance(node, exp.Select) and node.args.get("into") is not None:
             return "SELECT INTO", select_into(context, node)
+        holder = _first_branch(node)
+        if holder is not None and holder.args.get("into") is not None:
+            return "SELECT INTO", select_into(context, node, holder)
         return "SELECT", form.QueryForm(lower_query(context, node))
     if isinstance(node, exp.Insert):
         return ("INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"), insert(context, node)
@@ -87,6 +90,13 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
 
 _BODIES = frozenset({"FUNCTION", "PROCEDURE", "TRIGGER", "RULE"})
 _TABLES = frozenset({"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"})
+
+
+def _first_branch(node: Any) -> Any:
+    """The first SELECT of a set operation: its INTO is that of the whole."""
+    while isinstance(node, (exp.SetOperation, exp.Subquery)):
+        node = node.this
+    return node if isinstance(node, exp.Select) else None
 
 
 def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:

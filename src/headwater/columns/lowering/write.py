@@ -20,13 +20,14 @@ def _with(query: form.Query, own: list[form.Cte]) -> form.Query:
     return query
 
 
-def select_into(context: Context, node: Any) -> form.Form:
-    into = node.args["into"]
-    bare = node.copy()
-    bare.set("into", None)
+def select_into(context: Context, node: Any, holder: Any = None) -> form.Form:
+    """SELECT … INTO. `holder`: the SELECT that has the INTO, when `node` is a set operation."""
+    holder = holder or node
+    into = holder.args["into"]
+    context.check(into)
     where = target(context, into.this) if into.this is not None else form.Target(())
     temporary = bool(into.args.get("temporary")) or bool(where.name and where.name[-1].startswith("#"))
-    return form.WriteForm(where, "CREATE", lower_query(context, bare), temporary=temporary, creates=True)
+    return form.WriteForm(where, "CREATE", lower_query(context, node), temporary=temporary, creates=True)
 
 
 def create_as(context: Context, node: Any, query: Any, *, temporary: bool = False) -> form.Form:
@@ -38,7 +39,14 @@ def create_as(context: Context, node: Any, query: Any, *, temporary: bool = Fals
         if type(one).__name__ == "ToTableProperty":  # ClickHouse: a materialised view writes another table
             where = target(context, one.this)
     temporary = temporary or bool(where.name and where.name[-1].startswith("#"))
-    return form.WriteForm(where, "CREATE", _with(lower_query(context, query), own), temporary=temporary, creates=True)
+    listed = {type(one) for one in properties.expressions} if properties is not None else set()
+    view: Any = (
+        "view" if isinstance(node, exp.Alter) or str(node.args.get("kind") or "").upper().endswith("VIEW") else ""
+    )
+    if view and exp.MaterializedProperty in listed:
+        view = "materialized"
+    written = _with(lower_query(context, query), own)
+    return form.WriteForm(where, "CREATE", written, temporary=temporary, creates=True, view=view)
 
 
 def insert(context: Context, node: Any) -> form.Form:

@@ -113,7 +113,7 @@ class _Reader:
         """The columns of a list of definitions, and where they go."""
         found: list[tuple[str, str | None]] = []
         for start, stop in self.phrase.entries(place, end):
-            if self.phrase.is_name(start) and self.phrase.word(start) not in _NO_COLUMN:
+            if self.phrase.declares_column(start):
                 found.append((self.column(start), self.where(start + 1, stop)))
         return found
 

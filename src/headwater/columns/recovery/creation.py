@@ -12,9 +12,6 @@ from headwater.columns.recovery.phrase import Phrase, inserted_token
 
 _OBJECTS = frozenset({"TABLE", "VIEW", "PROJECTION"})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE"})
-_NO_COLUMN = frozenset(
-    "CONSTRAINT PRIMARY UNIQUE FOREIGN CHECK INDEX KEY LIKE PERIOD FULLTEXT SPATIAL EXCLUDE PROJECTION WATERMARK".split()
-)
 _COPIES = frozenset({"CLONE", "COPY", "LIKE"})
 _COPIES_BY_NAME = frozenset({"clickhouse", "teradata", "", "snowflake", "oracle"})
 """Where `CREATE TABLE a AS b` is a copy of b."""
@@ -119,7 +116,7 @@ def _columns(phrase: Phrase, place: int) -> tuple[list[Any], int, list[Any]]:
     own: list[Any] = []
     counted = phrase.context.rule.parser in {"tsql", "fabric", "redshift"}
     for start, stop in phrase.entries(place + 1, end):
-        if not phrase.is_name(start) or phrase.words[start] in _NO_COLUMN:
+        if not phrase.declares_column(start):
             continue
         found.append(phrase.tokens[start])
         for at in range(start + 1, stop):

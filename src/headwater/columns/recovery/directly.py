@@ -141,8 +141,7 @@ def _alter(phrase: Phrase) -> Read | None:
 
 def _view(phrase: Phrase, name: form.Parts, place: int) -> form.Form:
     if phrase.word(place) == "REBUILD":  # Hive and Oracle: the rows are made again, by the query it was made with.
-        phrase.context.warn("what rebuilds it stands where it was made")
-        return form.WriteForm(form.Target(name), "OVERWRITE", form.Values([]), by_name=True)
+        return form.WriteForm(form.Target(name), "OVERWRITE", form.Values([]), by_name=True, refreshes=True)
     return altered(phrase, name, place) if phrase.word(place) == "RENAME" else form.ChangeForm([("ALTER", name, ())])
 
 
@@ -243,8 +242,9 @@ def _refresh(phrase: Phrase) -> Read | None:
     place = phrase.after(place + 1, "CONCURRENTLY?")
     name, _ = phrase.name(place)
     kind = f"REFRESH {phrase.word(1)} {what}"
-    phrase.context.warn("what refreshes it stands where it was made")
-    return kind, form.WriteForm(form.Target(name), "OVERWRITE", form.Values([])) if name else None
+    return kind, form.WriteForm(
+        form.Target(name), "OVERWRITE", form.Values([]), by_name=True, refreshes=True
+    ) if name else None
 
 
 def _changes_into(phrase: Phrase, place: int, kind: str) -> Read | None:

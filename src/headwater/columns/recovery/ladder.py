@@ -15,7 +15,7 @@ from headwater.columns.dialect import Rules
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.naming import name_outputs
 from headwater.columns.lowering.statement import lower_statement, new_context
-from headwater.columns.recovery import creation, directly, holding, repair, rewriting, sighting
+from headwater.columns.recovery import creation, directly, holding, repair, rewriting, scripted, sighting
 from headwater.columns.recovery.phrase import Phrase, depths_of, whole, words_of, wordwise
 from headwater.columns.result import Level
 
@@ -105,6 +105,9 @@ class _Ladder:
 
     def statement(self, text: str, tokens: list[Any]) -> form.Lowered:
         """The parser's way if it has one, the others if not."""
+        if self.rule.parser in scripted.PARSERS and "USING" in {token.text.upper() for token in tokens}:
+            phrase = Phrase(tokens, new_context(self.rule))
+            tokens = scripted.rewritten(phrase) if scripted.has_script(phrase) else tokens
         if tokens and not rewriting.misread(tokens, self.rule.parser):
             found = self.parsed(text, tokens)
             if found is not None:
@@ -219,5 +222,7 @@ class _Ladder:
         if found is None:
             return None
         found.kind = kind or found.kind
+        if "MATERIALIZED" in kind and isinstance(found.form, form.WriteForm):
+            found.form.view = "materialized"
         found.warnings += warnings
         return found

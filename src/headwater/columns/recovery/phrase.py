@@ -10,6 +10,8 @@ from headwater.columns import form
 from headwater.columns.lowering.context import Context
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_CONSTRAINTS = frozenset("CONSTRAINT PRIMARY UNIQUE FOREIGN CHECK LIKE EXCLUDE".split())
+_INDEXES = frozenset("INDEX KEY PERIOD FULLTEXT SPATIAL PROJECTION WATERMARK".split())
 _ANGLES = {"<": 1, ">": -1, ">>": -2}
 _TEXTS = frozenset(
     {
@@ -145,6 +147,21 @@ class Phrase:
 
     def is_quoted(self, place: int) -> bool:
         return bool(self.tokens[place].token_type is TokenType.IDENTIFIER)
+
+    def declares_column(self, place: int) -> bool:
+        """Whether an entry of a CREATE's list begins with a column, and not with a constraint or an index."""
+        word, parser = self.word(place), self.context.rule.parser
+        if not self.is_name(place) or word in _CONSTRAINTS:
+            return False
+        if word not in _INDEXES or parser in {"hive", "spark", "spark2", "databricks", "athena"}:
+            return True
+        opened = place + 1 if self.word(place + 1) == "(" else place + 2
+        number = opened + 1 < self.size and self.tokens[opened + 1].token_type is TokenType.NUMBER
+        return (
+            bool(self.word(place + 1))
+            and (self.word(opened) != "(" or number)
+            and self.word(place + 1) not in {"FOR", "KEY", "INDEX"}
+        )
 
     def entries(self, place: int, end: int) -> list[tuple[int, int]]:
         """The entries of a list between two places, as (first, behind the last): commas in brackets and in `<…>` separate none."""

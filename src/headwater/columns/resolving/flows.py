@@ -104,6 +104,14 @@ class _Teller:
 
     def _write(self, what: form.WriteForm, ctes: dict[str, Relation]) -> None:
         before = len(self.resolver.reads)
+        if what.refreshes:
+            made = self.session.views.get(self.session.own(self.key(what.target.name)))
+            if made is None:
+                self.result.warnings.append(f"what refreshes {'.'.join(what.target.name)} stands where it was made")
+            else:
+                what = form.WriteForm(
+                    form.Target(made.target.name, made.target.columns), what.action, made.query, by_name=True
+                )
         relation = self.resolver.query(what.query, ctes, None)
         reads = list(self.resolver.reads) if what.query.ctes or not before else self._reads_of(relation, before)
         name = self.target(what.target, temporary=what.temporary and what.creates)
@@ -117,7 +125,10 @@ class _Teller:
                 if known
                 else None
             )
-            self.session.record_table(self.key(what.target.name, what.temporary), schema, temporary=what.temporary)
+            key = self.key(what.target.name, what.temporary)
+            self.session.record_table(key, schema, temporary=what.temporary)
+            if what.view:
+                self.session.views[key] = what
 
     def _reads_of(self, relation: Relation, before: int) -> list[TableName]:
         """The tables of one of several flows: those met since, and those its columns and rows name."""
@@ -133,7 +144,7 @@ class _Teller:
         """The query's columns under the names they get in the target."""
         target = what.target
         if what.by_name:
-            return columns
+            return [*zip(what.target.columns, (value for _, value in columns), strict=False)] or columns
         names = target.columns
         if not names and not what.creates:
             schema = self.find_schema(target)

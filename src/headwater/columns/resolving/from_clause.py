@@ -44,6 +44,8 @@ class FromClause(ABC):
         self.spent = 0
         self.values: dict[str, dict[str, Dependencies]] = {}
         """What variables hold, by column; a plain variable's one column is called ""."""
+        self._within: list[TableName] = []
+        """The views that are being read, outermost first."""
         self._tables: dict[TableName, tuple[Relation, TableName]] = {}
         self.holes: dict[str, str] = {}
         self.stands: dict[str, str] = {}
@@ -179,6 +181,10 @@ class FromClause(ABC):
                 found.touched = True
                 return found, parts
             parts = self.session.qualified(parts, self.catalog)
+            if self.session.views and self.session.through_views:
+                view = self.session.views.get(self.session.own(parts))
+                if view is not None and view.view == "view":
+                    return self._view(view, parts)
         known = self._tables.get(parts)
         if known is None:
             known = self._tables[parts] = self._table(parts)
@@ -186,6 +192,17 @@ class FromClause(ABC):
         elif known[1] not in self.reads:
             self.reads[known[1]] = None
         return known
+
+    def _view(self, view: form.WriteForm, parts: TableName) -> tuple[Relation, TableName]:
+        """A view as its query. It is read too: who may not see it, or drops it, breaks what reads it."""
+        shown = self.display_name(parts)
+        self.reads[shown] = None
+        if parts in self._within:
+            return Relation([("*", Open(self.leaves, shown))]), shown
+        self._within.append(parts)
+        relation = self._renamed(self.query(view.query, {}, None), view.target.columns)
+        self._within.pop()
+        return relation, shown
 
     def behind(self, reason: str) -> Behind:
         self.unknown = self.unknown or reason

@@ -4,7 +4,9 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
@@ -53,6 +55,8 @@ class Resolver(FromClause):
         if not definitions:
             return ctes
         known = dict(ctes)
+        if self.rule.parser == "hive" and len(definitions) > 1:
+            definitions = _in_order(definitions)
         for one in definitions:
             if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
                 continue  # An expression: it means what it means where it is used.
@@ -235,7 +239,7 @@ class Resolver(FromClause):
     def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
         scope.set_mode(self.lateral)
         columns: list[Column] = []
-        for one in projections:
+        for place, one in enumerate(projections):
             if one.star is None:
                 if self.holes and (hole := self._hole(one)):  # Any number of outputs.
                     columns.append(("*", self.behind(hole)))
@@ -243,6 +247,9 @@ class Resolver(FromClause):
                 value = self.value(one.value, scope)
                 if one.fields:
                     value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
+                name = one.name
+                if not name and self.rule.parser == "hive":
+                    name = f"_c{place}"
                 if one.name == "*":  # The fields of a value: only its type determines them.
                     columns += (
                         list(value.fields.items())
@@ -250,8 +257,8 @@ class Resolver(FromClause):
                         else [("*", OpenValue(self.leaves, value, True))]
                     )
                     continue
-                columns.append((one.name, value))
-                scope.define(one.name, value)
+                columns.append((name, value))
+                scope.define(name, value)
             else:
                 found = self._star(one.star, scope)
                 columns += found
@@ -387,6 +394,28 @@ class Resolver(FromClause):
         self.spent += amount
         if self.spent > LIMIT:
             raise TooMuch
+
+
+def _in_order(definitions: list[form.Cte]) -> list[form.Cte]:
+    """Hive lets a common table name one that is defined behind it: those named come first."""
+    named = {one.name: set(_words(msgspec.to_builtins(one.query))) for one in definitions}
+    found: dict[str, form.Cte] = {}
+    waiting = list(definitions)
+    while waiting:
+        ready = [
+            one for one in waiting if not any(other.name in named[one.name] for other in waiting if other is not one)
+        ]
+        found.update({one.name: one for one in ready or waiting[:1]})
+        waiting = [one for one in waiting if one.name not in found]
+    return list(found.values())
+
+
+def _words(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _words(one)
 
 
 def _same(some: list[Column], others: list[Column]) -> bool:

@@ -1,0 +1,80 @@
+"""Which disagreements with Hive are Hive's own: one rule for each class of hive_verdicts.yaml, which has the causes."""
+
+import re
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """One column, or the tables read: what Hive says, what the engine says, and what the engine says decides about it."""
+
+    name: str
+    wanted: frozenset[str]
+    got: frozenset[str]
+    deciding: frozenset[str]
+    there: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: Hive {sorted(self.wanted)}, here {sorted(self.got) if self.there else 'no such column'}"
+
+
+def column(line: Line, text: str) -> str:
+    """The class of a column Hive says otherwise, or "ours"."""
+    name = line.name.rpartition(".")[2]
+    stars = {one.rpartition(".")[0] for one in line.wanted if one.endswith(".*")}
+    plain = {one for one in line.wanted if not one.endswith(".*")}
+    extra, missing = line.got - line.wanted, line.wanted - line.got
+    if re.fullmatch(r"_col\d+", name):
+        return "internal names"
+    if line.name.startswith("merge_tmp_table.") or any("temp_table_for_load_data" in one for one in line.wanted):
+        return "internal table"
+    if stars and plain <= line.got and {one.rpartition(".")[0] for one in line.got - plain} <= stars:
+        return "whole table"
+    if missing and not extra and (missing <= line.deciding or re.search(r"\bover\b", text, re.IGNORECASE)):
+        return "window"
+    if extra and not missing and all(_compared(one, text) for one in extra):
+        return "folded constant"
+    tables = {one.rpartition(".")[0] for one in missing}
+    if tables and all(re.search(rf"\b{re.escape(one)}\s+as\s*\(", text, re.IGNORECASE) for one in tables):
+        return "materialized common table"
+    if missing and all(re.fullmatch(r"vc|__\w+", one.rpartition(".")[2]) for one in missing):
+        return "virtual column"
+    if extra and not missing and re.search(r"[-+*/]\s*null\b", text, re.IGNORECASE):
+        return "folded constant"
+    return "ours"
+
+
+def _compared(one: str, text: str) -> bool:
+    """Whether a condition compares the column with a constant."""
+    name = re.escape(one.rpartition(".")[2])
+    constant = r"\(?\s*(?:[-+]?\d|'|\"|cast|null|true|false|date)"
+    return bool(
+        re.search(rf"\b{name}`?\)?\s*(?:=|==|<=>|in\b|is\b|like\b)\s*{constant}", text, re.IGNORECASE)
+        or re.search(rf"(?:\d|'|\")\s*=\s*(?:\w+\.)?{name}\b", text, re.IGNORECASE)
+    )
+
+
+def reads(line: Line, text: str) -> str:
+    """The class of tables Hive says otherwise, or "ours"."""
+    extra, missing = line.got - line.wanted, line.wanted - line.got
+    if (
+        missing
+        and not extra
+        and missing <= line.deciding
+        and re.match(r"\s*(update|delete|merge|alter\s+materialized)\b", text, re.IGNORECASE)
+    ):
+        return "changed in place"
+    if (
+        not extra
+        and missing
+        and not any(re.search(rf"\b{re.escape(one.rpartition('.')[2])}\b", text, re.IGNORECASE) for one in missing)
+    ):
+        return "materialized view"
+    if not line.wanted and re.search(r"\bif\s+not\s+exists\b", text, re.IGNORECASE):
+        return "was there"
+    if missing and not extra and all(_common(one, text) for one in missing):
+        return "materialized common table"
+    return "ours"
+
+
+def _common(table: str, text: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(table.rpartition('.')[2])}`?\s+as\s*\(", text, re.IGNORECASE))
