@@ -25,6 +25,8 @@ def column(line: Line, text: str) -> str:
     extra, missing = line.got - line.wanted, line.wanted - line.got
     if re.fullmatch(r"_col\d+", name):
         return "internal names"
+    if re.search(r"\bas\s+`_c\d+`", text, re.IGNORECASE):
+        return "internal names"
     if line.name.startswith("merge_tmp_table.") or any("temp_table_for_load_data" in one for one in line.wanted):
         return "internal table"
     if stars and plain <= line.got and {one.rpartition(".")[0] for one in line.got - plain} <= stars:

@@ -34,6 +34,10 @@ _BUILT_IN = re.compile(
     re.IGNORECASE,
 )
 """Routines that come with a product, and touch no rows of a user's. Not all of `sp_`: people call their own so."""
+_HIVE_IN_ATHENA = re.compile(
+    r"\b(?:external|alter|msck|tblproperties|serde|partitioned|describe|show)\b", re.IGNORECASE
+)
+"""Statements of Athena that Hive's grammar reads: there backticks quote names and double quotes texts. Elsewhere both quote names."""
 _READ = frozenset({"statement", "query"})
 # The parser says on its logger what it could not read; here that is a warning of the statement.
 logging.getLogger("sqlglot").addFilter(lambda _record: False)
@@ -71,6 +75,8 @@ def analyse(
             templated.holes,
             templated.stands,
         )
+    if rule.parser == "athena" and "`" in text and not _HIVE_IN_ATHENA.search(text):
+        text = text.replace("`", '"')
     parser = engine(rule.parser)
     found: list[Statement] = []
     values: dict[str, form.Told] = {}
@@ -276,6 +282,7 @@ def _with(statement: Statement, told: Outcome) -> Statement:
         flows=tuple(told.flows),
         changes=tuple(told.changes),
         unresolved=tuple(told.unresolved),
+        partitions=tuple(told.partitions),
         warnings=tuple(told.warnings),
     )
 

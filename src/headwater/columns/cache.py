@@ -19,7 +19,7 @@ from headwater.columns.dialect import rules
 from headwater.columns.result import Level, Statement, TableName
 from headwater.columns.script.pieces import FAMILIES
 from headwater.columns.script.terminal import server
-from headwater.columns.session import Session
+from headwater.columns.session import Conventions, Session
 from headwater.columns.shape.key import Cut, Plan, cut, digest, key, plan
 from headwater.columns.shape.lexis import Lexis, lexis
 
@@ -30,10 +30,10 @@ _HEAD = re.compile(r"(?:[ \t\r\n;]++|--[^\r\n]*+|/\*(?![!+])(?:[^*/]++|\*(?!/)|/
 _TAIL = " \t\r\n;\f\v\xa0\x1c\x1d\x1e\x1f\x85"
 _BREAK = re.compile(r"\r\n|\r|\n")
 
-_Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str]]
+_Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str], bool, Conventions]
 """What a result depends on beside its text: the catalog's version and the session's defaults."""
 _State = tuple[
-    str, str, tuple[str, ...], frozenset[str],
+    str, str, tuple[str, ...], frozenset[str], bool, Conventions,
     dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName],
 ]  # fmt: skip
 
@@ -78,7 +78,9 @@ class Cache:
         where: _Where | None = None
         exact = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), parser)
         if not (session.tables or session.temporary or session.dropped or session.forgotten):
-            where = (catalog.version, session.database, session.schema, session.search_path, session.variables)
+            where = (
+                catalog.version, session.database, session.schema, session.search_path, session.variables, session.through_views, session.conventions,
+            )  # fmt: skip
             known = self._texts.get(exact)
             if known is not None and known[0] == where:
                 self._texts.move_to_end(exact)
@@ -206,6 +208,8 @@ def _state(session: Session) -> _State:
         session.schema,
         session.search_path,
         session.variables,
+        session.through_views,
+        session.conventions,
         dict(session.tables),
         frozenset(session.temporary),
         frozenset(session.dropped),
@@ -215,7 +219,7 @@ def _state(session: Session) -> _State:
 
 def _session(state: _State) -> Session:
     """A session as one was."""
-    found = Session(*state[:4])
-    found.tables, found.temporary = dict(state[4]), set(state[5])
-    found.dropped, found.forgotten = set(state[6]), set(state[7])
+    found = Session(*state[:6])
+    found.tables, found.temporary = dict(state[6]), set(state[7])
+    found.dropped, found.forgotten = set(state[8]), set(state[9])
     return found

@@ -97,6 +97,29 @@ def fold(text: str, quoted: bool, rule: Rules) -> str:
 EXTERNAL = "external:"
 """Begins the first part of the name of a table in another system: `external:CONNECTION`."""
 
+VIRTUAL: dict[str, frozenset[str]] = {
+    parser: frozenset(names.split())
+    for parser, names in {
+        "hive": "input__file__name block__offset__inside__file row__offset__inside__block raw__data__size row__id row__is__deleted grouping__id",
+        "spark": "_metadata input_file_name",
+        "databricks": "_metadata _rescued_data",
+        "snowflake": "METADATA$FILENAME METADATA$FILE_ROW_NUMBER METADATA$ACTION METADATA$ISUPDATE METADATA$ROW_ID METADATA$START_SCAN_TIME",
+        "bigquery": "_partitiontime _partitiondate _table_suffix _file_name",
+        "athena": "$path $file_size $file_modified_time $partition $bucket",
+        "trino": "$path $file_size $file_modified_time $partition $bucket",
+        "presto": "$path $file_size $file_modified_time $partition $bucket",
+        "postgres": "ctid tableoid xmin xmax cmin cmax",
+        "clickhouse": "_path _file _size _part _partition_id _sample_factor _table _database _part_index _part_offset",
+        "oracle": "ROWID ORA_ROWSCN",
+        "sqlite": "rowid oid _rowid_",
+        "duckdb": "rowid filename file_row_number",
+        "tsql": "$identity $rowguid $action $partition",
+        "redshift": "$path $size",
+        "mysql": "_rowid",
+    }.items()
+}
+"""Columns that every table of a product has, although no schema lists them."""
+
 # Words that stand where a column could and are none.
 PSEUDO = frozenset(
     (

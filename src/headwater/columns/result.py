@@ -123,6 +123,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     dialect: str = ""
     form: object | None = None
+    partitions: tuple[tuple[TableName, str], ...] = ()
+    """Parts of tables that the text names: `t$20230101` is ("t", "20230101")."""
 
     @property
     def fingerprint(self) -> str:

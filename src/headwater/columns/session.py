@@ -1,9 +1,26 @@
 """State set by earlier statements: defaults for names, variables, the tables a script has made, renamed and dropped."""
 
+import msgspec
+
 from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import EXTERNAL
 from headwater.columns.result import TableName
+
+
+class Conventions(msgspec.Struct, frozen=True):
+    """Where tools differ in what they call lineage, and so do people.
+
+    `except_right`: the right side of EXCEPT, MINUS and INTERSECT decides about rows. `ddl_writes`: ALTER and DROP write their table.
+    `lateral_aliases`: an output may name one before it, whatever the dialect says (None: as it says). `struct_leaves`: fields of one column are
+    inputs of their own. `shards`: BigQuery's dated tables and partitions are one table.
+    """
+
+    except_right: bool = True
+    ddl_writes: bool = False
+    lateral_aliases: bool | None = None
+    struct_leaves: bool = False
+    shards: bool = True
 
 
 class Session:
@@ -22,12 +39,14 @@ class Session:
         search_path: tuple[str, ...] = (),
         variables: frozenset[str] = frozenset(),
         through_views: bool = False,
+        conventions: Conventions = Conventions(),  # noqa: B008 - it is frozen
     ) -> None:
         self.database = database
         self.schema = schema
         self.search_path = search_path
         self.variables = variables
         self.through_views = through_views
+        self.conventions = conventions
         self.views: dict[TableName, form.WriteForm] = {}
         self.tables: dict[TableName, Schema] = {}
         self.temporary: set[TableName] = set()

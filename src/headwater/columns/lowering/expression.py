@@ -24,6 +24,7 @@ from headwater.columns.kinds import (
     WINDOW,
 )
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
     AGGREGATE_NAMES,
     DATE_FUNCTIONS,
@@ -369,7 +370,13 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         _table(context, table, use, stack, result)
         return
     arguments = list(node.expressions)
+    found = looked_up(context, name, arguments)
+    if found is not None:
+        result.subqueries.append((found[0], below_use(use, TRANSFORMED), form.WHOLE))
+        _push(stack, found[1], below_use(use, BRANCHED))
+        return
     if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+        context.warn(f"{arguments[0].name} is taken for a part of a date, and no column, in {name}")
         arguments = arguments[1:]
     step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
@@ -378,6 +385,17 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
     if name in NOTHING_NAMES:
         return
     _push(stack, arguments, below)
+
+
+def _modulo(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """PL/SQL's `SQL%ROWCOUNT`, `cursor%FOUND`: what the last statement did; no column is in it."""
+    right = node.args.get("expression")
+    if context.rule.parser == "oracle" and isinstance(right, exp.Column) and right.name.upper() in _CURSOR_ATTRIBUTES:
+        return
+    stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
+
+
+_CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_ROWCOUNT", "BULK_EXCEPTIONS"})
 
 
 def _is_date_part(node: Any) -> bool:
@@ -433,6 +451,7 @@ _HOW: dict[type, Any] = {
     exp.Exists: _exists,
     exp.In: _in,
     exp.Lambda: _lambda,
+    exp.Mod: _modulo,
     exp.Table: _table,
     exp.Parameter: _parameter,
     exp.Struct: TRANSFORMED,

@@ -78,13 +78,14 @@ class Changes:
     def _touched(self, action: str, name: TableName, other: TableName | None) -> None:
         """The tables a change reads and writes: a new name has the rows of the old one; dropping or altering writes nothing."""
         moved = action in {"RENAME", "SWAP"} and other is not None
+        alters = action in {"ALTER", "DROP"} and self.teller.session.conventions.ddl_writes
         writes = (
             [other]
             if action == "RENAME" and other
             else [name, other]
             if moved
             else [name]
-            if action in _WRITING
+            if action in _WRITING or alters
             else []
         )
         reads = (

@@ -36,6 +36,7 @@ class Outcome(msgspec.Struct):
     writes: list[TableName] = []
     unresolved: list[Unresolved] = []
     warnings: list[str] = []
+    partitions: list[tuple[TableName, str]] = []
     level: Level = Level.FULL
 
 
@@ -294,7 +295,7 @@ class _Teller:
     def key(self, parts: form.Parts, temporary: bool = False) -> TableName:
         if temporary and len(parts) == 1:
             return parts
-        return self.session.qualified(parts, self.resolver.catalog) if parts else ()
+        return self.resolver.whole(self.session.qualified(parts, self.resolver.catalog)) if parts else ()
 
     def target(self, target: form.Target, temporary: bool = False) -> TableName:
         """The name of what is written, as it is shown."""
@@ -349,7 +350,7 @@ class _Teller:
                 one = inputs[leaf, bits] = Input(table, self.display_name(field), bits, path)
             paths = paths or bool(one.path)
             found.append(one)
-        if paths:
+        if paths and not self.session.conventions.struct_leaves:
             found = _folded(found)
         if len(found) > 1:
             found.sort()
@@ -358,6 +359,7 @@ class _Teller:
     def close(self) -> None:
         result = self.result
         result.reads = list(self.resolver.reads)
+        result.partitions = list(self.resolver.partitions)
         entries = self.resolver.leaves.entries
         for leaf, outputs in self.guesses.items():
             guess = entries[leaf]

@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 
 from headwater.columns import form
-from headwater.columns.catalog import Catalog
-from headwater.columns.dialect import Rules, fold
-from headwater.columns.kinds import FILTER, GROUP_BY, JOIN
+from headwater.columns.catalog import Catalog, Schema
+from headwater.columns.dialect import VIRTUAL, Rules, fold
+from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, TRANSFORMED
 from headwater.columns.resolving.relation import (
     NOTHING,
     Behind,
@@ -22,6 +22,7 @@ from headwater.columns.resolving.relation import (
     used,
 )
 from headwater.columns.resolving.scope import AFTER, FIRST, NEVER, Scope
+from headwater.columns.resolving.sharding import shard
 from headwater.columns.result import TableName
 from headwater.columns.session import Session
 
@@ -44,6 +45,8 @@ class FromClause(ABC):
         self.spent = 0
         self.values: dict[str, dict[str, Dependencies]] = {}
         """What variables hold, by column; a plain variable's one column is called ""."""
+        self.partitions: dict[tuple[TableName, str], None] = {}
+        """Parts of tables that the statement names."""
         self._within: list[TableName] = []
         """The views that are being read, outermost first."""
         self._tables: dict[TableName, tuple[Relation, TableName]] = {}
@@ -54,7 +57,8 @@ class FromClause(ABC):
         """Why a relation or a list of outputs is unknown: it stands behind a macro or a variable."""
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
-        self.lateral = AFTER if rule.lateral_aliases else NEVER
+        lateral = session.conventions.lateral_aliases
+        self.lateral = AFTER if (rule.lateral_aliases if lateral is None else lateral) else NEVER
         self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
         self.rows_by_name = rule.parser in {"bigquery", "postgres", "duckdb", "materialize", "risingwave"}
@@ -82,6 +86,7 @@ class FromClause(ABC):
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
         found.scalars = self.scalars
         found.warnings = self.warnings
+        found.virtual = VIRTUAL.get(self.rule.parser, _NO_NAMES)
         found.values = self.values
         found.holes = self.holes
         found.using_first = self.rule.parser in {"spark", "databricks"}
@@ -98,6 +103,16 @@ class FromClause(ABC):
         ):
             self._open_parentheses(item, scope, own, below)
             return
+        if (
+            isinstance(item.source, form.TableSource)
+            and len(item.source.name) > 1
+            and self.rule.parser in _ARRAYS_IN_FROM
+        ):
+            array = self._array(item, scope)
+            if array is not None:
+                below.append(Rows(used(array.inside.value, JOIN), []) if array.inside is not None else Rows({}, []))
+                scope.add(item.alias, (), array)
+                return
         relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
         if item.columns:
             relation = self._renamed(relation, item.columns)
@@ -116,6 +131,21 @@ class FromClause(ABC):
             self.into(own, item.on, scope)
         if hidden:
             scope.hide(item.alias, place)
+
+    def _array(self, item: form.Item, scope: Scope) -> Relation | None:
+        """`FROM t, t.arr` (Impala, BigQuery): a column of a table before it in FROM, each of its elements a row."""
+        assert isinstance(item.source, form.TableSource)
+        first, *rest = item.source.name
+        table = next((one for alias, _, one in scope.relations if alias.lower() == first.lower()), None)
+        if table is None or not rest:
+            return None
+        found = table.any(rest[0].lower() if self.rule.insensitive else rest[0])
+        if len(found) != 1:
+            return None
+        value = self.leaves.deeper(found[0], ".".join(rest[1:])) if rest[1:] else found[0]
+        elements = used(value, TRANSFORMED)
+        named = [item.alias] if self.rule.parser == "bigquery" else ["item", "pos", "key", "value"]
+        return _Row([(name, elements) for name in named], OpenValue(self.leaves, elements, within=True), None)
 
     def _open_parentheses(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """Joins in parentheses without an alias: the names inside are names outside."""
@@ -180,7 +210,7 @@ class FromClause(ABC):
             if found is not None:
                 found.touched = True
                 return found, parts
-            parts = self.session.qualified(parts, self.catalog)
+            parts = self.whole(self.session.qualified(parts, self.catalog))
             if self.session.views and self.session.through_views:
                 view = self.session.views.get(self.session.own(parts))
                 if view is not None and view.view == "view":
@@ -192,6 +222,18 @@ class FromClause(ABC):
         elif known[1] not in self.reads:
             self.reads[known[1]] = None
         return known
+
+    def whole(self, name: TableName) -> TableName:
+        """The table of which `name` may be a part, which is remembered."""
+        if self.rule.parser != "bigquery" or not self.session.conventions.shards:
+            return name
+        table, part = shard(name)
+        if part:
+            self.partitions[self.display_name(table), part] = None
+            schema = self.session.find(name, self.catalog)
+            if schema is not None and self.session.find(table, self.catalog) is None:
+                self.session.record_table(table, Schema(table, schema.columns, self.rule.parser))
+        return table
 
     def _view(self, view: form.WriteForm, parts: TableName) -> tuple[Relation, TableName]:
         """A view as its query. It is read too: who may not see it, or drops it, breaks what reads it."""
@@ -319,4 +361,6 @@ class _Row(Relation):
         return [found] if found is not None else []
 
 
+_ARRAYS_IN_FROM = frozenset({"hive", "bigquery"})
+_NO_NAMES: frozenset[str] = frozenset()
 _HIDING = frozenset({"semi", "anti"})

@@ -283,6 +283,10 @@ class Relation:
             return self.twice.get(name) or [known]
         return [found for one in self.opens if (found := one.field(name)) is not None]
 
+    def virtual(self, _name: str) -> Dependencies | None:
+        """A column that every table has and no schema lists."""
+        return None
+
     def first_values(self) -> Iterator[Dependencies]:
         for _, value in self.columns():
             yield value.star() if isinstance(value, Open) else value
@@ -307,6 +311,9 @@ class TableRelation(Relation):
                 return None
             found = self._index[name] = {self.leaves.column(self._name, self.schema.columns[place]): IDENTITY}
         return found
+
+    def virtual(self, name: str) -> Dependencies | None:
+        return {self.leaves.column(self._name, name): IDENTITY}
 
     def columns(self) -> list[Column]:
         if not self._columns:

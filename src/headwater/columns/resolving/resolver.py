@@ -4,12 +4,11 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 """
 
 import re
-from collections.abc import Iterator, Mapping
-
-import msgspec
+from collections.abc import Mapping
 
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
+from headwater.columns.resolving.common_tables import in_order
 from headwater.columns.resolving.from_clause import FromClause
 from headwater.columns.resolving.relation import (
     NOTHING,
@@ -56,7 +55,7 @@ class Resolver(FromClause):
             return ctes
         known = dict(ctes)
         if self.rule.parser == "hive" and len(definitions) > 1:
-            definitions = _in_order(definitions)
+            definitions = in_order(definitions)
         for one in definitions:
             if one.scalar and isinstance(one.query, form.Select) and not one.query.items:
                 continue  # An expression: it means what it means where it is used.
@@ -105,7 +104,7 @@ class Resolver(FromClause):
                         add(own, used(value, GROUP_BY))
                 result = self._united(result, rights[until:], by_name)
             else:  # Rows of one side stay by what the other side holds: the columns of both decide.
-                for side in [result, *rights]:
+                for side in [result, *(rights if self.session.conventions.except_right else ())]:
                     for value in side.first_values():
                         add(own, used(value, FILTER))
             position = run
@@ -394,28 +393,6 @@ class Resolver(FromClause):
         self.spent += amount
         if self.spent > LIMIT:
             raise TooMuch
-
-
-def _in_order(definitions: list[form.Cte]) -> list[form.Cte]:
-    """Hive lets a common table name one that is defined behind it: those named come first."""
-    named = {one.name: set(_words(msgspec.to_builtins(one.query))) for one in definitions}
-    found: dict[str, form.Cte] = {}
-    waiting = list(definitions)
-    while waiting:
-        ready = [
-            one for one in waiting if not any(other.name in named[one.name] for other in waiting if other is not one)
-        ]
-        found.update({one.name: one for one in ready or waiting[:1]})
-        waiting = [one for one in waiting if one.name not in found]
-    return list(found.values())
-
-
-def _words(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _words(one)
 
 
 def _same(some: list[Column], others: list[Column]) -> bool:

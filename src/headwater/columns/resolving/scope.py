@@ -42,6 +42,7 @@ class Scope:
         self.own_first = False
         """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
         query around it would make no sense."""
+        self.virtual: frozenset[str] = frozenset()
         self.warnings: dict[str, None] = {}
         """Those of the resolver."""
         self.scalars: dict[str, Dependencies] = {}
@@ -135,6 +136,10 @@ class Scope:
         row = self._row(name)
         if row is not None:
             return row
+        if name in self.virtual:
+            owners = [own for _, _, one in self.relations if (own := one.virtual(name)) is not None]
+            if owners:
+                return owners[0] if len(owners) == 1 else self.leaves.guess(name, owners, "every table here has it")
         if name.lower() in PSEUDO:
             return NOTHING
         return self._missing(name)
@@ -196,6 +201,9 @@ class Scope:
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
+                if relation.inside is not None and not relation.opens and name in _OF_MAPS:
+                    field = relation.inside.field(name)
+                    candidates += [field] if field is not None else []
                 for one in relation.opens:
                     value = one.field(name)
                     if value is not None:
@@ -275,6 +283,8 @@ class Scope:
         if name == "*":
             return union(relation.first_values())
         found = relation.any(name)
+        if not found and name in self.virtual and (own := relation.virtual(name)) is not None:
+            found = [own]
         if not found:
             return None
         value = (
@@ -403,6 +413,8 @@ def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in parts)
 
 
+# What explode calls the columns of a map, if the query does not name them.
+_OF_MAPS = frozenset({"key", "value"})
 # Rows that a trigger or an upsert gives names to.
 _CONTEXT_ROWS = frozenset({"new", "old", "NEW", "OLD", "inserted", "deleted", "INSERTED", "DELETED"})
 # Words of PSEUDO that are column names at least as often.
