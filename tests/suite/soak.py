@@ -7,9 +7,11 @@ the tests go all the way (tests/scale.py); Hypothesis draws new examples each ti
 import sys
 from pathlib import Path
 
-from tests.suite.stages import STAGES, Stage
+from tests.suite.stages import ROOT, STAGES, Stage
 
 LIMIT = 1800.0
+HIVE = ROOT / ".tools" / "hive"
+"""q.out files of Apache Hive, where they are brought by hand (tests/oracle/hive.py)."""
 ENVIRONMENT = {"SUITE_SCALE": "full", "HYPOTHESIS_PROFILE": "drawn"}
 
 
@@ -32,6 +34,7 @@ SOAK = (
     _soak("fuzz", tests=("tests/api/serve/test_fuzz.py",)),
     _soak("pipeline", tests=("tests/pipeline",)),
     _soak("oracle", tests=("tests/oracle",)),
+    *((_soak("hive", command=_python("-m", "tests.oracle.hive", str(HIVE))),) if HIVE.is_dir() else ()),
     _soak("processes", tests=("tests/acceptance/test_receive_processes.py", "tests/acceptance/test_watch.py")),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
     _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),

@@ -100,7 +100,7 @@ EXTERNAL = "external:"
 VIRTUAL: dict[str, frozenset[str]] = {
     parser: frozenset(names.split())
     for parser, names in {
-        "hive": "input__file__name block__offset__inside__file row__offset__inside__block raw__data__size row__id row__is__deleted grouping__id",
+        "hive": "input__file__name block__offset__inside__file row__offset__inside__block raw__data__size row__id row__is__deleted",
         "spark": "_metadata input_file_name",
         "databricks": "_metadata _rescued_data",
         "snowflake": "METADATA$FILENAME METADATA$FILE_ROW_NUMBER METADATA$ACTION METADATA$ISUPDATE METADATA$ROW_ID METADATA$START_SCAN_TIME",
@@ -121,13 +121,24 @@ VIRTUAL: dict[str, frozenset[str]] = {
 """Columns that every table of a product has, although no schema lists them."""
 
 # Words that stand where a column could and are none.
-PSEUDO = frozenset(
+_STANDARD = frozenset(
     (
-        "current_date current_time current_timestamp current_user session_user user sysdate systimestamp "
-        "sysdatetime rownum level nextval currval localtime localtimestamp getdate true false null default rowid "
-        "connect_by_isleaf connect_by_iscycle current_role uid today now"
+        "current_date current_time current_timestamp current_user session_user user localtime localtimestamp true false null default "
+        "current_role today now"
     ).split()
 )
+_ORACLE = _STANDARD | frozenset(
+    "sysdate systimestamp rownum level nextval currval rowid connect_by_isleaf connect_by_iscycle uid getdate".split()
+)
+
+
+def pseudo(parser: str) -> frozenset[str]:
+    """The words that stand where a column could and are none."""
+    if parser in {"hive", "spark", "spark2", "databricks"}:
+        return _STANDARD | {"grouping__id"}
+    return _ORACLE if parser in {"", "oracle", "snowflake", "teradata", "postgres"} else _STANDARD
+
+
 DATE_PARTS = frozenset(
     (
         "year years yy yyyy y yr quarter qtr q qq month months mon mm m week weeks wk ww w isoweek day days dd d "

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.columns.dialect import rules
+from headwater.columns.dialect import EXTERNAL, rules
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.model.names import DatasetName, from_location, normalised
 
@@ -50,6 +50,8 @@ def names(table: TableName, dialect: str = "", namespace: str = "", base: str | 
     rule = rules(dialect)
     if is_path(table):
         return _location(table[0], base)
+    if table and table[0].startswith(EXTERNAL):  # Another system's: in the namespace of the connection.
+        return DatasetName(table[0], ".".join(table[1:]))
     namespace = namespace or _ONLY.get(rule.parser, rule.parser or "sql")
     parts = [part.lower() for part in table] if rule.parser in _LOWER else list(table)
     if rule.parser == "bigquery" and parts:

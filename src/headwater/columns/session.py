@@ -28,7 +28,8 @@ class Session:
 
     `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order if the catalog has them (the first otherwise).
     `variables`: names that are no columns.
-    `through_views`: a view is read as its query, so that its columns are those of the tables below it; `views`: those met so far.
+    `through_views`: a view is read as its query, so that its columns are those of the tables below it; `views`: those met so far, with
+    what was guessed in reading them.
     `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
     """
 
@@ -47,7 +48,7 @@ class Session:
         self.variables = variables
         self.through_views = through_views
         self.conventions = conventions
-        self.views: dict[TableName, form.WriteForm] = {}
+        self.views: dict[TableName, tuple[form.WriteForm, tuple[str, ...]]] = {}
         self.tables: dict[TableName, Schema] = {}
         self.temporary: set[TableName] = set()
         self.dropped: set[TableName] = set()

@@ -104,15 +104,25 @@ def _plain(path: Path, tables: dict[Any, Any], dialect: str) -> Tables:
     rule = rules(dialect)
     found: Tables = {}
     for name, columns in tables.items():
+        if isinstance(columns, str):  # A view, by its query (`views`).
+            continue
         parts = split_name(str(name))
         if not parts:
             raise InvalidQuestion(f"{path}: a table has no name; {_SHAPE}")
         if rule.fold != "same" and not any(quote in str(name) for quote in '"`['):
             parts = tuple(fold(part, False, rule) for part in parts)
         found[parts] = _columns(path, str(name), columns)
-    if not found:
+    if not (found or tables):
         raise InvalidQuestion(f"{path}: lists no table; {_SHAPE}")
     return found
+
+
+def views(path: Path) -> dict[str, str]:
+    """Read the queries of views: `{"db.view": "select …"}` in a file of the plain shape."""
+    content: Any = {} if path.suffix.lower() == ".csv" else _decoded(path)
+    if not isinstance(content, dict) or "metadata" in content:
+        return {}
+    return {str(name): text for name, text in content.items() if isinstance(text, str)}
 
 
 def _columns(path: Path, table: str, columns: Any) -> list[str]:

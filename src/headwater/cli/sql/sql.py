@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from headwater.cli.sql.statements import Line, ParsedStatement
     from headwater.columns import Catalog
+    from headwater.columns.session import Conventions
 
 
 def sql(
@@ -46,6 +47,20 @@ def sql(
         typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents with the tables in this namespace."),
     ] = None,
     job_namespace: Annotated[str, typer.Option(help="Put the jobs of OpenLineage events in this namespace.")] = "sql",
+    through_views: Annotated[
+        bool,
+        typer.Option(
+            "--through-views",
+            help="Read a view as its query: one the text creates, or one of --schemas with its query in place of its columns.",
+        ),
+    ] = False,
+    convention: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Count as another tool does: ddl-writes, no-except-right, no-lateral-aliases, struct-leaves, no-shards. Repeatable.",
+        ),
+    ] = None,
     table_level: Annotated[bool, typer.Option("--table-level", help="Show tables only, no columns.")] = False,
     fingerprint: Annotated[
         bool, typer.Option("--fingerprint", help="Show each statement's fingerprint and its text without values.")
@@ -76,7 +91,8 @@ def sql(
     if len(chosen) > 1:
         raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
     need("sql", "headwater sql")
-    found = _analysed(files, dialect, schemas or [], database, schema, streaming=not chosen)
+    options = (through_views, tuple(convention or ()))
+    found = _analysed(files, dialect, schemas or [], database, schema, options, streaming=not chosen)
     troubled: list[ParsedStatement] = []
     if not chosen or chosen == ["--fingerprint"]:
         troubled = _print_plain(found, dialect, tables_only=table_level, fingerprints=fingerprint)
@@ -159,21 +175,57 @@ def _writer() -> Callable[[Line], None]:
 
 
 def _analysed(
-    files: list[str], dialect: str, schemas: list[Path], database: str, schema: str, *, streaming: bool
+    files: list[str],
+    dialect: str,
+    schemas: list[Path],
+    database: str,
+    schema: str,
+    options: tuple[bool, tuple[str, ...]],
+    *,
+    streaming: bool,
 ) -> Iterator[ParsedStatement]:
     """Analyse every statement of every file. Files are independent: tables that one creates are unknown to another."""
     from headwater.cli.sql.statements import ParsedStatement
     from headwater.columns import Session, analyse
 
+    through_views, conventions = options[0], _conventions(options[1])
     catalog = _catalog(dialect, schemas)
+    views = _views(schemas) if through_views else ""
     paths = _paths(files)
     database, schema = _folded(database, dialect), _folded(schema, dialect)
     with _progress(len(paths), shown=not (streaming and sys.stdout.isatty())) as advance:
         for path in paths:
             text = _text(path)
-            for statement in analyse(text, dialect, catalog, Session(database, schema)):
+            session = Session(database, schema, through_views=through_views, conventions=conventions)
+            if views:
+                analyse(views, dialect, catalog, session)
+            for statement in analyse(text, dialect, catalog, session):
                 yield ParsedStatement("stdin" if path == "-" else path, text, statement)
             advance()
+
+
+def _conventions(names: tuple[str, ...]) -> Conventions:
+    import msgspec
+
+    from headwater.columns.session import Conventions
+
+    chosen: dict[str, bool] = {}
+    for name in names:
+        key = name.removeprefix("no-").replace("-", "_")
+        if key not in Conventions.__struct_fields__:
+            known = ", ".join(one.replace("_", "-") for one in Conventions.__struct_fields__)
+            raise InvalidQuestion(f"no convention is called {name!r}; there are {known}, each also with no- before it")
+        chosen[key] = not name.startswith("no-")
+    return msgspec.structs.replace(Conventions(), **chosen)
+
+
+def _views(schemas: list[Path]) -> str:
+    """The views of the schemas as a script that creates them."""
+    from headwater.cli.sql.schemas import views
+
+    return "".join(
+        f"create view {name} as {text.strip().rstrip(';')};\n" for path in schemas for name, text in views(path).items()
+    )
 
 
 def _catalog(dialect: str, schemas: list[Path]) -> Catalog:

@@ -210,6 +210,7 @@ def _statement(found: ParsedStatement, dialect: str, tables_only: bool, fingerpr
         "changes": [
             {"action": one.action, "table": _table(one.table), "other": _table(one.other)} for one in statement.changes
         ],
+        "partitions": [{"table": _table(table), "part": part} for table, part in statement.partitions],
         "warnings": list(statement.warnings),
     }
     if not tables_only:

@@ -88,6 +88,8 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
     return type(node).__name__.upper(), None
 
 
+_KEYS = (exp.Order, exp.Cluster, exp.Tuple, exp.Partition)
+"""What a table is sorted or cut by."""
 _BODIES = frozenset({"FUNCTION", "PROCEDURE", "TRIGGER", "RULE"})
 _TABLES = frozenset({"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"})
 
@@ -115,7 +117,7 @@ def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
             context.warn(f"what the {what} does when it runs is not followed")
         return kind, None
     for one in listed:
-        if not (irrelevant(one) or VERDICTS.get(type(one)) == "part"):
+        if not (irrelevant(one) or VERDICTS.get(type(one)) == "part" or isinstance(one, _KEYS)):
             context.unread(one)
     if isinstance(query, (exp.Query, exp.Values, exp.Table)):
         return kind, create_as(context, node, query, temporary=temporary)

@@ -133,8 +133,8 @@ def _columns(phrase: Phrase, place: int) -> tuple[list[Any], int, list[Any]]:
 
 def _partitioned(phrase: Phrase, start: int) -> list[Any]:
     """Columns that PARTITIONED BY declares with their types (Hive)."""
-    place = phrase.find("PARTITIONED", start=start)
-    opened = phrase.after(place, "PARTITIONED", "BY") if place >= 0 else -1
+    place = phrase.find("PARTITIONED", "PARTITIONED BY", start=start)
+    opened = max(phrase.after(place, "PARTITIONED", "BY"), phrase.after(place, "PARTITIONED BY")) if place >= 0 else -1
     if opened < 0 or phrase.word(opened) != "(":
         return []
     entries = phrase.entries(opened + 1, phrase.closing(opened))

@@ -110,9 +110,10 @@ class _Teller:
             if made is None:
                 self.result.warnings.append(f"what refreshes {'.'.join(what.target.name)} stands where it was made")
             else:
-                what = form.WriteForm(
-                    form.Target(made.target.name, made.target.columns), what.action, made.query, by_name=True
-                )
+                view, doubts = made
+                self.result.warnings += doubts
+                target = form.Target(view.target.name, view.target.columns)
+                what = form.WriteForm(target, what.action, view.query, by_name=True)
         relation = self.resolver.query(what.query, ctes, None)
         reads = list(self.resolver.reads) if what.query.ctes or not before else self._reads_of(relation, before)
         name = self.target(what.target, temporary=what.temporary and what.creates)
@@ -129,7 +130,7 @@ class _Teller:
             key = self.key(what.target.name, what.temporary)
             self.session.record_table(key, schema, temporary=what.temporary)
             if what.view:
-                self.session.views[key] = what
+                self.session.views[key] = (what, tuple(self.result.warnings))
 
     def _reads_of(self, relation: Relation, before: int) -> list[TableName]:
         """The tables of one of several flows: those met since, and those its columns and rows name."""

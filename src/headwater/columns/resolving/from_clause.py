@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
-from headwater.columns.dialect import VIRTUAL, Rules, fold
+from headwater.columns.dialect import VIRTUAL, Rules, fold, pseudo
 from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, TRANSFORMED
 from headwater.columns.resolving.relation import (
     NOTHING,
@@ -58,6 +58,7 @@ class FromClause(ABC):
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         lateral = session.conventions.lateral_aliases
+        self.pseudo = pseudo(rule.parser)
         self.lateral = AFTER if (rule.lateral_aliases if lateral is None else lateral) else NEVER
         self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
@@ -86,6 +87,7 @@ class FromClause(ABC):
         found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
         found.scalars = self.scalars
         found.warnings = self.warnings
+        found.pseudo = self.pseudo
         found.virtual = VIRTUAL.get(self.rule.parser, _NO_NAMES)
         found.values = self.values
         found.holes = self.holes
@@ -213,8 +215,9 @@ class FromClause(ABC):
             parts = self.whole(self.session.qualified(parts, self.catalog))
             if self.session.views and self.session.through_views:
                 view = self.session.views.get(self.session.own(parts))
-                if view is not None and view.view == "view":
-                    return self._view(view, parts)
+                if view is not None and view[0].view == "view":
+                    self.warnings.update(dict.fromkeys(view[1]))
+                    return self._view(view[0], parts)
         known = self._tables.get(parts)
         if known is None:
             known = self._tables[parts] = self._table(parts)

@@ -4,7 +4,6 @@ The innermost query that has the name wins; a name that tables of unknown schema
 """
 
 from headwater.columns import form
-from headwater.columns.dialect import PSEUDO
 from headwater.columns.resolving.relation import (
     NOTHING,
     Dependencies,
@@ -43,6 +42,7 @@ class Scope:
         """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
         query around it would make no sense."""
         self.virtual: frozenset[str] = frozenset()
+        self.pseudo: frozenset[str] = frozenset()
         self.warnings: dict[str, None] = {}
         """Those of the resolver."""
         self.scalars: dict[str, Dependencies] = {}
@@ -140,7 +140,7 @@ class Scope:
             owners = [own for _, _, one in self.relations if (own := one.virtual(name)) is not None]
             if owners:
                 return owners[0] if len(owners) == 1 else self.leaves.guess(name, owners, "every table here has it")
-        if name.lower() in PSEUDO:
+        if name.lower() in self.pseudo:
             return NOTHING
         return self._missing(name)
 
@@ -194,10 +194,14 @@ class Scope:
                         return found
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._depends_on_name(alias, name)):
+            if is_open:
+                self.warnings[
+                    f"{name} is taken for the output of that name; a table of unknown columns may have it, too"
+                ] = None
             return alias
         if is_open and name.lower() in self.variables:
             return self._held(name.lower(), "")
-        if is_open and (name.lower() in PSEUDO and name.lower() not in _MAYBE_COLUMNS):
+        if is_open and (name.lower() in self.pseudo and name.lower() not in _MAYBE_COLUMNS):
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
@@ -236,7 +240,11 @@ class Scope:
             if relation is not None:
                 found = self._of(relation, parts[1:])
                 if found is not None:
-                    return self._or_column(parts, relation, found) if len(parts) > 2 and relation.opens else found
+                    return (
+                        self._or_column(parts, relation, found)
+                        if len(parts) > 2 and self._by_own_name(parts[0])
+                        else found
+                    )
             if len(parts) > 2:
                 for _, name, relation in level.relations:
                     for length in range(2, len(parts)):
@@ -267,6 +275,13 @@ class Scope:
                 written, deeper, f"no table here is called {parts[0]}; it may be a column with fields"
             )
         return self.leaves.guess(written, [], f"nothing here is called {parts[0]}")
+
+    def _by_own_name(self, alias: str) -> bool:
+        """Whether a relation of unknown columns is called by its own name, and by no alias that the query chose."""
+        return any(
+            one.opens and name and name[-1].lower() == alias.lower() == called.lower()
+            for called, name, one in self.relations
+        )
 
     def _or_column(self, parts: form.Parts, relation: Relation, found: Dependencies) -> Dependencies:
         """`m.q.n` of an unknown table m: its column q, or its column m with a field q."""
