@@ -132,6 +132,7 @@ _ORACLE = _STANDARD | frozenset(
 )
 
 
+@functools.cache
 def pseudo(parser: str) -> frozenset[str]:
     """The words that stand where a column could and are none."""
     if parser in {"hive", "spark", "spark2", "databricks"}:

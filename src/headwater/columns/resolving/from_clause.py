@@ -59,6 +59,7 @@ class FromClause(ABC):
         """Values that WITH gave a name (ClickHouse)."""
         lateral = session.conventions.lateral_aliases
         self.pseudo = pseudo(rule.parser)
+        self.virtual = VIRTUAL.get(rule.parser, _NO_NAMES)
         self.lateral = AFTER if (rule.lateral_aliases if lateral is None else lateral) else NEVER
         self.filtering = AFTER if rule.alias_in_where else NEVER
         no_alias_in_keys = rule.parser in {"postgres", "tsql", "oracle", "redshift"}
@@ -88,7 +89,7 @@ class FromClause(ABC):
         found.scalars = self.scalars
         found.warnings = self.warnings
         found.pseudo = self.pseudo
-        found.virtual = VIRTUAL.get(self.rule.parser, _NO_NAMES)
+        found.virtual = self.virtual
         found.values = self.values
         found.holes = self.holes
         found.using_first = self.rule.parser in {"spark", "databricks"}

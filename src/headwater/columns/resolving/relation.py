@@ -241,6 +241,7 @@ class OpenUnion(Open):
 
 
 Column = tuple[str, Dependencies | Open]
+_NONE_TWICE: dict[str, list[Dependencies]] = {}
 
 
 class Relation:
@@ -258,7 +259,7 @@ class Relation:
         """The one value a row is made of, when a name may be a field of it: UNNEST and its like."""
         self.rows = rows
         self.touched = False
-        self.twice: dict[str, list[Dependencies]] = {}
+        self.twice: dict[str, list[Dependencies]] = _NONE_TWICE
         """Names that several columns have, with what each is made of."""
         index = self._index
         for name, value in columns:
@@ -267,6 +268,8 @@ class Relation:
             elif name not in index:
                 index[name] = value
             elif name and value != index[name]:
+                if self.twice is _NONE_TWICE:
+                    self.twice = {}
                 self.twice.setdefault(name, [index[name]]).append(value)
 
     def get(self, name: str) -> Dependencies | None:

@@ -104,13 +104,17 @@ class Scope:
             return self._qualified(parts)
         name = parts[0]
         if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
+            owner = None
             for _, _, relation in self.relations:
                 if name in relation.names:
-                    if len(self.relations) > 1 or name in relation.twice:
+                    if owner is not None or name in relation.twice:
+                        owner = None
                         break
-                    found = relation.get(name)
-                    if found is not None:
-                        return found
+                    owner = relation
+            if owner is not None:
+                found = owner.get(name)
+                if found is not None:
+                    return found
         return self._plain(name)
 
     # --- one name
