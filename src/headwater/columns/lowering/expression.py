@@ -27,12 +27,14 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
     AGGREGATE_NAMES,
+    CURSOR_ATTRIBUTES,
     DATE_FUNCTIONS,
     MASKING_NAMES,
     MASKING_PREFIXES,
     NOTHING_NAMES,
 )
 from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
+from headwater.columns.lowering.json_path import plain_path
 
 Stack = list[tuple[Any, int]]
 Handler = Callable[[Context, Any, int, Stack, form.Expression], None]
@@ -268,9 +270,9 @@ def _bracket(context: Context, node: Any, use: int, stack: Stack, result: form.E
 def _json_path(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A value out of JSON: the column is the key, the path is kept beside it when it is a plain one."""
     below = below_use(use, TRANSFORMED)
-    base, path = node.this, _plain_path(node.args.get("expression"))
+    base, path = node.this, plain_path(node.args.get("expression"))
     while path and isinstance(base, type(node)):
-        deeper = _plain_path(base.args.get("expression"))
+        deeper = plain_path(base.args.get("expression"))
         path = f"{deeper}.{path}" if deeper else ""
         base = base.this
     if path and isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
@@ -279,14 +281,6 @@ def _json_path(context: Context, node: Any, use: int, stack: Stack, result: form
     for name, child in node.args.items():
         if name != "expression" or not isinstance(child, exp.JSONPath):
             _push(stack, child, below)
-
-
-def _plain_path(node: Any) -> str:
-    if isinstance(node, exp.JSONPath):
-        keys = [part for part in node.expressions if not isinstance(part, exp.JSONPathRoot)]
-        if all(isinstance(part, exp.JSONPathKey) and isinstance(part.this, str) for part in keys):
-            return ".".join(part.this for part in keys)
-    return ""
 
 
 def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -390,12 +384,9 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
 def _modulo(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     """PL/SQL's `SQL%ROWCOUNT`, `cursor%FOUND`: what the last statement did; no column is in it."""
     right = node.args.get("expression")
-    if context.rule.parser == "oracle" and isinstance(right, exp.Column) and right.name.upper() in _CURSOR_ATTRIBUTES:
+    if context.rule.parser == "oracle" and isinstance(right, exp.Column) and right.name.upper() in CURSOR_ATTRIBUTES:
         return
     stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
-
-
-_CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_ROWCOUNT", "BULK_EXCEPTIONS"})
 
 
 def _is_date_part(node: Any) -> bool:

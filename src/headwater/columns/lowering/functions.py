@@ -18,3 +18,5 @@ MASKING_NAMES = frozenset(
 )
 MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
 NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
+CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_ROWCOUNT", "BULK_EXCEPTIONS"})
+"""What PL/SQL says of the last statement or of a cursor."""
