@@ -1,5 +1,6 @@
 // Pictures of the page for the docs, from the server of `make demo`: node tests/pictures.mjs URL FOLDER. scripts/pictures calls it.
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { openBrowser, openPage, settled } from "./browser.mjs";
 
 /** Each picture: its file, the size of the window, and the steps that lead to what it shows. */
@@ -8,14 +9,23 @@ const PICTURES = [
     file: "page.png",
     size: { width: 1600, height: 720 },
     steps: async (page, url) => {
-      const answer = await page.request.get(`${url}api/v2/search?q=report/index.html&limit=1`);
-      const [found] = (await answer.json()).results;
-      if (!found) throw new Error("the server does not know report/index.html: run make demo first");
-      await page.goto(`${url}?${new URLSearchParams({ node: found.id, selected: found.id })}`);
+      const answer = await page.request.get(`${url}api/v2/datasets?limit=1000`);
+      const flights = (await answer.json()).datasets.find(({ name }) => name.endsWith("/clean/flights"));
+      if (!flights) throw new Error("the server does not know clean/flights: run make demo first");
+      const question = { node: flights.id, selected: flights.id, depth: "1", columns: "1" };
+      await page.goto(`${url}?${new URLSearchParams(question)}`);
       await settled(page);
     },
   },
 ];
+
+/** The folder of the machine that takes the pictures is left out: `/data` stands for it. */
+const DATA = join(dirname(fileURLToPath(import.meta.url)), "../../.demo/data");
+
+function hidePath(data) {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(data, "/data");
+}
 
 const [url, folder] = process.argv.slice(2);
 const browser = await openBrowser();
@@ -24,6 +34,7 @@ try {
     const { page, problems } = await openPage(browser.context);
     await page.setViewportSize(size);
     await steps(page, url.replace(/\/?$/, "/"));
+    await page.evaluate(hidePath, DATA);
     await page.screenshot({ path: join(folder, file) });
     if (problems.length) throw new Error(`${file}: ${problems.join("; ")}`);
     console.log(file);
