@@ -6,7 +6,10 @@ from pathlib import Path
 from litestar import MediaType, Response, get
 from litestar.params import FromPath
 
-_CONTENT_SECURITY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
+_CONTENT_SECURITY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; "
+    "base-uri 'self'; frame-ancestors 'none'"
+)
 _HEADERS = {
     "content-security-policy": _CONTENT_SECURITY,
     "x-content-type-options": "nosniff",
@@ -34,7 +37,10 @@ def _file(root: Path, path: str) -> Path | None:
 
 @get(["/", "/{path:path}"], include_in_schema=False, sync_to_thread=False, opt={"role": "anyone"})
 def page(path: FromPath[str] = "") -> Response[bytes]:
-    """Return a file of the page; for any other path the page itself, which reads its state from the address."""
+    """Return a file of the page; for any other path the page itself, which reads its state from the address.
+
+    Its links are relative, so that it works below any prefix that a proxy adds. What they are relative to follows from how deep the path is.
+    """
     root = folder().resolve()
     wanted = _file(root, path)
     if wanted is None:
@@ -45,8 +51,12 @@ def page(path: FromPath[str] = "") -> Response[bytes]:
         return Response(_MISSING.encode(), media_type=MediaType.TEXT, headers=_HEADERS)
     # Names under assets/ contain a hash of the content, so browsers may cache them for ever.
     cache = "public, max-age=31536000, immutable" if "assets" in wanted.parts else "no-cache"
+    content = wanted.read_bytes()
+    if wanted.suffix == ".html":
+        base = "../" * (path.count("/") - 1) or "./"
+        content = content.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
     return Response(
-        wanted.read_bytes(),
+        content,
         media_type=_TYPES.get(wanted.suffix, "application/octet-stream"),
         headers=_HEADERS | {"cache-control": cache},
     )

@@ -46,7 +46,7 @@ def nodes(database: Database, run: Any, root: str) -> set[str]:
 
 
 def all_names(database: Database, run: Any) -> set[str]:
-    told = run(catalog.datasets(database, namespace=None, words=None, limit=100, offset=0))
+    told = run(catalog.datasets(database, catalog.Listing()))
     return {one.id for one in told.datasets}
 
 

@@ -11,7 +11,9 @@ from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.lineage import Question, lineage
 from headwater.answer.lineage.runs import Run, runs
 from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
-from headwater.errors import NotFound
+from headwater.answer.search.question import narrowed
+from headwater.errors import InvalidQuestion, NotFound
+from headwater.store import search as search_store
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
@@ -74,38 +76,80 @@ class Job(node.JobNode, kw_only=True):
 
 
 class Datasets(msgspec.Struct):
+    """`facets`, if asked for: namespace, platform, tag, owner → value → how many; the twenty most frequent values of each."""
+
     total: int
     datasets: list[node.Node]
+    facets: dict[str, dict[str, int]] | None = None
 
 
 class Jobs(msgspec.Struct):
     total: int
     jobs: list[node.Node]
+    facets: dict[str, dict[str, int]] | None = None
 
 
-async def datasets(
-    database: Database, *, namespace: str | None, words: str | None, limit: int, offset: int
-) -> Datasets:
-    """Datasets, the latest spoken of first."""
-    found, total = await _page(database, "datasets", namespace, words, limit, offset)
-    return Datasets(total, found)
+class Listing(msgspec.Struct, frozen=True):
+    """Which datasets or jobs to list, and in which order. `words`: part of the name; the others in full."""
+
+    namespace: str | None = None
+    words: str | None = None
+    platform: str | None = None
+    tag: str | None = None
+    owner: str | None = None
+    sort: str = "updated"
+    order: str | None = None
+    facets: bool = False
+    limit: int = 100
+    offset: int = 0
 
 
-async def jobs(database: Database, *, namespace: str | None, words: str | None, limit: int, offset: int) -> Jobs:
-    """Jobs, the latest spoken of first."""
-    found, total = await _page(database, "jobs", namespace, words, limit, offset)
-    return Jobs(total, found)
+_SORTS, _ORDERS = ("updated", "name"), ("asc", "desc")
+_FACETS = ("namespace", "platform", "tag", "owner")
+_MOST_COUNTED = 100_000
+
+
+async def datasets(database: Database, listing: Listing) -> Datasets:
+    """Datasets, the latest spoken of first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
+    found, total, facets = await _page(database, "datasets", listing)
+    return Datasets(total, found, facets)
+
+
+async def jobs(database: Database, listing: Listing) -> Jobs:
+    """Jobs, the latest spoken of first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
+    found, total, facets = await _page(database, "jobs", listing)
+    return Jobs(total, found, facets)
 
 
 async def _page(
-    database: Database, kind: str, namespace: str | None, words: str | None, limit: int, offset: int
-) -> tuple[list[node.Node], int]:
+    database: Database, kind: str, listing: Listing
+) -> tuple[list[node.Node], int, dict[str, dict[str, int]] | None]:
+    for parameter, value, allowed in (
+        ("sort", listing.sort, _SORTS),
+        ("order", listing.order or "asc", _ORDERS),
+    ):
+        if value not in allowed:
+            raise InvalidQuestion(f"{parameter} {value!r} is not one of {', '.join(allowed)}", parameter=parameter)
+    down = listing.order == "desc" or (listing.order is None and listing.sort == "updated")
+    type_ = "DATASET" if kind == "datasets" else "JOB"
+    narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner}
+    query = narrowed("", type=type_, namespace=listing.namespace, **narrow)
     async with database.snapshot() as connection:
         rows, total = await node_store.page(
-            connection, kind, namespace=namespace, words=words, limit=limit, offset=offset
+            connection,
+            kind,
+            namespace=listing.namespace,
+            words=listing.words,
+            query=query if any(narrow.values()) else None,
+            sort=listing.sort,
+            down=down,
+            limit=listing.limit,
+            offset=listing.offset,
         )
         nodes = await node.from_rows(connection, {row.id: row for row in rows})
-    return [nodes[row.id] for row in rows], total
+        counts = await search_store.counts(connection, query, _MOST_COUNTED) if listing.facets else None
+    facets = None if counts is None else {facet: counts.get(facet, {}) for facet in _FACETS}
+    return [nodes[row.id] for row in rows], total, facets
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:

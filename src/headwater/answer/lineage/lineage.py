@@ -191,7 +191,9 @@ async def lineage_in(connection: Connection, question: Question, live_runs: int)
     row = await node_row(connection, question.node)
     if question.as_of is not None and row.first_seen > question.as_of:
         raise NotFound(
-            f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}"
+            f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}",
+            node=row.node_id,
+            first_seen=row.first_seen.isoformat(),
         )
     walk = Walk(connection, question, moment)
     walk.hops[row.id] = 0

@@ -53,15 +53,27 @@ async def by_ids(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uui
 
 
 async def page(
-    connection: Connection, kind: str, *, namespace: str | None, words: str | None, limit: int, offset: int
+    connection: Connection,
+    kind: str,
+    *,
+    namespace: str | None,
+    words: str | None,
+    query: str | None = None,
+    sort: str = "updated",
+    down: bool = True,
+    limit: int,
+    offset: int,
 ) -> tuple[list[NodeRow], int]:
-    """A page of `datasets` or `jobs`, the latest spoken of first, and how many there are."""
+    """A page of `datasets` or `jobs`, the latest spoken of first, and how many there are. `query`: of their search documents."""
     queries = sqlfile.load("lineage/nodes")
-    pattern = None if not words else f"%{literal(words)}%"
-    rows = await queries[f"{kind}_page"].many(
-        connection, namespace=namespace, pattern=pattern, limit=limit, offset=offset
-    )
-    (total,) = await queries[f"{kind}_count"].one(connection, namespace=namespace, pattern=pattern)
+    narrow = {"namespace": namespace, "pattern": f"%{literal(words)}%" if words else None, "query": query}
+    if (sort, down) == ("updated", True):
+        rows = await queries[f"{kind}_page"].many(connection, **narrow, limit=limit, offset=offset)
+    else:
+        rows = await queries[f"{kind}_page_sorted"].many(
+            connection, **narrow, sort=sort, down=down, limit=limit, offset=offset
+        )
+    (total,) = await queries[f"{kind}_count"].one(connection, **narrow)
     return [NodeRow(*row) for row in rows], total
 
 

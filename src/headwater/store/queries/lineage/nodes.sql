@@ -8,25 +8,46 @@ select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs wh
 -- Datasets, the latest spoken of first.
 select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
   and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
+
+-- name: datasets_page_sorted :many
+-- Datasets in another order: by name, or the one spoken of longest ago first.
+select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
+  and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
+order by case when %(sort)s = 'name' and not %(down)s then name end, case when %(sort)s = 'name' then name end desc,
+         case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: datasets_count :one
 -- How many datasets there are.
 select count(*) from datasets
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
   and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
 
 -- name: jobs_page :many
 -- Jobs, the latest spoken of first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
+
+-- name: jobs_page_sorted :many
+-- Jobs in another order: by name, or the one spoken of longest ago first.
+select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
+where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
+order by case when %(sort)s = 'name' and not %(down)s then name end, case when %(sort)s = 'name' then name end desc,
+         case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: jobs_count :one
 -- How many jobs there are.
 select count(*) from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 
 -- name: counts :one
 -- How many datasets (each once, under all its names), jobs and runs there are.

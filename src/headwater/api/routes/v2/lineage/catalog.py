@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from headwater.answer import objects
 from headwater.answer.lineage import catalog, find, sources
 from headwater.answer.status import schedule_search, scheduled_dataset
-from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
+from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
 
 
@@ -43,10 +43,21 @@ async def get_object(state: State, text: Text) -> objects.FoundObjects:
 
 @get("/datasets")
 async def datasets(
-    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+    state: State,
+    namespace: OptionalText = None,
+    q: OptionalText = None,
+    platform: OptionalText = None,
+    tag: OptionalText = None,
+    owner: OptionalText = None,
+    sort: Text = "updated",
+    order: OptionalText = None,
+    facets: Flag = False,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> catalog.Datasets:
-    """List datasets, the one with the latest event first."""
-    return await catalog.datasets(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+    """List datasets, the one with the latest event first, or by name; with `facets`, count them."""
+    listing = catalog.Listing(namespace, q, platform, tag, owner, sort, order, facets, limit, offset)
+    return await catalog.datasets(state.database, listing)
 
 
 @get("/sources")
@@ -59,10 +70,20 @@ async def get_sources(
 
 @get("/jobs")
 async def jobs(
-    state: State, namespace: OptionalText = None, q: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+    state: State,
+    namespace: OptionalText = None,
+    q: OptionalText = None,
+    tag: OptionalText = None,
+    owner: OptionalText = None,
+    sort: Text = "updated",
+    order: OptionalText = None,
+    facets: Flag = False,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> catalog.Jobs:
-    """List jobs, the one with the latest event first."""
-    return await catalog.jobs(state.database, namespace=namespace, words=q, limit=limit, offset=offset)
+    """List jobs, the one with the latest event first, or by name; with `facets`, count them."""
+    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset)
+    return await catalog.jobs(state.database, listing)
 
 
 @get("/datasets/{namespace:str}/{name:str}")
