@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, duration, exact, shortId, shortNamespace } from "./format.ts";
+import { ago, bytes, duration, exact, plural } from "./format.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");
 
@@ -33,10 +33,10 @@ test("bytes", () => {
   expect([0, 999, 1500, 29_000_000].map(bytes)).toEqual(["0 B", "999 B", "1.5 kB", "29 MB"]);
 });
 
-test("names", () => {
-  expect(shortId("dataset:file:/data/clean/flights")).toBe("flights");
-  expect(shortId("job:flights:clean.flights")).toBe("clean.flights");
-  expect(shortId("dataset::::")).toBe(":::");
-  expect(shortNamespace("s3://bucket")).toBe("s3 · bucket");
-  expect(shortNamespace("file")).toBe("file");
+test("plural", () => {
+  expect([plural(1, "node"), plural(2000, "node"), plural(0, "entity", "entities")]).toEqual([
+    "1 node",
+    "2,000 nodes",
+    "0 entities",
+  ]);
 });

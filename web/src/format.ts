@@ -19,10 +19,16 @@ export function ago(iso: string | null, now: number = Date.now()): string {
   return seconds > 1 ? "in a moment" : "just now";
 }
 
-/** UTC, to the second. */
-export function exact(iso: string | null): string {
+/** To the second: in UTC, or in the reader's own zone. */
+export function exact(iso: string | null, zone?: "local"): string {
   const at = iso ? Date.parse(iso) : Number.NaN;
-  return Number.isNaN(at) ? "" : `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  if (Number.isNaN(at)) return "";
+  if (zone !== "local") return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  const shift = -new Date(at).getTimezoneOffset();
+  const local = new Date(at + shift * 60_000).toISOString().slice(0, 19).replace("T", " ");
+  const hours = Math.floor(Math.abs(shift) / 60);
+  const minutes = Math.abs(shift) % 60;
+  return `${local} ${shift < 0 ? "−" : "+"}${String(hours).padStart(2, "0")}:${String(minutes).padStart(2, "0")}`;
 }
 
 export function duration(ms: number | null): string {
@@ -52,16 +58,19 @@ export function bytes(n: number | null): string {
   return `${value.toFixed(unit && value < 10 ? 1 : 0)} ${names[unit]}`;
 }
 
-/** The last part of a node id, for when nothing more is known about the node. */
-export function shortId(id: string): string {
-  const name = id.replace(/^(dataset|job):/, "");
-  const part = id.startsWith("dataset:") ? name.split(/[/:]/).filter(Boolean).at(-1) : name.split(":").at(-1);
-  return part || name;
-}
-
 export function shortNamespace(namespace: string): string {
   const bare = namespace.replace(/^[a-z0-9+.-]+:\/\//i, "");
   const scheme = /^([a-z0-9+.-]+):\/\//i.exec(namespace)?.[1];
   const short = bare.length > 34 ? `${bare.slice(0, 16)}…${bare.slice(-16)}` : bare;
   return scheme ? `${scheme} · ${short}` : short;
+}
+
+/** "1 node", "2 nodes". */
+export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+export const percent = (share: number | null) => (share === null ? "–" : `${Math.round(share * 1000) / 10} %`);
+
+export function money(amount: number | null): string {
+  if (amount === null) return "–";
+  return new Intl.NumberFormat("en", { maximumFractionDigits: amount < 10 ? 2 : 0 }).format(amount);
 }

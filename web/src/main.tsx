@@ -1,17 +1,20 @@
 import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "./styles/mantine.css";
 import "./styles/tokens.css";
-import "./styles/page.css";
-import "./styles/panel.css";
+import "./styles/frame.css";
+import "./styles/parts.css";
 import { queryClient } from "./api/queries.ts";
-import { App } from "./app.tsx";
+import { redirectOldLink } from "./old-links.ts";
+import { router } from "./router.tsx";
 
+redirectOldLink();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <App />
+      <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -1,7 +1,8 @@
 // Light or dark: the address says, else what was chosen last, else what the system prefers.
 import { createTheme, type MantineColorsTuple } from "@mantine/core";
 import { useColorScheme } from "@mantine/hooks";
-import { navigate, type Theme, useUrl } from "./url.ts";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { Theme } from "./search-params.ts";
 
 const water: MantineColorsTuple = [
   "#e3f5f7",
@@ -54,7 +55,9 @@ function stored(): Theme | null {
 
 export function useTheme(): { theme: Theme; toggle(): void } {
   const system = useColorScheme("light", { getInitialValueInEffect: false });
-  const theme = useUrl().theme ?? stored() ?? (system === "dark" ? "dark" : "light");
+  const navigate = useNavigate();
+  const search = useSearch({ strict: false });
+  const theme = search.theme ?? stored() ?? (system === "dark" ? "dark" : "light");
   const toggle = () => {
     const next = theme === "dark" ? "light" : "dark";
     try {
@@ -62,7 +65,7 @@ export function useTheme(): { theme: Theme; toggle(): void } {
     } catch {
       // not remembered then
     }
-    navigate({ theme: next }, { replace: true });
+    void navigate({ to: ".", search: (now) => ({ ...now, theme: next }), replace: true });
   };
   return { theme, toggle };
 }

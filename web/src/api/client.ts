@@ -1,11 +1,12 @@
-// One function per question of the API. Addresses are relative to the page's base, so a sub-path works.
-import type { Dataset, DatasetList, Job, JobList, Lineage, NodeId, RunDetail, SearchAnswer, Status } from "./types.ts";
+// Questions to the server, typed by its own OpenAPI document (schema.d.ts, written by scripts/api-types).
+import type { paths } from "./schema.d.ts";
 
 export class ApiError extends Error {
   constructor(
     message: string,
     readonly status: number,
     readonly code: string,
+    readonly detail: Record<string, unknown> = {},
   ) {
     super(message);
   }
@@ -15,15 +16,54 @@ export class ApiError extends Error {
   }
 }
 
-type Query = Record<string, string | number | boolean | null | undefined>;
+type Method = "get" | "post" | "put" | "delete";
+/** The paths that have a method. */
+export type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never;
+}[keyof paths];
+type Operation<P extends keyof paths, M extends Method> = paths[P][M];
+type Json<T> = T extends { content: { "application/json": infer Body } } ? Body : undefined;
+export type Answer<P extends keyof paths, M extends Method = "get"> =
+  Operation<P, M> extends { responses: infer R } ? Json<R[keyof R & (200 | 201)]> : never;
+type Part<P extends keyof paths, M extends Method, K extends string> =
+  Operation<P, M> extends { parameters: infer A } ? (K extends keyof A ? NonNullable<A[K]> : never) : never;
+type BodyOf<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { requestBody?: infer B } ? Json<NonNullable<B>> : undefined;
 
-async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  const url = new URL(`api/v2/${path}`, document.baseURI);
-  for (const [key, value] of Object.entries(query))
-    if (value !== null && value !== undefined && value !== "") url.searchParams.set(key, String(value));
+/** Query values may be null here: null is left out. */
+type Loose<T> = { [K in keyof T]?: T[K] | null };
+export type Arguments<P extends keyof paths, M extends Method = "get"> = {
+  path?: Part<P, M, "path"> extends never ? never : { [K in keyof Part<P, M, "path">]: string };
+  query?: Part<P, M, "query"> extends never ? never : Loose<Part<P, M, "query">>;
+  /** Fields that have a default on the server may be left out. */
+  body?: Partial<BodyOf<P, M>>;
+};
+
+type Loosest = { path?: Record<string, string>; query?: Record<string, unknown>; body?: unknown };
+
+export function addressOf(template: string, { path = {}, query = {} }: Loosest): URL {
+  const filled = template.replace(/\{(\w+)(?::\w+)?\}/g, (_, key: string) => encodeURIComponent(path[key] ?? ""));
+  // Relative to the page's base, so a proxy's sub-path works.
+  const url = new URL(filled.slice(1), document.baseURI);
+  for (const [key, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(key, String(one));
+  }
+  return url;
+}
+
+async function ask(method: Method, template: string, given: Loosest, signal?: AbortSignal): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(url, { signal, headers: { accept: "application/json" } });
+    response = await fetch(addressOf(template, given), {
+      method: method.toUpperCase(),
+      signal,
+      headers: {
+        accept: "application/json",
+        ...(given.body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      body: given.body === undefined ? undefined : JSON.stringify(given.body),
+    });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError("The Headwater server does not answer.", 0, "unreachable");
@@ -35,46 +75,17 @@ async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Pr
     throw new ApiError(`The server answered ${response.status} without JSON.`, response.status, "not_json");
   }
   if (!response.ok) {
-    const { message, code } = body as { message?: string; code?: string };
-    throw new ApiError(message ?? `The server answered ${response.status}.`, response.status, code ?? "error");
+    const { message, code, detail } = body as { message?: string; code?: string; detail?: Record<string, unknown> };
+    throw new ApiError(message ?? `The server answered ${response.status}.`, response.status, code ?? "error", detail);
   }
-  return body as T;
+  return body;
 }
 
-/** `dataset:{namespace}:{name}`: the border between namespace and name is not in the id (both may hold colons). */
-export type Reference = { namespace: string; name: string };
+export const get = <P extends PathOf<"get">>(path: P, given: Arguments<P> = {}, signal?: AbortSignal) =>
+  ask("get", path, given as Loosest, signal) as Promise<Answer<P>>;
 
-const segments = ({ namespace, name }: Reference) => `${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-
-export interface LineageQuestion {
-  node: NodeId;
-  direction: "both" | "upstream" | "downstream";
-  depth: number;
-  columns: boolean;
-  asOf: string | null;
-}
-
-export const api = {
-  lineage: (question: LineageQuestion, signal?: AbortSignal) =>
-    get<Lineage>(
-      "lineage",
-      {
-        node: question.node,
-        direction: question.direction,
-        depth: question.depth,
-        columns: question.columns,
-        as_of: question.asOf,
-      },
-      signal,
-    ),
-  // These are of now: the server has no search or list as of another time.
-  search: (q: string, signal?: AbortSignal) => get<SearchAnswer>("search", { q, limit: 20 }, signal),
-  datasets: (limit: number, signal?: AbortSignal) => get<DatasetList>("datasets", { limit }, signal),
-  jobs: (limit: number, signal?: AbortSignal) => get<JobList>("jobs", { limit }, signal),
-  dataset: (reference: Reference, asOf: string | null, signal?: AbortSignal) =>
-    get<Dataset>(`datasets/${segments(reference)}`, { as_of: asOf }, signal),
-  job: (reference: Reference, asOf: string | null, signal?: AbortSignal) =>
-    get<Job>(`jobs/${segments(reference)}`, { as_of: asOf }, signal),
-  run: (id: string, signal?: AbortSignal) => get<RunDetail>(`runs/${encodeURIComponent(id)}`, {}, signal),
-  status: (signal?: AbortSignal) => get<Status>("status", {}, signal),
-};
+export const send = <M extends "post" | "put" | "delete", P extends PathOf<M>>(
+  method: M,
+  path: P,
+  given: Arguments<P, M> = {},
+) => ask(method, path, given as Loosest) as Promise<Answer<P, M>>;

@@ -1,6 +1,14 @@
-// The questions as React Query hooks: caching, retry and cancelling live here and nowhere else.
-import { keepPreviousData, QueryClient, useQuery } from "@tanstack/react-query";
-import { ApiError, api, type LineageQuestion, type Reference } from "./client.ts";
+// Questions as React Query hooks: caching, retry and cancelling live here and nowhere else.
+import {
+  keepPreviousData,
+  MutationCache,
+  QueryClient,
+  queryOptions,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { type Answer, ApiError, type Arguments, get, type PathOf, send } from "./client.ts";
 import { askToSignIn } from "./session.ts";
 
 export const queryClient = new QueryClient({
@@ -14,45 +22,95 @@ export const queryClient = new QueryClient({
       // On a machine without a network the server on localhost still answers.
       networkMode: "always",
     },
+    mutations: { networkMode: "always" },
   },
+  mutationCache: new MutationCache(),
 });
 
-export const useLineage = (question: LineageQuestion) =>
-  useQuery({
-    queryKey: ["lineage", question],
-    queryFn: ({ signal }) => api.lineage(question, signal),
-    placeholderData: keepPreviousData,
+export const question = <P extends PathOf<"get">>(path: P, given: Arguments<P> = {}) =>
+  queryOptions({
+    queryKey: [path, given] as const,
+    queryFn: ({ signal }: { signal: AbortSignal }): Promise<Answer<P>> => get(path, given, signal),
   });
 
-export const useSearch = (q: string) =>
-  useQuery({
-    queryKey: ["search", q],
-    queryFn: ({ signal }) => api.search(q, signal),
-    enabled: q.trim() !== "",
-    placeholderData: keepPreviousData,
+interface Options {
+  enabled?: boolean;
+  /** Show the answer before while the next one is under way: for paging and typing. */
+  keep?: boolean;
+  /** Ask again after so many milliseconds, for work in progress. */
+  every?: number | false;
+}
+
+/** Asks a question; the key is the question itself. */
+export function useAsk<P extends PathOf<"get">>(path: P, given: Arguments<P> = {}, options: Options = {}) {
+  return useQuery({
+    ...question(path, given),
+    enabled: options.enabled,
+    placeholderData: options.keep ? (keepPreviousData as never) : undefined,
+    refetchInterval: options.every,
   });
+}
 
-export const useDatasets = (limit: number) =>
-  useQuery({ queryKey: ["datasets", limit], queryFn: ({ signal }) => api.datasets(limit, signal) });
-
-export const useJobs = (limit: number) =>
-  useQuery({ queryKey: ["jobs", limit], queryFn: ({ signal }) => api.jobs(limit, signal) });
-
-export const useDataset = (reference: Reference, asOf: string | null) =>
-  useQuery({
-    queryKey: ["dataset", reference.namespace, reference.name, asOf],
-    queryFn: ({ signal }) => api.dataset(reference, asOf, signal),
+/** Sends a change, and lets every answer be asked again, because much may follow from it. */
+export function useSend<M extends "post" | "put" | "delete", P extends PathOf<M>>(method: M, path: P) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (given: Arguments<P, M>): Promise<Answer<P, M>> => send(method, path, given),
+    onSuccess: () => client.invalidateQueries(),
   });
+}
 
-export const useJob = (reference: Reference, asOf: string | null) =>
-  useQuery({
-    queryKey: ["job", reference.namespace, reference.name, asOf],
-    queryFn: ({ signal }) => api.job(reference, asOf, signal),
+export interface Reference {
+  id: string;
+  namespace: string;
+  name: string;
+  type: "DATASET" | "JOB";
+}
+
+/** The namespace and name of a node id: the border between them is not in the id, as both may hold colons. */
+export function useReference(id: string) {
+  return useQuery({
+    queryKey: ["reference", id],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }): Promise<Reference> => {
+      const self = await get("/api/v2/lineage", { query: { node: id, depth: 0, max_nodes: 1 } }, signal);
+      const { namespace, name, type } = self.nodes[0];
+      return { id: self.nodes[0].id, namespace, name, type };
+    },
   });
+}
 
-export const useRun = (id: string) => useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => api.run(id, signal) });
+/** A list that tells the namespaces and names of nodes spares the question for each. */
+export function remember(nodes: Iterable<{ id: string; namespace: string; name: string }>) {
+  for (const { id, namespace, name } of nodes) {
+    if (queryClient.getQueryData(["reference", id])) continue;
+    queryClient.setQueryData(["reference", id], {
+      id,
+      namespace,
+      name,
+      type: id.startsWith("job:") ? "JOB" : "DATASET",
+    } satisfies Reference);
+  }
+}
 
-export const useStatus = () => useQuery({ queryKey: ["status"], queryFn: ({ signal }) => api.status(signal) });
+export const useDataset = (reference: Reference | undefined, asOf: string | null) =>
+  useAsk(
+    "/api/v2/datasets/{namespace}/{name}",
+    { path: reference ?? { namespace: "", name: "" }, query: { as_of: asOf } },
+    { enabled: reference !== undefined },
+  );
+
+export const useJob = (reference: Reference | undefined, asOf: string | null) =>
+  useAsk(
+    "/api/v2/jobs/{namespace}/{name}",
+    { path: reference ?? { namespace: "", name: "" }, query: { as_of: asOf } },
+    { enabled: reference !== undefined },
+  );
+
+export const useRun = (id: string) => useAsk("/api/v2/runs/{run_id}", { path: { run_id: id } });
+
+/** Who am I, and what may I do. On an open server everyone may everything. */
+export const useMe = () => useAsk("/auth/me");
 
 /** Where to sign in; asked only after a question was answered with 401. */
 export const useSignIn = (refused: unknown) =>

@@ -11,6 +11,7 @@ export interface CardActions {
   hoverField(id: string, field: string | null): void;
   more(id: string): void;
   hidden(id: string, side: Side): void;
+  fold(id: string): void;
 }
 
 interface Props {
@@ -50,7 +51,12 @@ export const NodeCard = memo(function NodeCard(props: Props) {
     <article
       id={cardElementId(node.id)}
       className={classes.join(" ")}
-      style={{ transform: `translate(${props.x}px, ${props.y}px)`, width: card.width, height: card.height }}
+      style={{
+        transform: `translate(${props.x}px, ${props.y}px)`,
+        width: card.width,
+        height: card.height,
+        ...(node.tint ? { boxShadow: `inset 0 0 0 2px ${node.tint}` } : {}),
+      }}
       data-card={node.id}
       aria-label={`${node.kind} ${node.title}`}
       onPointerEnter={() => actions.hoverNode(node.id)}
@@ -62,7 +68,6 @@ export const NodeCard = memo(function NodeCard(props: Props) {
         tabIndex={-1}
         className="card-head"
         title={node.title}
-        aria-label={`${node.kind} ${node.title}${state}`}
         aria-pressed={props.isSelected}
         onClick={() => actions.select(node.id)}
       >
@@ -70,6 +75,10 @@ export const NodeCard = memo(function NodeCard(props: Props) {
         <span className="card-text">
           <Label text={node.label} />
           <span className="card-detail">{node.detail}</span>
+        </span>
+        <span className="sr-only">
+          {node.kind}
+          {state}
         </span>
         {node.kind === "dataset" && node.tags.length > 0 && (
           <span className="card-tag" title={`tags: ${node.tags.join(", ")}`}>
@@ -114,6 +123,22 @@ export const NodeCard = memo(function NodeCard(props: Props) {
             </button>
           )}
         </div>
+      )}
+      {node.folded > 0 && (
+        <button
+          type="button"
+          tabIndex={-1}
+          className="fold"
+          aria-label={`Unfold the ${node.folded} jobs of ${node.label}`}
+          title={`Unfold the ${node.folded} jobs of ${node.label}`}
+          onClick={(event) => {
+            event.stopPropagation();
+            actions.fold(node.id);
+          }}
+          onDoubleClick={stop}
+        >
+          ▸{node.folded}
+        </button>
       )}
       {node.hiddenUpstream > 0 && <Hidden node={node} side="upstream" actions={actions} />}
       {node.hiddenDownstream > 0 && <Hidden node={node} side="downstream" actions={actions} />}

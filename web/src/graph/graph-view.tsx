@@ -1,38 +1,65 @@
 // The drawing: a canvas of edges under DOM cards, moved by one transform. Knows a Graph and tells what was touched.
-import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import "./graph.css";
 import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
 import { MINIMAP, MINIMAP_ABOVE, minimapScale, paintMinimap } from "./minimap.ts";
 import type { FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
-import { type Emphasis, type Ink, inkOf, paint } from "./paint.ts";
+import { type Emphasis, type Ink, inkOf, paint, wireSet } from "./paint.ts";
 import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
+import { pngOf, svgOf } from "./picture.ts";
 import { trace } from "./trace.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
 import { CARD_ZOOM, centre, fit, keepWithin, reveal, zoomAt } from "./viewport.ts";
 import { wiresOf } from "./wires.ts";
 
+/** Pictures of the whole drawing, for a file. */
+export interface GraphHandle {
+  svg(): string | null;
+  png(): Promise<Blob | null>;
+}
+
 export interface GraphViewProps {
+  ref?: Ref<GraphHandle>;
   graph: Graph;
   columns: boolean;
   indirect: boolean;
   selected: string | null;
   /** The column held traced; hovering another shows that one meanwhile. */
   pinned: FieldRef | null;
+  /** Nodes that stand out, a path or what was found; null: all alike. */
+  route: ReadonlySet<string> | null;
+  /** The scale of a lens. */
+  legend: readonly { tint: string; word: string }[] | null;
+  /** Parents whose children are shown: they can be folded. */
+  opened: readonly string[];
   /** Any value that changes with the colours. */
   theme: string;
   onSelect(id: string | null): void;
   onField(field: FieldRef | null): void;
   onRoot(id: string): void;
   onHidden(id: string, side: Side): void;
+  /** A folded parent is opened, or an open one folded. */
+  onFold(id: string): void;
 }
 
 const NONE: readonly number[] = [];
+const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function GraphView(props: GraphViewProps) {
-  const { graph, columns, indirect, selected, pinned, theme } = props;
+  const { graph, columns, indirect, selected, pinned, route, theme } = props;
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
@@ -48,9 +75,12 @@ export function GraphView(props: GraphViewProps) {
   const latest = useRef(props);
   latest.current = props;
 
-  const plan = useMemo(() => planOf(graph, { columns, indirect, expanded }), [graph, columns, indirect, expanded]);
+  const plan = useMemo(
+    () => planOf(graph, { columns, indirect, expanded, aspect: aspectOf(host.current) }),
+    [graph, columns, indirect, expanded],
+  );
   const scene = useScene(plan);
-  const wires = useMemo(() => (scene ? wiresOf(scene) : []), [scene]);
+  const wires = useMemo(() => wireSet(scene ? wiresOf(scene) : []), [scene]);
   const field = hoveredField ?? pinned;
   const traced = useMemo(
     () => (scene && field && scene.index.has(field.node) ? trace(scene.graph, scene.links, field) : null),
@@ -63,14 +93,18 @@ export function GraphView(props: GraphViewProps) {
     if (traced) {
       for (const l of traced.links) strong.add(`l${l}`);
       for (const e of traced.edges) strong.add(`e${e}`);
+    } else if (route) {
+      scene?.graph.edges.forEach((edge, e) => {
+        if (route.has(edge.source) && route.has(edge.target)) strong.add(`e${e}`);
+      });
     } else {
       const near = hoveredNode ?? selected;
       scene?.graph.edges.forEach((edge, e) => {
         if (near !== null && (edge.source === near || edge.target === near)) strong.add(`e${e}`);
       });
     }
-    return { wires: strong, nodes: traced?.fields ?? null, selected, current };
-  }, [scene, traced, hoveredNode, selected, current]);
+    return { wires: strong, nodes: traced?.fields ?? route, selected, current };
+  }, [scene, traced, route, hoveredNode, selected, current]);
 
   const frame = () => {
     const context = canvas.current?.getContext("2d");
@@ -143,7 +177,7 @@ export function GraphView(props: GraphViewProps) {
       const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
       const root = scene.index.get(scene.graph.root);
       // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < 0.62 && root !== undefined)
+      if (whole.k < CARD_ZOOM && root !== undefined)
         viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
       else viewport.go(whole);
     }
@@ -193,8 +227,21 @@ export function GraphView(props: GraphViewProps) {
         held.current = id;
         latest.current.onHidden(id, side);
       },
+      fold: (id) => {
+        held.current = id;
+        latest.current.onFold(id);
+      },
     }),
     [],
+  );
+
+  useImperativeHandle(
+    props.ref,
+    () => ({
+      svg: () => (scene && ink.current ? svgOf(scene, wires, ink.current) : null),
+      png: async () => (scene && ink.current ? pngOf(scene, wires, ink.current) : null),
+    }),
+    [scene, wires],
   );
 
   const zoomBy = (factor: number) =>
@@ -248,7 +295,7 @@ export function GraphView(props: GraphViewProps) {
   return (
     <div
       ref={host}
-      className={`graph${traced ? " is-tracing" : ""}`}
+      className={`graph${traced || route ? " is-tracing" : ""}`}
       role="application"
       aria-label={`Lineage graph of ${graph.nodes.length} nodes. Arrow keys move upstream and downstream, Enter opens, [ and ] show what is hidden, f fits.`}
       aria-activedescendant={hereShown ? cardElementId(current) : undefined}
@@ -288,7 +335,7 @@ export function GraphView(props: GraphViewProps) {
                 isRoot={node.id === graph.root}
                 isSelected={node.id === selected}
                 isCurrent={node.id === current}
-                traced={traced?.fields.get(node.id)}
+                traced={traced ? traced.fields.get(node.id) : route?.has(node.id) ? NO_FIELDS : undefined}
                 pinned={pinned?.node === node.id ? pinned.field : null}
                 actions={actions}
               />
@@ -332,13 +379,18 @@ export function GraphView(props: GraphViewProps) {
           }}
         />
       )}
-      <Legend columns={columns} indirect={indirect} />
+      <Legend columns={columns} indirect={indirect} lens={props.legend} />
       <div className="sr-only" aria-live="polite">
         {here !== undefined && moved ? `${scene?.graph.nodes[here].kind} ${scene?.graph.nodes[here].title}` : ""}
       </div>
       {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
     </div>
   );
+}
+
+/** The shape of the canvas, known before it is there from the window; a later change of it moves nothing. */
+function aspectOf(element: HTMLElement | null): number {
+  return element ? element.clientWidth / Math.max(element.clientHeight, 1) : innerWidth / Math.max(innerHeight - 96, 1);
 }
 
 function pointOn(element: Element, event: { clientX: number; clientY: number }) {

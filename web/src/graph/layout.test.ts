@@ -5,9 +5,10 @@ import { type Layout, type LayoutInput, layOut } from "./layout.ts";
 interface Sketch {
   nodes: { width: number; height: number; job: boolean }[];
   edges: [number, number][];
+  aspect?: number;
 }
 
-const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 1, max: 40 }).chain((n) =>
+const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 1, max: 70 }).chain((n) =>
   fc.record({
     nodes: fc.array(
       fc.record({
@@ -18,10 +19,11 @@ const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 1, max: 40 }).chain((n) =
       { minLength: n, maxLength: n },
     ),
     edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 90 }),
+    aspect: fc.constantFrom(0, 0.6, 1.8),
   }),
 );
 
-function inputOf({ nodes, edges }: Sketch, order = nodes.map((_, i) => i)): LayoutInput {
+function inputOf({ nodes, edges, aspect = 0 }: Sketch, order = nodes.map((_, i) => i)): LayoutInput {
   const position = new Map(order.map((original, i) => [original, i]));
   return {
     ids: order.map((i) => `n${i}`),
@@ -33,6 +35,7 @@ function inputOf({ nodes, edges }: Sketch, order = nodes.map((_, i) => i)): Layo
     target: Int32Array.from(edges, ([, t]) => position.get(t)!),
     layerGap: 60,
     nodeGap: 20,
+    aspect,
   };
 }
 
@@ -70,6 +73,19 @@ describe("layOut", () => {
         });
       }),
     );
+  });
+
+  test("a strip of long layers takes the shape of the canvas", () => {
+    const card = { width: 228, height: 50, job: false };
+    const nodes = Array.from({ length: 500 }, () => card);
+    const edges = nodes.flatMap((_, i): [number, number][] =>
+      i < 400 ? [[i, 100 * Math.floor(i / 100 + 1) + ((i * 7) % 100)]] : [],
+    );
+    const strip = layOut(inputOf({ nodes, edges }));
+    expect(strip.width / strip.height).toBeLessThan(0.3);
+    const { width, height } = layOut(inputOf({ nodes, edges, aspect: 1.6 }));
+    expect(width / height).toBeGreaterThan(1.3);
+    expect(width / height).toBeLessThan(2);
   });
 
   test("without cycles no edge is reversed", () => {

@@ -4,6 +4,7 @@ import { backEdges, outgoing } from "./cycles.ts";
 import { type Layered, order } from "./order.ts";
 import { place } from "./place.ts";
 import { layers } from "./ranks.ts";
+import { spread } from "./spread.ts";
 
 export interface LayoutInput {
   ids: readonly string[];
@@ -18,6 +19,8 @@ export interface LayoutInput {
   target: Int32Array;
   layerGap: number;
   nodeGap: number;
+  /** Width over height of what it is drawn on; 0 leaves layers one column wide. */
+  aspect: number;
 }
 
 export interface Layout {
@@ -106,14 +109,14 @@ export function layOut(input: LayoutInput): Layout {
   }
   const anchorY = place(graph, rows, above, below, weight);
 
-  // Columns of the drawing: each layer as wide as its widest node.
+  // Columns of the drawing: each layer as wide as its widest node, as often as it has columns.
   const left = new Float64Array(rows.length);
   const span = new Float64Array(rows.length);
-  for (let l = 0, cursor = 0; l < rows.length; l++) {
+  for (let l = 0; l < rows.length; l++)
     for (const v of rows[l]) if (v < n) span[l] = Math.max(span[l], input.width[byId[v]]);
-    left[l] = cursor;
-    cursor += span[l] + input.layerGap;
-  }
+  const { columns, column } = spread(rows, n, anchorY, above, below, span, input.layerGap, input.nodeGap, input.aspect);
+  const full = (l: number) => columns[l] * span[l] + (columns[l] - 1) * input.nodeGap;
+  for (let l = 1; l < rows.length; l++) left[l] = left[l - 1] + full(l - 1) + input.layerGap;
   const x = new Float64Array(n);
   const y = new Float64Array(n);
   const outLayer = new Int32Array(n);
@@ -129,7 +132,7 @@ export function layOut(input: LayoutInput): Layout {
   }
   for (let i = 0; i < n; i++) {
     const v = byId[i];
-    x[v] = left[layer[i]] + (span[layer[i]] - input.width[v]) / 2;
+    x[v] = left[layer[i]] + column[i] * (span[layer[i]] + input.nodeGap) + (span[layer[i]] - input.width[v]) / 2;
     y[v] = anchorY[i] - input.anchor[v] - top;
     outLayer[v] = layer[i];
   }
@@ -150,7 +153,7 @@ export function layOut(input: LayoutInput): Layout {
     reversed[e] = backwards[k];
     for (let b = firstBend[k], o = bendStart[e]; b < firstBend[k + 1]; b++, o += 3) {
       bends[o] = left[layer[n + b]];
-      bends[o + 1] = left[layer[n + b]] + span[layer[n + b]];
+      bends[o + 1] = left[layer[n + b]] + full(layer[n + b]);
       bends[o + 2] = anchorY[n + b] - top;
     }
   }
@@ -162,7 +165,7 @@ export function layOut(input: LayoutInput): Layout {
     reversed,
     bendStart,
     bends,
-    width: n ? left[last] + span[last] : 0,
+    width: n ? left[last] + full(last) : 0,
     height: n ? bottom - top : 0,
     crossings,
   };

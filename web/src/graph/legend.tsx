@@ -1,5 +1,22 @@
 // What the strokes and dots mean. Only what can be on the screen is listed.
-export function Legend({ columns, indirect }: { columns: boolean; indirect: boolean }) {
+interface Props {
+  columns: boolean;
+  indirect: boolean;
+  lens: readonly { tint: string; word: string }[] | null;
+}
+
+export function Legend({ columns, indirect, lens }: Props) {
+  if (lens)
+    return (
+      <ul className="legend" aria-label="Legend">
+        {lens.map(({ tint, word }) => (
+          <li key={word} title={word}>
+            <i className="swatch" style={{ background: tint }} />
+            <span className="swatch-word">{word}</span>
+          </li>
+        ))}
+      </ul>
+    );
   return (
     <ul className="legend" aria-label="Legend">
       <Stroke className="edge" label="observed" />

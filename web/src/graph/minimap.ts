@@ -21,7 +21,7 @@ export function paintMinimap(
   view: View,
   size: { width: number; height: number; ratio: number },
   ink: Ink,
-  nodes: ReadonlyMap<string, unknown> | null,
+  nodes: { has(id: string): boolean } | null,
 ) {
   const { k, x, y } = minimapScale(scene);
   context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
@@ -30,13 +30,14 @@ export function paintMinimap(
     const node = scene.graph.nodes[i];
     context.globalAlpha = nodes && !nodes.has(node.id) ? 0.25 : 0.9;
     context.fillStyle =
-      node.state === "FAILED"
+      node.tint ??
+      (node.state === "FAILED"
         ? ink.failed
         : node.id === scene.graph.root
           ? ink.strong
           : node.kind === "job"
             ? ink.job
-            : ink.dataset;
+            : ink.dataset);
     context.fillRect(
       x + scene.layout.x[i] * k,
       y + scene.layout.y[i] * k,

@@ -19,6 +19,12 @@ export interface GraphNode {
   fields: readonly GraphField[];
   tags: readonly string[];
   state: NodeState | null;
+  /** A lens's colour, for the far view and the card's edge; null without one. */
+  tint: string | null;
+  /** A word for the lens's colour, on the card. */
+  note: string | null;
+  /** How many nodes this one stands for, when it is folded; 0 else. */
+  folded: number;
   hop: number;
   hiddenUpstream: number;
   hiddenDownstream: number;
@@ -28,6 +34,8 @@ export interface GraphEdge {
   source: string;
   target: string;
   declared: boolean;
+  /** Of two times compared: what became of it. */
+  change: "added" | "gone" | "changed" | null;
 }
 
 /** A dependency of a column (or, with a null field, of the whole dataset or job). */

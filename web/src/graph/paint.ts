@@ -14,15 +14,17 @@ export interface Ink {
   dataset: string;
   job: string;
   failed: string;
+  good: string;
   running: string;
   text: string;
+  ground: string;
 }
 
 export interface Emphasis {
   /** Wires to draw strong: "e12" for an edge, "l3" for a link. Null: nothing is singled out. */
   wires: ReadonlySet<string> | null;
   /** Nodes on the traced path; null when nothing is traced, else the rest is dimmed. */
-  nodes: ReadonlyMap<string, unknown> | null;
+  nodes: { has(id: string): boolean } | null;
   selected: string | null;
   current: string | null;
 }
@@ -40,17 +42,35 @@ export function inkOf(element: Element): Ink {
     dataset: of("dataset"),
     job: of("job"),
     failed: of("failed"),
+    good: of("good"),
     running: of("running"),
     text: of("ink"),
+    ground: of("field"),
   };
 }
 
-const wireKey = (wire: Wire) => (wire.kind === "edge" || wire.kind === "declared" ? "e" : "l") + wire.index;
+/** Wires as the painter wants them: by kind, and each one by its key. */
+export interface WireSet {
+  kinds: Record<WireKind, readonly Wire[]>;
+  byKey: ReadonlyMap<string, Wire>;
+}
+
+const KINDS: readonly WireKind[] = ["declared", "edge", "indirect", "link", "gone", "added"];
+
+export function wireSet(wires: readonly Wire[]): WireSet {
+  const kinds: Record<WireKind, Wire[]> = { declared: [], edge: [], indirect: [], link: [], added: [], gone: [] };
+  const byKey = new Map<string, Wire>();
+  for (const wire of wires) {
+    kinds[wire.kind].push(wire);
+    byKey.set((wire.kind === "link" || wire.kind === "indirect" ? "l" : "e") + wire.index, wire);
+  }
+  return { kinds, byKey };
+}
 
 export function paint(
   context: CanvasRenderingContext2D,
   scene: Scene,
-  wires: readonly Wire[],
+  wires: WireSet,
   view: View,
   size: { width: number; height: number; ratio: number },
   ink: Ink,
@@ -62,64 +82,85 @@ export function paint(
   context.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
   const left = -view.x / view.k;
   const top = -view.y / view.k;
-  const right = left + size.width / view.k;
-  const bottom = top + size.height / view.k;
-  const seen = wires.filter((w) => w.right >= left && w.left <= right && w.bottom >= top && w.top <= bottom);
-  const strong = emphasis.wires;
+  const region = { left, top, right: left + size.width / view.k, bottom: top + size.height / view.k };
   const tracing = emphasis.nodes !== null;
   const hasLinks = scene.links.length > 0;
 
   // Hairlines never get thinner than the eye can follow, however far out.
   const line = (width: number) => Math.max(width, 0.7 / view.k);
-  const kinds: WireKind[] = ["declared", "edge", "indirect", "link"];
-  for (const kind of kinds) {
+  for (const kind of KINDS) {
+    const all = wires.kinds[kind];
+    if (all.length === 0) continue;
     // Far out lines run together, and under column links the edges of whole nodes are the background.
     const faint = view.k < 0.25 || (hasLinks && (kind === "edge" || kind === "declared"));
     context.globalAlpha = tracing ? 0.16 : faint ? 0.5 : 1;
-    context.strokeStyle = kind === "link" ? ink.link : kind === "indirect" ? ink.indirect : ink.edge;
+    context.strokeStyle = strokeOf(kind, ink);
     context.fillStyle = context.strokeStyle;
-    context.lineWidth = line(kind === "edge" ? 1.5 : 1.2);
-    context.setLineDash(dash(kind));
-    const some = seen.filter((w) => w.kind === kind && !strong?.has(wireKey(w)));
-    stroke(context, some);
-    if (kind === "edge" || kind === "declared") arrows(context, some, view.k);
+    context.lineWidth = line(kind === "added" || kind === "gone" ? 2.2 : kind === "edge" ? 1.5 : 1.2);
+    context.setLineDash(view.k < 0.2 ? [] : dash(kind));
+    stroke(context, all, region, view.k);
+    if (kind !== "link" && kind !== "indirect") arrows(context, all, region, view.k);
   }
   context.globalAlpha = 1;
-  if (strong?.size) {
+  if (emphasis.wires?.size) {
     context.strokeStyle = ink.strong;
     context.fillStyle = ink.strong;
     context.lineWidth = line(2.1);
-    for (const kind of kinds) {
+    const strong: Wire[] = [];
+    for (const key of emphasis.wires) {
+      const wire = wires.byKey.get(key);
+      if (wire) strong.push(wire);
+    }
+    for (const kind of KINDS) {
+      const some = strong.filter((wire) => wire.kind === kind);
+      if (some.length === 0) continue;
       context.setLineDash(dash(kind));
-      const some = seen.filter((w) => w.kind === kind && strong.has(wireKey(w)));
-      stroke(context, some);
-      arrows(context, some, view.k);
+      stroke(context, some, region, view.k);
+      arrows(context, some, region, view.k);
     }
   }
   context.setLineDash([]);
-  if (view.k < CARD_ZOOM) paintNodes(context, scene, view, { left, top, right, bottom }, ink, emphasis);
+  if (view.k < CARD_ZOOM) paintNodes(context, scene, view, region, ink, emphasis);
 }
 
-function dash(kind: WireKind): number[] {
-  return kind === "declared" ? [1.5, 5] : kind === "indirect" ? [6, 4] : [];
+export function strokeOf(kind: WireKind, ink: Ink): string {
+  if (kind === "link") return ink.link;
+  if (kind === "indirect") return ink.indirect;
+  if (kind === "added") return ink.good;
+  return kind === "gone" ? ink.failed : ink.edge;
 }
 
-function stroke(context: CanvasRenderingContext2D, wires: readonly Wire[]) {
-  if (wires.length === 0) return;
-  context.lineCap = "round";
+const outside = (wire: Wire, region: Region) =>
+  wire.right < region.left || wire.left > region.right || wire.bottom < region.top || wire.top > region.bottom;
+
+export function dash(kind: WireKind): number[] {
+  return kind === "declared" ? [1.5, 5] : kind === "indirect" ? [6, 4] : kind === "gone" ? [8, 5] : [];
+}
+
+/** Under this a curve is as good as its chord. */
+const CHORDS_BELOW = 0.16;
+
+function stroke(context: CanvasRenderingContext2D, wires: readonly Wire[], region: Region, k: number) {
+  context.lineCap = "butt";
   context.beginPath();
-  for (const { curve } of wires) {
+  for (const wire of wires) {
+    if (outside(wire, region)) continue;
+    const { curve } = wire;
     context.moveTo(curve[0], curve[1]);
-    for (let i = 2; i < curve.length; i += 6)
-      context.bezierCurveTo(curve[i], curve[i + 1], curve[i + 2], curve[i + 3], curve[i + 4], curve[i + 5]);
+    if (k < CHORDS_BELOW) for (let i = 6; i < curve.length; i += 6) context.lineTo(curve[i], curve[i + 1]);
+    else
+      for (let i = 2; i < curve.length; i += 6)
+        context.bezierCurveTo(curve[i], curve[i + 1], curve[i + 2], curve[i + 3], curve[i + 4], curve[i + 5]);
   }
   context.stroke();
 }
 
-function arrows(context: CanvasRenderingContext2D, wires: readonly Wire[], k: number) {
+function arrows(context: CanvasRenderingContext2D, wires: readonly Wire[], region: Region, k: number) {
   if (k < 0.3) return;
   context.beginPath();
-  for (const { curve } of wires) {
+  for (const wire of wires) {
+    if (outside(wire, region)) continue;
+    const { curve } = wire;
     const x = curve[curve.length - 2];
     const y = curve[curve.length - 1];
     context.moveTo(x, y);
@@ -153,36 +194,96 @@ function paintNodes(
   emphasis: Emphasis,
 ) {
   const { layout, cards, graph } = scene;
-  // The label keeps a size that can be read; it is left out where it would not fit its card.
-  const labelled = HEAD_HEIGHT * view.k >= 11;
-  const letter = Math.min(10 / view.k, 26);
-  context.font = `${letter}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
-  context.textBaseline = "middle";
+  const tintOf = (i: number) => {
+    const node = graph.nodes[i];
+    if (node.tint) return node.tint;
+    if (node.state === "FAILED") return ink.failed;
+    if (node.state === "RUNNING") return ink.running;
+    return node.kind === "job" ? ink.job : ink.dataset;
+  };
+  const seen: number[] = [];
   for (let i = 0; i < cards.length; i++) {
     const x = layout.x[i];
     const y = layout.y[i];
-    const { width, height } = cards[i];
-    if (x > region.right || x + width < region.left || y > region.bottom || y + height < region.top) continue;
-    const node = graph.nodes[i];
-    const chosen = node.id === emphasis.selected || node.id === emphasis.current || node.id === graph.root;
-    context.globalAlpha = emphasis.nodes && !emphasis.nodes.has(node.id) ? 0.3 : 1;
-    const tint =
-      node.state === "FAILED"
-        ? ink.failed
-        : node.state === "RUNNING"
-          ? ink.running
-          : node.kind === "job"
-            ? ink.job
-            : ink.dataset;
-    // Too small for words: the whole card takes the colour of what it is.
-    context.fillStyle = labelled ? ink.card : tint;
-    context.strokeStyle = chosen ? ink.strong : ink.cardLine;
-    context.lineWidth = (chosen ? 2.5 : 1) / view.k;
+    if (x > region.right || x + cards[i].width < region.left || y > region.bottom || y + cards[i].height < region.top)
+      continue;
+    seen.push(i);
+  }
+  // The label keeps a size that can be read; it is left out where it would not fit its card.
+  const labelled = HEAD_HEIGHT * view.k >= 11;
+  if (labelled) paintLabelled(context, scene, seen, tintOf, view, ink, emphasis);
+  else paintBlocks(context, scene, seen, tintOf, emphasis);
+  context.strokeStyle = ink.strong;
+  context.lineWidth = 2.5 / view.k;
+  for (const id of new Set([emphasis.selected, emphasis.current, graph.root])) {
+    const i = id === null ? undefined : scene.index.get(id);
+    if (i === undefined) continue;
     context.beginPath();
-    context.roundRect(x, y, width, height, node.kind === "job" ? 24 : 8);
+    outline(context, scene, i);
+    context.stroke();
+  }
+}
+
+function outline(context: CanvasRenderingContext2D, { layout, cards, graph }: Scene, i: number) {
+  const radius = graph.nodes[i].kind === "job" ? 24 : 8;
+  context.roundRect(layout.x[i], layout.y[i], cards[i].width, cards[i].height, radius);
+}
+
+/** Too small for words: each card is a block in the colour of what it is, one path for each colour. */
+function paintBlocks(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  seen: readonly number[],
+  tintOf: (i: number) => string,
+  emphasis: Emphasis,
+) {
+  const { layout, cards, graph } = scene;
+  const byTint = new Map<string, number[]>();
+  for (const i of seen) {
+    const dim = emphasis.nodes && !emphasis.nodes.has(graph.nodes[i].id) ? "dim " : "";
+    const key = dim + tintOf(i);
+    const list = byTint.get(key);
+    if (list) list.push(i);
+    else byTint.set(key, [i]);
+  }
+  for (const [key, list] of byTint) {
+    const dim = key.startsWith("dim ");
+    context.globalAlpha = dim ? 0.3 : 1;
+    context.fillStyle = dim ? key.slice(4) : key;
+    context.beginPath();
+    for (const i of list) context.rect(layout.x[i], layout.y[i], cards[i].width, cards[i].height);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+function paintLabelled(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  seen: readonly number[],
+  tintOf: (i: number) => string,
+  view: View,
+  ink: Ink,
+  emphasis: Emphasis,
+) {
+  const { layout, cards, graph } = scene;
+  const letter = Math.min(10 / view.k, 26);
+  context.font = `${letter}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+  context.textBaseline = "middle";
+  for (const i of seen) {
+    const node = graph.nodes[i];
+    const x = layout.x[i];
+    const y = layout.y[i];
+    const { width, height } = cards[i];
+    const tint = tintOf(i);
+    context.globalAlpha = emphasis.nodes && !emphasis.nodes.has(node.id) ? 0.3 : 1;
+    context.fillStyle = ink.card;
+    context.strokeStyle = ink.cardLine;
+    context.lineWidth = 1 / view.k;
+    context.beginPath();
+    outline(context, scene, i);
     context.fill();
     context.stroke();
-    if (!labelled) continue;
     context.fillStyle = tint;
     context.beginPath();
     if (node.kind === "job") context.arc(x + 25, y + HEAD_HEIGHT / 2, 9, 0, Math.PI * 2);
@@ -190,9 +291,8 @@ function paintNodes(
     context.fill();
     const inset = node.kind === "job" ? 44 : 22;
     const room = Math.floor((width - inset - 8) / (letter * 0.602));
-    const label = shorten(node.label, room);
     context.fillStyle = ink.text;
-    context.fillText(label, x + inset, y + HEAD_HEIGHT / 2);
+    context.fillText(shorten(node.label, room), x + inset, y + HEAD_HEIGHT / 2);
   }
   context.globalAlpha = 1;
 }

@@ -54,7 +54,8 @@ export function place(
   return y;
 }
 
-function settle(
+/** Least squares within one row: as near to `wanted` as order and room allow. */
+export function settle(
   row: Int32Array,
   wanted: Float64Array,
   y: Float64Array,

@@ -21,6 +21,8 @@ export interface PlanOptions {
   columns: boolean;
   indirect: boolean;
   expanded: ReadonlySet<string>;
+  /** Width over height of the canvas. */
+  aspect: number;
 }
 
 export function planOf(graph: Graph, options: PlanOptions): Plan {
@@ -47,6 +49,7 @@ export function planOf(graph: Graph, options: PlanOptions): Plan {
       target: Int32Array.from(edges, (edge) => index.get(edge.target)!),
       layerGap: options.columns ? 84 : 60,
       nodeGap: 22,
+      aspect: options.aspect,
     },
   };
 }

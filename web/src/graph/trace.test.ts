@@ -15,11 +15,14 @@ function graph(edges: [string, string][]): Graph {
       fields: [],
       tags: [],
       state: null,
+      tint: null,
+      note: null,
+      folded: 0,
       hop: 0,
       hiddenUpstream: 0,
       hiddenDownstream: 0,
     })),
-    edges: edges.map(([source, target]) => ({ source, target, declared: false })),
+    edges: edges.map(([source, target]) => ({ source, target, declared: false, change: null })),
     links: [],
   };
 }

@@ -7,7 +7,7 @@ export interface View {
   k: number;
 }
 
-export const MIN_ZOOM = 0.04;
+export const MIN_ZOOM = 0.01;
 export const MAX_ZOOM = 2;
 /** Under this a card is drawn on the canvas: its text could not be read anyway. */
 export const CARD_ZOOM = 0.42;

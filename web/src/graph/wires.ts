@@ -2,7 +2,7 @@
 import { HEAD_HEIGHT, rowAnchor } from "./card-size.ts";
 import type { Scene } from "./scene.ts";
 
-export type WireKind = "edge" | "declared" | "link" | "indirect";
+export type WireKind = "edge" | "declared" | "link" | "indirect" | "added" | "gone";
 
 export interface Wire {
   kind: WireKind;
@@ -33,7 +33,13 @@ export function wiresOf(scene: Scene): Wire[] {
     const from = start(s, middle);
     const to = end(t, middle);
     const curve = layout.reversed[e] ? around(from, to) : through([from, ...bends(scene, e, 0), to]);
-    wires.push(wire(edge.declared ? "declared" : "edge", e, curve));
+    wires.push(
+      wire(
+        edge.change === "added" || edge.change === "gone" ? edge.change : edge.declared ? "declared" : "edge",
+        e,
+        curve,
+      ),
+    );
   });
 
   const lanes = lanesOf(scene);

@@ -1,0 +1,84 @@
+// The frame around every page: the rail, the bar with search and time, and the keys that work everywhere.
+import { MantineProvider } from "@mantine/core";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { useAsk, useSignIn } from "../api/queries.ts";
+import { mantineTheme, useTheme } from "../theme.ts";
+import { AsOf } from "./as-of.tsx";
+import { Icon } from "./icon.tsx";
+import { Rail } from "./rail.tsx";
+import { useKeys } from "./use-keys.ts";
+
+const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
+const KeysHelp = lazy(() => import("./keys-help.tsx").then((module) => ({ default: module.KeysHelp })));
+
+export function Shell() {
+  const { theme, toggle } = useTheme();
+  const status = useAsk("/api/v2/status");
+  const signIn = useSignIn(status.error);
+  const [searching, setSearching] = useState(false);
+  const [helping, setHelping] = useState(false);
+  const navigate = useNavigate();
+  const going = useRouterState({ select: (state) => state.isLoading });
+  const zone = useRouterState({ select: (state) => state.location.search.zone });
+  useKeys({
+    search: () => setSearching(true),
+    help: () => setHelping(true),
+    home: () => void navigate({ to: "/" }),
+  });
+  useEffect(() => {
+    document.documentElement.lang = "en";
+  }, []);
+  const other = theme === "dark" ? "Use light colours" : "Use dark colours";
+  return (
+    <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
+      <a className="skip" href={`${location.pathname}#content`} onClick={skip}>
+        Skip to the page
+      </a>
+      <div className="shell">
+        <header className="top">
+          <Link className="brand" to="/" aria-label="Headwater, home">
+            <svg viewBox="0 0 24 24" aria-hidden="true">
+              <path d="M3 4c5 0 6 8 11 8h7M3 20c5 0 6-8 11-8M3 12h8" />
+            </svg>
+            <span>Headwater</span>
+          </Link>
+          <button type="button" className="search-button" onClick={() => setSearching(true)}>
+            <Icon name="search" />
+            <span>Search datasets, jobs and columns</span>
+            <kbd>/</kbd>
+          </button>
+          <div className="end">
+            <AsOf />
+            <Link
+              className="button quiet zone"
+              to="."
+              search={(now) => ({ ...now, zone: zone === "local" ? undefined : "local" })}
+              title={zone === "local" ? "Times are in your zone. Show UTC." : "Times are in UTC. Show your own zone."}
+            >
+              {zone === "local" ? "Local" : "UTC"}
+            </Link>
+            {signIn.data && <a href={signIn.data}>Sign in</a>}
+            <button type="button" className="icon-button" onClick={toggle} aria-label={other} title={other}>
+              <Icon name={theme === "dark" ? "sun" : "moon"} />
+            </button>
+          </div>
+        </header>
+        <Rail />
+        <div className="content" id="content" tabIndex={-1}>
+          {going && <div className="progress" aria-hidden="true" />}
+          <Outlet />
+        </div>
+      </div>
+      <Suspense fallback={null}>
+        {searching && <Palette onClose={() => setSearching(false)} />}
+        {helping && <KeysHelp onClose={() => setHelping(false)} />}
+      </Suspense>
+    </MantineProvider>
+  );
+}
+
+function skip(event: React.MouseEvent) {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}

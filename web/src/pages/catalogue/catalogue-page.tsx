@@ -1,0 +1,47 @@
+// All that is known, by kind: words and facets narrow it, columns order it, and the list can be taken along.
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Page } from "../../parts/page.tsx";
+import { Datasets } from "./datasets.tsx";
+import { Entities } from "./entities.tsx";
+import { Jobs } from "./jobs.tsx";
+import { People } from "./people.tsx";
+import { Runs } from "./runs.tsx";
+import { Tags } from "./tags.tsx";
+
+const KINDS = [
+  ["datasets", "Datasets", Datasets],
+  ["jobs", "Jobs", Jobs],
+  ["runs", "Runs", Runs],
+  ["entities", "Schedules", Entities],
+  ["people", "People", People],
+  ["tags", "Tags", Tags],
+] as const;
+
+const route = getRouteApi("/catalogue/$kind");
+
+export function CataloguePage() {
+  const { kind } = route.useParams();
+  const [key, title, Kind] = KINDS.find(([one]) => one === kind) ?? KINDS[0];
+  return (
+    <Page
+      title={title}
+      tabs={
+        <nav className="tabs" aria-label="Kinds">
+          {KINDS.map(([one, word]) => (
+            <Link
+              key={one}
+              to="/catalogue/$kind"
+              params={{ kind: one }}
+              className={`tab${one === key ? " is-on" : ""}`}
+              aria-current={one === key ? "page" : undefined}
+            >
+              {word}
+            </Link>
+          ))}
+        </nav>
+      }
+    >
+      <Kind key={key} />
+    </Page>
+  );
+}

@@ -1,0 +1,19 @@
+// The state of a list in its address, and how to change it.
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useCallback } from "react";
+import type { catalogue } from "../../search-params.ts";
+
+export type ListSearch = ReturnType<typeof catalogue>;
+
+const route = getRouteApi("/catalogue/$kind");
+
+export function useList() {
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const change = useCallback(
+    (patch: ListSearch, replace = false) =>
+      void navigate({ to: ".", search: (now) => ({ ...now, ...patch }) as never, replace }),
+    [navigate],
+  );
+  return { search, change };
+}

@@ -1,0 +1,63 @@
+// One incident on a line: what, since when, who is hit, who owns it, and where to look.
+import { Link } from "@tanstack/react-router";
+import type { Answer } from "../../api/client.ts";
+import { plural } from "../../format.ts";
+import { Command } from "../../parts/message.tsx";
+import { NodeLink } from "../../parts/node-link.tsx";
+import { State } from "../../parts/state.tsx";
+import { When } from "../../parts/when.tsx";
+
+export type Incident = Answer<"/api/v2/open-incidents">["incidents"][number];
+
+export function IncidentLine({ incident, full = false }: { incident: Incident; full?: boolean }) {
+  return (
+    <li className="incident">
+      <span className="incident-kind">
+        <State state={incident.kind} />
+      </span>
+      <span className="incident-what">
+        <Subject incident={incident} />
+        <span className="incident-text">{incident.text}</span>
+      </span>
+      <span className="incident-facts">
+        {incident.since && (
+          <span>
+            since <When at={incident.since} />
+          </span>
+        )}
+        {incident.hit.length > 0 && <span>{plural(incident.hit.length, "more is hit", "more are hit")}</span>}
+        <span>{incident.owners.length ? incident.owners.join(", ") : <span className="soft">no owner</span>}</span>
+      </span>
+      {full && (
+        <span className="incident-more">
+          {incident.hit.length > 0 && (
+            <ul className="list">
+              {incident.hit.map((hit) => (
+                <li key={hit.id}>
+                  <NodeLink id={hit.id} label={hit.label} />
+                  <small className="soft">{hit.owners.join(", ")}</small>
+                </li>
+              ))}
+            </ul>
+          )}
+          <Command text={incident.look} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function Subject({ incident: { kind, id, label } }: { incident: Incident }) {
+  if (/^(dataset|job):/.test(id)) return <NodeLink id={id} label={label} />;
+  if (kind === "wrong")
+    return (
+      <Link to="/incidents/$id" params={{ id }}>
+        {label || `Incident ${id.slice(0, 8)}`}
+      </Link>
+    );
+  return (
+    <Link to="/runs/$id/{-$tab}" params={{ id, tab: undefined }} className="mono">
+      {label}
+    </Link>
+  );
+}

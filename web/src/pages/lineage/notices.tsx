@@ -1,0 +1,105 @@
+// What the drawing does not show, in words and counted, each with the click that brings it.
+import type { LineageAnswer } from "../../api/types.ts";
+import { exact, plural } from "../../format.ts";
+import { MOST_NODES } from "../../search-params.ts";
+import type { Patch, State } from "./lineage-page.tsx";
+import type { useLineageView } from "./use-lineage.ts";
+
+type Shown = ReturnType<typeof useLineageView>;
+
+export function Notices({ shown, state, change }: { shown: Shown; state: State; change: Patch }) {
+  const { answer, lineage, path, difference, route } = shown;
+  if (!answer) return null;
+  const lines = [
+    lineage.error && (
+      <p role="alert" key="error">
+        {lineage.error.message} What is shown may be out of date.{" "}
+        <button type="button" className="plain" onClick={() => void lineage.refetch()}>
+          Try again
+        </button>
+      </p>
+    ),
+    state.to && (
+      <p key="path">
+        {path.error
+          ? path.error.message
+          : !path.data
+            ? "Looking for a path…"
+            : path.data.paths.length === 0
+              ? `There is no path between the two${path.data.reason ? ` (${path.data.reason})` : ""}.`
+              : `${plural(path.data.total, "shortest path")} of ${plural(path.data.length ?? 0, "edge")}.`}{" "}
+        <button type="button" className="plain" onClick={() => change({ to: undefined })}>
+          Leave the path
+        </button>
+      </p>
+    ),
+    difference && (
+      <p key="difference">
+        Compared with {exact(state.since)}: {changed(difference.nodes, "node")}, {changed(difference.edges, "edge")}.
+      </p>
+    ),
+    state.filter && route && (
+      <p key="filter">
+        {plural(route.size, "node")} of {answer.nodes.length} found.{" "}
+        <button type="button" className="plain" onClick={() => change({ filter: undefined })}>
+          Show all alike
+        </button>
+      </p>
+    ),
+    <Hidden key="hidden" answer={answer} state={state} change={change} />,
+    answer.edges.length === 0 && answer.hidden.nodes === 0 && !state.to && (
+      <p key="none">
+        No lineage {state.direction === "both" ? "" : `${state.direction} `}is known for this node
+        {state.asOf ? " at that time" : ""}.
+      </p>
+    ),
+  ].filter(Boolean);
+  return (
+    <div className="notices" role="status">
+      {lines}
+    </div>
+  );
+}
+
+function changed(changes: ReadonlyMap<string, string>, what: string) {
+  const by = (word: string) => [...changes.values()].filter((change) => change === word).length;
+  const parts = (["added", "gone", "changed"] as const).flatMap((word) => (by(word) ? [`${by(word)} ${word}`] : []));
+  return parts.length ? `${what}s: ${parts.join(", ")}` : `no ${what} changed`;
+}
+
+function Hidden({ answer, state, change }: { answer: LineageAnswer; state: State; change: Patch }) {
+  const { nodes, reason } = answer.hidden;
+  if (reason?.startsWith("max_nodes")) {
+    const next = Math.min(Math.max(state.nodes * 5, 10_000), MOST_NODES);
+    return (
+      <p>
+        {plural(answer.nodes.length, "node")} shown; at least {plural(nodes, "more", "more")} left out.{" "}
+        {state.nodes < MOST_NODES ? (
+          <button type="button" className="plain" onClick={() => change({ nodes: next })}>
+            Show up to {next.toLocaleString("en")}
+          </button>
+        ) : (
+          "Start nearer to what you look for."
+        )}
+      </p>
+    );
+  }
+  const up = answer.nodes.filter((node) => node.hidden_upstream > 0).length;
+  const down = answer.nodes.filter((node) => node.hidden_downstream > 0).length;
+  if (up + down === 0) return null;
+  const sides = [
+    up > 0 && `${plural(up, "node")} with more upstream`,
+    down > 0 && `${plural(down, "node")} with more downstream`,
+  ];
+  return (
+    <p>
+      Beyond depth {state.depth}: {sides.filter(Boolean).join(", ")}.{" "}
+      <button type="button" className="plain" onClick={() => change({ depth: state.depth + 1 })}>
+        One step more
+      </button>{" "}
+      <button type="button" className="plain" onClick={() => change({ depth: 100 })}>
+        All
+      </button>
+    </p>
+  );
+}

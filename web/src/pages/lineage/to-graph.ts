@@ -1,0 +1,79 @@
+// The API's answer as the drawing's graph. The only place that knows both.
+import type { LineageAnswer, LineageNode } from "../../api/types.ts";
+import { ago, duration, plural, shortNamespace } from "../../format.ts";
+import type { Graph } from "../../graph/model.ts";
+import { distinguish } from "../../names.ts";
+import { type Change, edgeKey } from "./difference.ts";
+import type { Folded } from "./fold.ts";
+import type { LensView } from "./lenses.ts";
+import type { SelectableNode } from "./selection.ts";
+
+export interface DrawnGraph extends Graph {
+  nodes: readonly SelectableNode[];
+}
+
+export function graphOf(
+  answer: LineageAnswer,
+  folded: Folded,
+  lens: LensView | null,
+  changes: ReadonlyMap<string, Change>,
+): DrawnGraph {
+  const names = distinguish(folded.nodes);
+  return {
+    root: answer.root,
+    nodes: folded.nodes.map((node) => drawn(node, names.get(node.id) ?? node.label, folded, lens)),
+    edges: folded.edges.map((edge) => ({
+      source: edge.source,
+      target: edge.target,
+      declared: edge.origin !== "OBSERVED",
+      change: changes.get(edgeKey(edge)) ?? null,
+    })),
+    links: folded.column_edges.map((edge) => ({
+      source: edge.source,
+      sourceField: edge.source_field,
+      target: edge.target,
+      targetField: edge.target_field,
+      job: edge.job,
+      indirect: edge.transformations.length > 0 && edge.transformations.every((t) => t.type === "INDIRECT"),
+    })),
+  };
+}
+
+function drawn(node: LineageNode, label: string, folded: Folded, lens: LensView | null): SelectableNode {
+  const tinted = lens?.of(node) ?? null;
+  const children = folded.inside.get(node.id)?.length ?? 0;
+  const shared = {
+    id: node.id,
+    namespace: node.namespace,
+    label,
+    title: `${node.namespace} ${node.name}`,
+    tags: node.tags,
+    hop: node.hop,
+    hiddenUpstream: node.hidden_upstream,
+    hiddenDownstream: node.hidden_downstream,
+    tint: tinted?.tint ?? null,
+    note: tinted?.note ?? null,
+    folded: children,
+  };
+  if (node.type === "DATASET")
+    return {
+      ...shared,
+      kind: "dataset",
+      detail: tinted?.note ?? shortNamespace(node.namespace),
+      fields: node.fields,
+      state: null,
+    };
+  const run = node.last_run;
+  const when = run
+    ? run.state === "RUNNING"
+      ? `running since ${ago(run.started_at)}`
+      : `${ago(run.started_at)} · ${duration(run.duration_ms)}`
+    : "no run yet";
+  return {
+    ...shared,
+    kind: "job",
+    fields: [],
+    state: (run?.state as SelectableNode["state"]) ?? null,
+    detail: children > 0 ? `${plural(children, "job")} · ${when}` : when,
+  };
+}

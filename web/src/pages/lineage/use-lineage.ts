@@ -1,0 +1,102 @@
+// What the graph page shows, from its address: the answer, what lenses need, the other time, the path.
+import { useMemo } from "react";
+import { useAsk } from "../../api/queries.ts";
+import type { LineageAnswer, LineageNode } from "../../api/types.ts";
+import type { Direction, Lens } from "../../search-params.ts";
+import { type Change, compare, edgeKey } from "./difference.ts";
+import { foldJobs } from "./fold.ts";
+import { lensView } from "./lenses.ts";
+import { select } from "./selection.ts";
+import { graphOf } from "./to-graph.ts";
+
+export interface View {
+  node: string;
+  depth: number;
+  direction: Direction;
+  columns: boolean;
+  nodes: number;
+  asOf: string | null;
+  open: readonly string[];
+  unfolded: boolean;
+  lens: Lens | undefined;
+  since: string | null;
+  to: string | null;
+  filter: string;
+}
+
+const NO_CHANGES: ReadonlyMap<string, Change> = new Map();
+
+export function useLineageView(view: View) {
+  const { node, direction, depth, columns, nodes: max_nodes } = view;
+  const query = { node, direction, depth, columns, max_nodes };
+  const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
+  const earlier = useAsk(
+    "/api/v2/lineage",
+    { query: { ...query, as_of: view.since } },
+    { enabled: view.since !== null },
+  );
+  const path = useAsk(
+    "/api/v2/paths",
+    { query: { from: node, to: view.to ?? "", as_of: view.asOf } },
+    { enabled: view.to !== null },
+  );
+  const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
+  const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
+
+  const answer = lineage.data;
+  const before = view.since === null ? undefined : earlier.error ? null : earlier.data;
+  const difference = useMemo(
+    () => (answer && before !== undefined && view.since !== null ? compare(before, answer) : null),
+    [answer, before, view.since],
+  );
+  const along = path.data;
+  const shown = useMemo(() => {
+    const base = difference?.union ?? answer;
+    return base && along ? withPath(base, along.nodes, along.edges) : base;
+  }, [answer, difference, along]);
+  const openKey = view.open.join("\n");
+  const folded = useMemo(
+    () =>
+      shown ? foldJobs(shown, new Set(openKey ? openKey.split("\n") : []), view.unfolded || view.to !== null) : null,
+    [shown, openKey, view.unfolded, view.to],
+  );
+  const lens = useMemo(() => {
+    if (!folded) return null;
+    return lensView(difference ? "changed" : view.lens, folded.nodes, {
+      freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
+      reads: new Map(usage.data?.datasets.map((one) => [one.id, one.reads])),
+      changes: difference?.nodes,
+    });
+  }, [folded, difference, view.lens, fresh.data, usage.data]);
+  const graph = useMemo(
+    () => (shown && folded ? graphOf(shown, folded, lens, difference?.edges ?? NO_CHANGES) : null),
+    [shown, folded, lens, difference],
+  );
+  const route = useMemo(() => {
+    if (!graph) return null;
+    if (along && view.to !== null) return new Set(along.paths.flatMap((one) => one.nodes));
+    return select(view.filter, graph.nodes, graph.edges);
+  }, [graph, along, view.to, view.filter]);
+  return { lineage, answer: shown, folded, graph, lens, route, path, difference, earlier };
+}
+
+/** What a path passes is shown even where the walk did not get. */
+function withPath(
+  base: LineageAnswer,
+  nodes: readonly unknown[],
+  edges: readonly Omit<LineageAnswer["edges"][number], "count" | "via">[],
+): LineageAnswer {
+  const known = new Set(base.nodes.map((node) => node.id));
+  const drawn = new Set(base.edges.map(edgeKey));
+  const more = (nodes as LineageNode[])
+    .filter((node) => !known.has(node.id))
+    .map((node) => ({ ...node, hop: node.hop ?? 0, hidden_upstream: 0, hidden_downstream: 0 }));
+  return {
+    ...base,
+    nodes: [...base.nodes, ...more],
+    edges: [
+      ...base.edges,
+      ...edges.filter((edge) => !drawn.has(edgeKey(edge))).map((edge) => ({ ...edge, count: 1, via: 0 })),
+    ],
+  };
+}
