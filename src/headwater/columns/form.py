@@ -39,13 +39,14 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
     """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again.
-    `aggregates`: GROUP BY ALL leaves it out (said only where there is one)."""
+    `aggregates`: GROUP BY ALL leaves it out (said only where there is one). `named`: the text gives the name, not the product: others may use it."""
 
     name: str
     value: Expression
     star: Star | None = None
     fields: list[tuple[str, Expression]] = []
     aggregates: bool = False
+    named: bool = True
 
 
 class Cte(msgspec.Struct, array_like=True, gc=False):

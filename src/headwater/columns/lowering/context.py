@@ -145,6 +145,13 @@ class Context:
             return (self.key(database), self.key(table), last)
         return (self.key(catalog), self.key(database), self.key(table), last)
 
+    def key_path(self, node: Any) -> form.Parts:
+        """The parts of a dotted name; empty when it is none."""
+        if isinstance(node, exp.Column):
+            return self.column(node)
+        listed = list(node.flatten()) if isinstance(node, exp.Dot) else [node]
+        return tuple(self.key(one) for one in listed) if all(isinstance(one, exp.Identifier) for one in listed) else ()
+
     def table_key(self, name: Any) -> str:
         """The key of one part of a table's name."""
         if self.rule.tables_sensitive and name.__class__ is not str and isinstance(name.args.get("this"), str):

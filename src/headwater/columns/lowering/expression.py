@@ -12,7 +12,6 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
-from headwater.columns.dialect import DATE_PARTS
 from headwater.columns.kinds import (
     AGGREGATED,
     AS_IS,
@@ -32,6 +31,8 @@ from headwater.columns.lowering.functions import (
     MASKING_NAMES,
     MASKING_PREFIXES,
     NOTHING_NAMES,
+    XML_METHODS,
+    is_date_part,
 )
 from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
 from headwater.columns.lowering.json_path import plain_path
@@ -220,7 +221,11 @@ def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
                 pass
             else:  # schema.function(…): the schema is no column; value.method(…): the value is an argument.
                 _push(stack, field, below)
-                if not isinstance(base.this, (exp.Identifier, exp.Column, exp.Dot)):
+                method = context.rule.parser == "tsql" and str(getattr(field, "name", "")).lower() in XML_METHODS
+                parts = context.key_path(base.this) if method else ()
+                if parts:
+                    result.references.append((parts, below_use(use, TRANSFORMED), ""))
+                elif not isinstance(base.this, (exp.Identifier, exp.Column, exp.Dot)):
                     _push(stack, base.this, below_use(use, TRANSFORMED))
                 return
             base = base.this
@@ -369,7 +374,7 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         result.subqueries.append((found[0], below_use(use, TRANSFORMED), form.WHOLE))
         _push(stack, found[1], below_use(use, BRANCHED))
         return
-    if name.startswith(DATE_FUNCTIONS) and arguments and _is_date_part(arguments[0]):
+    if name.startswith(DATE_FUNCTIONS) and arguments and is_date_part(arguments[0]):
         context.warn(f"{arguments[0].name} is taken for a part of a date, and no column, in {name}")
         arguments = arguments[1:]
     step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
@@ -387,10 +392,6 @@ def _modulo(context: Context, node: Any, use: int, stack: Stack, _result: form.E
     if context.rule.parser == "oracle" and isinstance(right, exp.Column) and right.name.upper() in CURSOR_ATTRIBUTES:
         return
     stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
-
-
-def _is_date_part(node: Any) -> bool:
-    return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in DATE_PARTS
 
 
 _BINARY = frozenset(
@@ -445,6 +446,5 @@ _HOW: dict[type, Any] = {
     exp.Mod: _modulo,
     exp.Table: _table,
     exp.Parameter: _parameter,
-    exp.Struct: TRANSFORMED,
-    exp.StructExtract: TRANSFORMED,
+    **dict.fromkeys((exp.Struct, exp.StructExtract), TRANSFORMED),
 }

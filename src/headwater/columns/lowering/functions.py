@@ -1,5 +1,11 @@
 """Functions by name, where the parser knows only their name: what they do to what they are given."""
 
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns.dialect import DATE_PARTS
+
 DATE_FUNCTIONS = ("date", "time", "trunc", "last_day", "next_day", "extract", "to_timestamp", "months_between")
 AGGREGATE_NAMES = frozenset(
     (
@@ -20,3 +26,9 @@ MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash
 NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
 CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_ROWCOUNT", "BULK_EXCEPTIONS"})
 """What PL/SQL says of the last statement or of a cursor."""
+XML_METHODS = frozenset({"value", "query", "exist", "modify", "nodes"})
+"""What T-SQL calls of an XML column: `c.value(…)` is no function of a schema c."""
+
+
+def is_date_part(node: Any) -> bool:
+    return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in DATE_PARTS

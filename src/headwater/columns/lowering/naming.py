@@ -36,11 +36,13 @@ def name_outputs(what: form.Form, tokens: list[Any], text: str, parser: str) -> 
         if len(pieces) == len(query.projections):
             for one, piece in zip(query.projections, pieces, strict=True):
                 if not one.name:
-                    one.name = _called(piece, text, parser)
+                    one.name, one.named = _called(piece, text, parser), False
             return
 
 
 def _called(piece: list[Any], text: str, parser: str) -> str:
+    if len(piece) == 1 and piece[0].token_type in {TokenType.STRING, TokenType.NUMBER}:
+        return str(piece[0].text)
     if parser in _BY_FUNCTION:
         first = piece[0]
         if len(piece) > 1 and piece[1].token_type is TokenType.L_PAREN and first.text.replace("_", "").isalnum():

@@ -246,7 +246,10 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
         else:
-            result.append(form.Projection(context.output_name(node), lower(context, node)))
+            name = (
+                "" if kind is exp.Literal else context.output_name(node)
+            )  # A literal is no alias that others could name.
+            result.append(form.Projection(name, lower(context, node)))
     return result
 
 

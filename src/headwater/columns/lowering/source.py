@@ -9,7 +9,7 @@ from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
-from headwater.columns.lowering.table_function import everything, function, joined
+from headwater.columns.lowering.table_function import everything, function, joined, known_rows
 
 __all__ = ["everything", "item", "join", "joined", "lower_pivot", "named", "sources", "table_parts"]
 
@@ -223,6 +223,8 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     rows = node.args.get("rows_from")
     if rows:
         values = [lower(context, one.this, TRANSFORMED) for one in rows]
+        for one in rows:
+            known_rows(context, one.this)
         return form.Item(form.Generated(joined(values), columns, not columns), alias, lateral=True)
     this = node.args.get("this")
     if isinstance(this, exp.Func) and not isinstance(this, (exp.Parameter, exp.SessionParameter)):

@@ -31,12 +31,11 @@ _MAKERS = frozenset(
         "json_object_keys jsonb_object_keys json_populate_record json_populate_recordset jsonb_populate_recordset jsonb_path_query "
         "regexp_matches regexp_split_to_table regexp_matches string_to_table string_split split_to_table strtok_split_to_table numbers "
         "numbers_mt zeros generaterandom values generator json_table xmltable openjson openxml tumble hop cumulate session sequence "
-        "ts_parse ts_stat result_scan table_columns array_join splitbystring splitbychar json_extract map_explode variant_explode "
-        "variant_explode_outer sql_keywords pragma_table_info nodes rowset columns_of ora_mining_table"
+        "array_join splitbystring splitbychar json_extract map_explode variant_explode "
+        "variant_explode_outer nodes"
     ).split()
 )
 """Names of functions whose rows are made of their arguments and of nothing else."""
-_WINDOWS = frozenset({"tumble", "hop", "cumulate", "session"})
 _FOREIGN_SQL: dict[str, tuple[str | None, int, int]] = {
     "external_query": (None, 0, 1),
     "openquery": (None, 0, 1),
@@ -87,6 +86,8 @@ def function(context: Context, node: Any, alias: str, columns: list[str]) -> for
     if name == "stream" and len(arguments) == 1 and isinstance(arguments[0], exp.Column):
         parts = context.column(arguments[0])  # Databricks: a table read as a stream
         return form.Item(form.TableSource(parts), alias or parts[-1], columns)
+    if isinstance(node, exp.DynamicIdentifier) and isinstance(node.this, exp.Literal):
+        name, arguments = "identifier", [node.this]
     if name in {"table", "identifier"} and len(arguments) == 1:
         inner = arguments[0]
         if isinstance(inner, exp.Literal):
@@ -101,7 +102,18 @@ def function(context: Context, node: Any, alias: str, columns: list[str]) -> for
     if other is not None:
         source, own = other
         return form.Item(source, alias or own, columns)
+    if name == "nodes" and whole is not node:  # T-SQL: rows of an XML column
+        parts = context.key_path(whole.this)
+        value = form.Expression([(parts, TRANSFORMED, "")]) if parts else lower(context, whole, TRANSFORMED)
+        return form.Item(form.Generated(value, columns, not columns), alias, [], lateral=True)
     return _made_of_arguments(context, node, name, alias, columns)
+
+
+def known_rows(context: Context, node: Any) -> None:
+    """Warn if the rows of a function in ROWS FROM are made of more than its arguments."""
+    name = str(node.this if isinstance(node, exp.Anonymous) else node.key).lower()
+    if not (isinstance(node, _ROW_MAKERS) or name in _MAKERS):
+        context.warn(f"the table function {name} is not known: its columns are taken to be made of its arguments")
 
 
 def _made_of_arguments(context: Context, node: Any, name: str, alias: str, columns: list[str]) -> form.Item:

@@ -322,12 +322,14 @@ def _path(phrase: Phrase) -> str | None:
 def _file_columns(phrase: Phrase, place: int) -> list[str]:
     """MySQL's list of columns after the table, unless variables or SET change what goes where."""
     if phrase.find("SET", start=place) > 0:
+        phrase.context.warn("which columns of the file go where is not understood: SET computes some")
         return []
     opened = phrase.find("(", start=place)
     if opened < 0 or phrase.word(opened - 1) in {"PARTITION", "INFILE", "FILES"}:
         return []
     inner = range(opened + 1, phrase.closing(opened))
     if any(phrase.words[at] == "@" for at in inner):
+        phrase.context.warn("which columns of the file go where is not understood: some go into variables")
         return []
     return [phrase.name(at)[0][-1] for at in inner if phrase.is_name(at)]
 

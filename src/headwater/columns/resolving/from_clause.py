@@ -89,6 +89,7 @@ class FromClause(ABC):
         found.scalars = self.scalars
         found.warnings = self.warnings
         found.pseudo = self.pseudo
+        found.structs = self.rule.parser not in _WITHOUT_STRUCTS
         found.virtual = self.virtual
         found.values = self.values
         found.holes = self.holes
@@ -260,6 +261,8 @@ class FromClause(ABC):
         if schema is not None and (len(schema.name) >= len(parts) or parts in self.session.tables):
             shown = schema.name
         if schema is None:
+            if self.rule.parser == "tsql" and len(parts) == 1 and parts[0] in {"inserted", "deleted"}:
+                self.warnings[f"{parts[0]} are rows of the table whose trigger this is"] = None
             return Relation([("*", Open(self.leaves, shown))]), shown
         return TableRelation(schema, shown, self.leaves), shown
 
@@ -367,4 +370,5 @@ class _Row(Relation):
 
 _ARRAYS_IN_FROM = frozenset({"hive", "bigquery"})
 _NO_NAMES: frozenset[str] = frozenset()
+_WITHOUT_STRUCTS = frozenset({"oracle", "tsql", "mysql", "sqlite", "teradata"})
 _HIDING = frozenset({"semi", "anti"})

@@ -257,7 +257,8 @@ class Resolver(FromClause):
                     )
                     continue
                 columns.append((name, value))
-                scope.define(name, value)
+                if one.named:
+                    scope.define(name, value)
             else:
                 found = self._star(one.star, scope)
                 columns += found

@@ -41,6 +41,8 @@ class Scope:
         self.own_first = False
         """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
         query around it would make no sense."""
+        self.structs = True
+        """Whether columns have fields in this product, so that `x.y` may be one of the column x."""
         self.virtual: frozenset[str] = frozenset()
         self.pseudo: frozenset[str] = frozenset()
         self.warnings: dict[str, None] = {}
@@ -122,11 +124,11 @@ class Scope:
     def _plain(self, name: str) -> Dependencies:
         if name == "*":
             return self._everything()
+        if name in self.scalars:
+            return self.scalars[name]
         found, candidates = self._search(name)
         if found is not None:
             return found
-        if name in self.scalars:
-            return self.scalars[name]
         if name.lower() in self.variables or name.startswith("@"):
             return self._held(name.lower(), "")
         if candidates and self.rows_by_name:
@@ -259,10 +261,14 @@ class Scope:
             level = level.outer
         if parts[0].lower() in self.values:
             return self._held(parts[0].lower(), parts[1])
+        if parts[-1].lower() in {"nextval", "currval"}:
+            return NOTHING
         # No relation is called that: the first part may be a struct.
         found, candidates = self._search(parts[0])
-        if found is None and len(candidates) == 1:
+        if found is None and len(candidates) == 1 and self.structs:
             found = candidates[0]
+        elif found is not None and not self.structs and not any(parts[0] in one.names for _, _, one in self.relations):
+            candidates, found = [found], None
         if found is not None:
             return self.leaves.deeper(found, ".".join(part for part in parts[1:] if part != "*"))
         if (
