@@ -105,7 +105,11 @@ class _Ladder:
 
     def statement(self, text: str, tokens: list[Any]) -> form.Lowered:
         """The parser's way if it has one, the others if not."""
-        if self.rule.parser in scripted.PARSERS and "USING" in {token.text.upper() for token in tokens}:
+        if (
+            tokens
+            and self.rule.parser in scripted.PARSERS
+            and scripted.SIGN.search(text, tokens[0].start, tokens[-1].end + 1)
+        ):
             phrase = Phrase(tokens, new_context(self.rule))
             tokens = scripted.rewritten(phrase) if scripted.has_script(phrase) else tokens
         if tokens and not rewriting.misread(tokens, self.rule.parser):

@@ -1,11 +1,14 @@
 """Scripts in Hive queries, `MAP a, b USING 'x' AS c, d`, as the form that the parser reads: `SELECT TRANSFORM(a, b) USING 'x' AS (c, d)`."""
 
+import re
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns.recovery.phrase import Phrase, inserted_token
 
+SIGN = re.compile(r"\busing\s+['\"]", re.IGNORECASE)
+"""What a text with a script has."""
 PARSERS = frozenset({"hive", "spark", "spark2", "databricks"})
 _STARTS = frozenset({"TRANSFORM", "MAP", "REDUCE"})
 _ENDS = frozenset(
