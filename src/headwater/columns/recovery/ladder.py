@@ -105,11 +105,8 @@ class _Ladder:
 
     def statement(self, text: str, tokens: list[Any]) -> form.Lowered:
         """The parser's way if it has one, the others if not."""
-        if (
-            tokens
-            and self.rule.parser in scripted.PARSERS
-            and scripted.SIGN.search(text, tokens[0].start, tokens[-1].end + 1)
-        ):
+        held = text[tokens[0].start : tokens[-1].end + 1] if tokens and self.rule.parser in scripted.PARSERS else ""
+        if scripted.may_hold(held):
             phrase = Phrase(tokens, new_context(self.rule))
             tokens = scripted.rewritten(phrase) if scripted.has_script(phrase) else tokens
         if tokens and not rewriting.misread(tokens, self.rule.parser):

@@ -7,14 +7,19 @@ from sqlglot.tokenizer_core import TokenType
 
 from headwater.columns.recovery.phrase import Phrase, inserted_token
 
-SIGN = re.compile(r"\busing\s+['\"]", re.IGNORECASE)
-"""What a text with a script has."""
+_SIGN = re.compile(r"\busing\s+['\"]")
 PARSERS = frozenset({"hive", "spark", "spark2", "databricks"})
 _STARTS = frozenset({"TRANSFORM", "MAP", "REDUCE"})
 _ENDS = frozenset(
     "FROM WHERE CLUSTER DISTRIBUTE SORT ORDER LIMIT UNION INSERT GROUP HAVING LATERAL WINDOW ) ; WHEN".split()
 ) | {"CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "ORDER BY", "GROUP BY"}
 _FORMATS = frozenset({"ROW", "RECORDREADER", "RECORDWRITER"})
+
+
+def may_hold(text: str) -> bool:
+    """Whether a statement's text has the sign of a script. Most have not, so this is quick."""
+    lowered = text.lower()
+    return "using" in lowered and _SIGN.search(lowered) is not None
 
 
 def has_script(phrase: Phrase) -> bool:
