@@ -49,15 +49,25 @@ class Networks:
         return all(self.allows(each) for each in inner)
 
 
+# Not public, although some versions of Python say so: protocol assignments (Oracle Cloud's metadata is 192.0.0.192), 6to4 relays, site-local
+# addresses, documentation; and the address at which Azure answers its machines.
+_INSIDE = [
+    ipaddress.ip_network(text)
+    for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "64:ff9b:1::/48", "168.63.129.16/32")
+]
+
+
 def _is_public(address: Address) -> bool:
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    if address.is_multicast or address.is_reserved or address.is_unspecified:
+        return False
+    return address.is_global and not any(address in network for network in _INSIDE)
 
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def _embedded(address: Address) -> Iterator[ipaddress.IPv4Address]:
-    """The IPv4 addresses that packets to an IPv6 address may reach: mapped, NAT64, 6to4, Teredo, or compatible ones."""
+    """The IPv4 addresses that packets to an IPv6 address may reach: mapped, NAT64, 6to4, Teredo, ISATAP, or compatible ones."""
     if isinstance(address, ipaddress.IPv4Address):
         return
     if address.ipv4_mapped is not None:
@@ -66,7 +76,11 @@ def _embedded(address: Address) -> Iterator[ipaddress.IPv4Address]:
         yield address.sixtofour
     elif address.teredo is not None:
         yield from address.teredo
-    elif address in _NAT64 or (int(address) >> 32 == 0 and int(address) > 1):
+    elif (
+        address in _NAT64
+        or (int(address) >> 32) & 0xFCFFFFFF == 0x5EFE
+        or (int(address) >> 32 == 0 and int(address) > 1)
+    ):
         yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
