@@ -39,6 +39,11 @@ SOAK = (
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
     _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),
     _soak("chaos", command=_python("-m", "tests.chaos", "--rounds", "5", "--seconds", "60")),
+    _soak(
+        "three",
+        command=_python("-m", "tests.chaos", "--rounds", "4", "--seconds", "60", "--servers", "3", "--troubled"),
+    ),
+    _soak("load", command=_python("-m", "tests.load", "--minutes", "27")),
 )
 
 
