@@ -1,0 +1,79 @@
+// The page's speed in a real Chromium without a GPU, against a real server: node benchmarks/page.mjs (after scripts/build-web).
+// Main-thread time is Chromium's own (TaskDuration). A frame's time is the time between two frames while the pointer drags.
+import { openBrowser, openPage, settled } from "../web/tests/browser.mjs";
+import { fan, grid, send } from "../web/tests/seed.mjs";
+import { serve } from "../web/tests/server.mjs";
+
+const server = await serve(async (url) => {
+  await send(url, [...grid(100, "g100"), ...grid(500, "g500"), ...grid(5000, "g5000"), ...grid(10_000, "g10000"), ...fan(2000)]);
+});
+const browser = await openBrowser();
+const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
+const p95 = (all) => all.sort((a, b) => a - b)[Math.floor(all.length * 0.95)];
+const ms = (n) => `${Math.round(n)} ms`;
+
+try {
+  for (const name of ["g100", "g500", "g5000", "g10000"]) {
+    const { page } = await openPage(browser.context);
+    page.setDefaultTimeout(120_000);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable");
+    const busy = async () =>
+      (await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "TaskDuration").value * 1000;
+    await page.goto(`${server.url}lineage/dataset:grid:${name}.d0_0?depth=100&nodes=100000`);
+    await page.waitForSelector(".graph[data-world]");
+    const drawn = await page.evaluate(() => performance.now());
+    const layout = await page.evaluate(() => performance.getEntriesByName("headwater:layout").at(-1)?.duration ?? 0);
+    await settled(page);
+    const nodes = await page.locator(".graph").getAttribute("data-nodes");
+    await page.keyboard.press("f");
+    await settled(page);
+    const box = await page.locator(".graph").boundingBox();
+    const middle = [box.x + box.width / 2, box.y + box.height / 2];
+    await page.evaluate(() => {
+      window.__frames = [];
+      let last = performance.now();
+      const tick = (now) => {
+        window.__frames.push(now - last);
+        last = now;
+        window.__ticking = requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    });
+    const before = await busy();
+    await page.mouse.move(...middle);
+    await page.mouse.down();
+    for (let i = 1; i <= 60; i++) await page.mouse.move(middle[0] - i * 4, middle[1] + i);
+    await page.mouse.up();
+    const panned = ((await busy()) - before) / 60;
+    const frames = await page.evaluate(() => {
+      cancelAnimationFrame(window.__ticking);
+      return window.__frames.slice(1);
+    });
+    const clicks = [];
+    for (let i = 0; i < 5; i++) {
+      await page.locator(".graph").focus();
+      const start = await busy();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+      await page.waitForTimeout(700);
+      clicks.push((await busy()) - start);
+    }
+    console.log(
+      `${name}: ${nodes} nodes · drawn after ${ms(drawn)} · layout with its worker ${ms(layout)} · pan, all in view: main thread ${panned.toFixed(1)} ms a move, frame p95 ${ms(p95(frames))} · select: main thread ${ms(median(clicks))}`,
+    );
+    await page.close();
+  }
+  const { page } = await openPage(browser.context);
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${server.url}lineage/dataset:grid:fan.hub?depth=0`);
+  await settled(page);
+  const began = Date.now();
+  await page.getByRole("button", { name: "One step more", exact: true }).first().click();
+  await page.waitForFunction(() => Number(document.querySelector(".graph")?.dataset.nodes) > 1500);
+  await page.waitForSelector(".graph[data-world]");
+  console.log(`opening a node with 2,000 readers, the server's answer and the drawing: ${ms(Date.now() - began)}`);
+} finally {
+  await browser.close();
+  server.close();
+}
