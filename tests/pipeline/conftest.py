@@ -29,7 +29,9 @@ def plain_tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
     folder = tmp_path_factory.mktemp("plain")
     json_lines(folder / "all.json", bigquery_jobs(), CUT)
-    synced(spark, folder / "store", folder / "all.json")
+    told = synced(spark, folder / "store", folder / "all.json")
+    assert (told.files, told.batches, told.rows, told.days) == (1, 1, 60, 4)
+    assert told.quarantined >= 1
     return tables(spark, folder / "store")
 
 

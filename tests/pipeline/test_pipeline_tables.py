@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.types import DateType, LongType, StringType, StructField, StructType
 
 from headwater.errors import InvalidStore, NotFound, StoreChanged, UnreachableFolder
-from headwater.pipeline import tables
+from headwater.pipeline import one_task, tables
 from headwater.pipeline.folder import folder, inputs, whole
 from headwater.pipeline.tables import Consumed, Store, Table
 
@@ -181,7 +181,7 @@ def test_who_reads_the_state_before_can_go_on_for_some_changes(spark, store):
 def test_a_store_of_a_newer_headwater_or_a_damaged_one_is_refused(spark, store, tmp_path):
     path = tmp_path / "store" / "_manifest" / "0000000001.json"
     path.parent.mkdir(parents=True)
-    path.write_text('{"version": 1, "format": 2}')
+    path.write_text('{"version": 1, "format": 3}')
     with pytest.raises(InvalidStore, match="newer"):
         Store(spark, str(tmp_path / "store"))
     path.write_text('{"version": 1, "for')
@@ -210,10 +210,73 @@ def test_the_same_store_through_hadoops_classes(spark, tmp_path):
         assert place.create(path, "ö")
         assert not place.create(path, "again")
         assert place.read(path) == "ö"
-        assert [name for name in place.names(f"file://{root}/made{number}") if not name.startswith(".")] == ["1.json"]
+        place.create(f"file://{root}/made{number}/day=1/_part", "xyz")
+        sizes = place.sizes(f"file://{root}/made{number}")
+        assert {name: size for name, size in sizes.items() if not name.endswith(".crc")} == {
+            "1.json": 2,
+            "day=1/_part": 3,
+        }
+        assert [name for name in place.names(f"file://{root}/made{number}") if not name.startswith(".")] == [
+            "1.json",
+            "day=1",
+        ]
         place.remove(f"file://{root}/made{number}")
         place.remove(f"file://{root}/made{number}")
         assert place.names(f"file://{root}/made{number}") == []
+
+
+def test_small_tables_are_read_and_written_by_one_task(spark, store, tmp_path, monkeypatch):
+    with store.change() as change:
+        change.replace(DAYS, days(spark, (ONE, 1), (TWO, 2)).repartition(2))
+        change.append(WORDS, words(spark, a=1).repartition(2))
+    asked = {name: spark.conf.get(name) for name in one_task._SETTINGS}
+
+    def tasks() -> int:
+        return store.read(DAYS).rdd.getNumPartitions()
+
+    def alone(*given, **named):
+        with Store(spark, str(tmp_path / "store")).in_one_task_if_small(*given, **named) as found:
+            return found
+
+    with store.in_one_task_if_small((DAYS, WORDS)) as small:
+        assert small
+        assert tasks() == 1
+        counted = store.read(DAYS).join(store.read(WORDS), "n", "left").groupBy("word").count()
+        assert "Exchange" not in counted._jdf.queryExecution().executedPlan().toString()
+        assert {row["word"]: row["count"] for row in counted.collect()} == {"a": 1, None: 1}
+        with store.change() as change:
+            change.append(WORDS, words(spark, b=2, c=3).repartition(2))
+    assert len(list(next((tmp_path / "store" / "words").glob("*2-*")).glob("part-*"))) == 1
+    # As it was, also after a failure.
+    with pytest.raises(RuntimeError), store.in_one_task_if_small((DAYS,)):
+        raise RuntimeError
+    assert {name: spark.conf.get(name) for name in one_task._SETTINGS} == asked
+    assert tasks() == 2
+
+    # By what is looked at: the days that are asked for, and what is read besides.
+    directories = {
+        path.name: sum(one.stat().st_size for one in path.iterdir()) for path in tmp_path.glob("*/*/*/day=*")
+    }
+    assert store._manifest.sizes.keys() >= {
+        f"days/{path.parent.name}/{path.name}" for path in tmp_path.glob("*/*/*/day=*")
+    }
+    monkeypatch.setattr(one_task, "BYTES", directories[f"day={ONE}"])
+    assert alone((DAYS,), [ONE])
+    assert not alone((DAYS,), [ONE], 1)
+    assert not alone((DAYS,), [ONE, TWO])
+    assert not alone((DAYS,))
+    monkeypatch.undo()
+    monkeypatch.setattr(one_task, "DIRECTORIES", 1)
+    assert not alone((DAYS,))
+    monkeypatch.undo()
+    # Of an earlier version's directories no size is known.
+    path = max((tmp_path / "store" / "_manifest").iterdir())
+    told = msgspec.json.decode(path.read_bytes())
+    path.write_bytes(
+        msgspec.json.encode({name: value for name, value in told.items() if name != "sizes"} | {"format": 1})
+    )
+    assert not alone((DAYS,))
+    assert rows(Store(spark, str(tmp_path / "store")).read(DAYS)) == [(ONE, 1), (TWO, 2)]
 
 
 def test_inputs_are_each_file_once_and_a_glob_without_files_is_said(spark, tmp_path):

@@ -139,6 +139,7 @@ def test_how_they_are_folded_does_not_change_what_they_are(spark, monkeypatch):
     plain = content(folded(arrived, {DAY_ONE.date(): 1}))
     assert content(folded(arrived, {DAY_ONE.date(): 3_200_000})) == plain
     assert content(merged(nothing, arrived, told, {})) == plain
+    assert content(merged(nothing, arrived, told, None)) == plain
     monkeypatch.setattr(work, "FILES_A_DAY", 0)
     assert content(merged(nothing, arrived, told, {DAY_ONE.date(): 3_200_000})) == plain
     monkeypatch.setattr(work, "REPEATED_AT_MOST", 1)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkValueError
 from tests.fixtures.pipeline import content
-from tests.fixtures.query_logs import BEGIN, bigquery_jobs, json_lines
+from tests.fixtures.query_logs import BEGIN, json_lines
 from tests.scale import full
 
 from headwater.errors import InvalidQuestion, NotFound, StageFailed
+from headwater.pipeline import one_task
 from headwater.pipeline.folder import LocalFolder
 from headwater.pipeline.query_log import schema as S
 from headwater.pipeline.query_log.batch import Asked, Batch, unconsumed, windows
@@ -44,14 +45,9 @@ def synced(
 
 
 @pytest.fixture(scope="module")
-def expected(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def expected(plain_tables: dict[str, list[str]]) -> dict[str, list[str]]:
     """What the log ends as: one batch, nothing that goes wrong."""
-    folder = tmp_path_factory.mktemp("plain")
-    json_lines(folder / "all.json", bigquery_jobs(), '{"job_id": "cut')
-    told = synced(spark, folder / "store", folder / "all.json")
-    assert (told.files, told.batches, told.rows, told.days) == (1, 1, 60, 4)
-    assert told.quarantined >= 1
-    return tables(spark, folder / "store")
+    return plain_tables
 
 
 def test_what_comes_out(expected: dict[str, list[str]]) -> None:
@@ -65,6 +61,16 @@ def test_what_comes_out(expected: dict[str, list[str]]) -> None:
     assert {json.loads(row)["code"] for row in expected["quarantine"]} >= {"bad_row"}
     usage = {row["name"]: row for row in map(json.loads, expected["usage"])}
     assert usage["acme.shop.daily"]["reads_by_people"] > 0
+
+
+def test_many_tasks_end_as_one_does(
+    spark: Any, bigquery_log: Path, tmp_path: Path, expected: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a log that is large is taken in: with exchanges, broadcasts, and plans that are made again on the way."""
+    monkeypatch.setattr(one_task, "BYTES", -1)
+    monkeypatch.setattr(one_task, "planned_for_one_task", None)  # nothing is
+    synced(spark, tmp_path / "store", bigquery_log)
+    assert tables(spark, tmp_path / "store") == expected
 
 
 class PowerCut(RuntimeError):

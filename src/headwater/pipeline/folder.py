@@ -37,6 +37,9 @@ class Folder(Protocol):
     def names(self, path: str) -> list[str]:
         """What a directory holds, sorted; empty when there is no such directory."""
 
+    def sizes(self, path: str) -> dict[str, int]:
+        """Bytes of every file below a directory, by its path from there, hidden ones too."""
+
     def read(self, path: str) -> str:
         """A text file."""
 
@@ -108,6 +111,10 @@ class LocalFolder:
         except FileNotFoundError:
             return []
 
+    def sizes(self, path: str) -> dict[str, int]:
+        top = Path(_plain(path))
+        return {str(one.relative_to(top)): one.stat().st_size for one in top.rglob("*") if one.is_file()}
+
     def read(self, path: str) -> str:
         return Path(_plain(path)).read_text(encoding="utf-8")
 
@@ -176,6 +183,16 @@ class HadoopFolder:
         if not system.exists(place):
             return []
         return sorted(str(status.getPath().getName()) for status in system.listStatus(place))
+
+    def sizes(self, path: str) -> dict[str, int]:
+        system, place = self._at(path)
+        found: dict[str, int] = {}
+        top = str(system.makeQualified(place).toString())
+        walk = system.listFiles(place, True)
+        while walk.hasNext():
+            status = walk.next()
+            found[str(status.getPath().toString()).removeprefix(top).strip("/")] = int(status.getLen())
+        return found
 
     def read(self, path: str) -> str:
         system, place = self._at(path)

@@ -5,7 +5,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
@@ -99,7 +99,39 @@ def session(
     made = builder.getOrCreate()
     for key, value in RELIED_ON.items():
         made.conf.set(key, value)
+    if not is_remote(made):
+        _remember_lookups(made)
     return made
+
+
+class _Lookups:
+    """What a class of the JVM has, each looked up once: PySpark asks the JVM by two messages what `col` is, each time it calls it."""
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._found, name)
+        setattr(self, name, member)
+        return member
+
+
+# As PySpark asks for the classes that it calls for each expression, list and type.
+_LOOKED_UP: Final = (
+    "functions",
+    "org.apache.spark.sql.functions",
+    "PythonUtils",
+    "PythonSQLUtils",
+    "org.apache.spark.sql.classic.SparkSession",
+)
+
+
+def _remember_lookups(spark: SparkSession) -> None:
+    view: Any = spark.sparkContext._jvm
+    for name in _LOOKED_UP:
+        found = getattr(view, name)
+        if not isinstance(found, _Lookups):
+            setattr(view, name, _Lookups(found))
 
 
 def _submitted() -> bool:

@@ -20,18 +20,23 @@ from headwater.pipeline.tables import Change, Consumed, Store, Table
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`work` is given a desk and does all its reading and writing there."""
+    """`work` is given a desk and does all its reading and writing there. `days`: those that it reads of partitioned tables (None: all); `more`: bytes
+    that it reads besides tables."""
 
     name: str
     reads: tuple[Table, ...]
     writes: tuple[Table, ...]
     work: Callable[["Desk"], None]
+    days: Collection[dt.date] | None = None
+    more: int = 0
 
 
 class Desk:
     """What a stage may touch: the tables it declares, as they were before it began, and the state that is committed with it."""
 
-    def __init__(self, stage: Stage, store: Store, change: Change) -> None:
+    def __init__(self, stage: Stage, store: Store, change: Change, *, alone: bool) -> None:
+        self.alone = alone
+        """All of it is one task's, so nothing need be counted to be spread."""
         self._stage = stage
         self._store = store
         self._change = change
@@ -82,8 +87,8 @@ def run(store: Store, stage: Stage, done: Callable[[dict[str, Any]], None]) -> f
     """
     began = time.monotonic()
     try:
-        with store.change() as change:
-            stage.work(Desk(stage, store, change))
+        with store.in_one_task_if_small(stage.reads, stage.days, stage.more) as alone, store.change() as change:
+            stage.work(Desk(stage, store, change, alone=alone))
             done(change.state)
     except HeadwaterError:
         raise

@@ -20,14 +20,14 @@ from typing import Any, Final
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import DataType, StructType
 
 from headwater.errors import InvalidStore, StoreChanged
+from headwater.pipeline import one_task
 from headwater.pipeline.folder import folder, whole
 
 DAY: Final = "day"
-FORMAT: Final = 1
+FORMAT: Final = 2
 # Appended directories of one partition before an append writes them as one.
 APPENDED_AT_MOST: Final = 16
 # Manifests kept: who reads a store while it is changed has so many changes before its files are gone.
@@ -46,6 +46,10 @@ class Table:
     def columns(self) -> list[str]:
         return [field.name for field in self.schema.fields]
 
+    def typed(self) -> list[str]:
+        """Expressions in SQL of the columns, each as the type that is declared."""
+        return [f"cast(`{field.name}` as {_kind(field.dataType)}) as `{field.name}`" for field in self.schema.fields]
+
 
 class Consumed(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the ledger: a file that was taken in, and from which part of time (ISO 8601; None: no bound). `reading` counts the settings by
@@ -61,13 +65,15 @@ class Consumed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """One state of a store. `tables`: name → partition (`""` for a whole table, else the day) → directories."""
+    """One state of a store. `tables`: name → partition (`""` for a whole table, else the day) → directories. `sizes`: bytes of directories, of those
+    that were written since there are sizes."""
 
     version: int
     format: int = FORMAT
     at: str = ""
     engine: str = ""
     tables: dict[str, dict[str, list[str]]] = msgspec.field(default_factory=dict)
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
     ledger: list[str] = msgspec.field(default_factory=list)
     state: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -82,6 +88,7 @@ class Store:
         self._engine = engine
         self._folder = folder(spark, path)
         self._manifest = self._newest()
+        self._alone = False
 
     @property
     def version(self) -> int:
@@ -119,9 +126,38 @@ class Store:
         )
         paths = [f"{self.path}/{directory}" for directories in chosen.values() for directory in directories]
         if not paths:
-            return self.spark.range(0).where(F.lit(False)).select(*_nulls(table))
+            return self.spark.sql(_nothing(table))
         reader = self.spark.read.schema(table.schema).option("basePath", f"{self.path}/{table.name}")
-        return reader.parquet(*sorted(paths)).select(*table.columns())
+        found = _ordered(table, reader.parquet(*sorted(paths)))
+        return found.coalesce(1) if self._alone else found
+
+    @contextmanager
+    def in_one_task_if_small(
+        self, tables: Iterable[Table], days: Collection[dt.date] | None = None, more: int = 0
+    ) -> Iterator[bool]:
+        """In the block these tables (of partitioned ones `days`, by default all) and `more` bytes of other input are read and written by one task,
+        if they are small; whether they are.
+
+        Tables that are not named have to be no larger. A directory of unknown size, which an earlier version wrote, is not small.
+        """
+        sizes, kept = self._manifest.sizes, None if days is None else {"", *map(str, days)}
+        there = [
+            directory
+            for table in tables
+            for part, directories in self._manifest.tables.get(table.name, {}).items()
+            if kept is None or part in kept
+            for directory in directories
+        ]
+        total = sum(sizes.get(directory, one_task.BYTES + 1) for directory in there) + more
+        if self._alone or total > one_task.BYTES or len(there) > one_task.DIRECTORIES:
+            yield self._alone
+            return
+        with one_task.planned_for_one_task(self.spark):
+            self._alone = True
+            try:
+                yield True
+            finally:
+                self._alone = False
 
     def consumed(self) -> set[Consumed]:
         """The ledger: every input file that was taken in."""
@@ -201,6 +237,7 @@ class Change:
         self._before = before
         self._mark = f"{_numbered(before.version + 1)}-{secrets.token_hex(4)}"
         self._tables = {name: {day: list(paths) for day, paths in days.items()} for name, days in before.tables.items()}
+        self._sizes: dict[str, int] = {}
         self._written = 0
         self._entries: list[Consumed] = []
         # JSON-ready; what is put here is `store.state` after the commit.
@@ -242,14 +279,23 @@ class Change:
         directory = f"{table.name}/change={self._mark}{f'-{self._written}' if self._written else ''}"
         self._written += 1
         path = f"{self._store.path}/{directory}"
-        writer = _fitting(table, rows).write.option("compression", "snappy")
-        if table.partition is None:
-            writer.parquet(path)
-            return {"": [directory]}
-        writer.partitionBy(table.partition).parquet(path)
+        fitting = _fitting(table, rows)
+        writer = (fitting.coalesce(1) if self._store._alone else fitting).write.option("compression", "snappy")
+        if table.partition is not None:
+            writer = writer.partitionBy(table.partition)
+        writer.parquet(path)
         head = f"{table.partition}="
-        days = [name for name in self._store._folder.names(path) if name.startswith(head)]
-        return {name.removeprefix(head): [f"{directory}/{name}"] for name in days}
+        made: dict[str, list[str]] = {} if table.partition else {"": [directory]}
+        for name, size in sorted(self._store._folder.sizes(path).items()):
+            part, place = "", directory
+            if table.partition is not None:
+                if not name.startswith(head):
+                    continue
+                place = f"{directory}/{name.split('/')[0]}"
+                part = place.rpartition("=")[2]
+                made[part] = [place]
+            self._sizes[place] = self._sizes.get(place, 0) + size
+        return made
 
     def commit(self) -> Manifest:
         """Called once, at the end of the block."""
@@ -257,11 +303,13 @@ class Change:
         ledger = list(before.ledger)
         if self._entries:
             ledger.append(self._write_ledger(ledger))
+        counted = {directory for parts in self._tables.values() for paths in parts.values() for directory in paths}
         after = Manifest(
             version=before.version + 1,
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             engine=store._engine,
             tables=self._tables,
+            sizes={directory: size for directory, size in (before.sizes | self._sizes).items() if directory in counted},
             ledger=ledger,
             state=self.state,
         )
@@ -296,8 +344,15 @@ def _number(name: str) -> int:
     return int(digits) if digits.isdigit() else 1 << 62
 
 
-def _nulls(table: Table) -> list[Any]:
-    return [F.lit(None).cast(field.dataType).alias(field.name) for field in table.schema.fields]
+def _nothing(table: Table) -> str:
+    """A query without rows, as text: what a table without files is. Built column by column it would be hundreds of messages to the JVM."""
+    nulls = (f"cast(null as {_kind(field.dataType)}) as `{field.name}`" for field in table.schema.fields)
+    return f"select {', '.join(nulls)} where false"
+
+
+def _ordered(table: Table, rows: DataFrame) -> DataFrame:
+    """With the table's columns in their order. A selection that changes nothing is planned all the same."""
+    return rows if rows.columns == table.columns() else rows.select(*table.columns())
 
 
 def _fitting(table: Table, rows: DataFrame) -> DataFrame:
@@ -309,7 +364,7 @@ def _fitting(table: Table, rows: DataFrame) -> DataFrame:
         extra = sorted(given.keys() - wanted.keys())
         other = [f"{name}: {given[name]}, not {kind}" for name, kind in wanted.items() if given.get(name, kind) != kind]
         raise TypeError(f"{table.name} has other columns: lacking {lacking}, extra {extra}, of another type {other}")
-    return rows.select(*table.columns())
+    return _ordered(table, rows)
 
 
 def _kind(kind: DataType) -> str:

@@ -64,7 +64,7 @@ def cost(
     shared = reduce(DataFrame.unionByName, grains).join(F.broadcast(total), how="cross").withColumn("share", _share())
     if storage is not None and price_list is not None:
         shared = shared.unionByName(_storage_cost(storage, price_list), allowMissingColumns=True)
-    return shared.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in COST.schema))
+    return shared.selectExpr(*COST.typed())
 
 
 def drivers(costs: DataFrame, grain: str, count: int = 10) -> DataFrame:
@@ -98,7 +98,9 @@ def charges(rows: DataFrame, statements: DataFrame) -> DataFrame:
     )
     # A null shape finds no statement and stays.
     joined = of_statement.join(known, list(KEY), "left")
-    no_table = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NO_KEY).alias("name"))).cast(DATASETS)
+    no_table = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NO_KEY).alias("name"))).cast(
+        DATASETS.simpleString()
+    )
     tables = F.when(F.coalesce(F.size("tables"), F.lit(0)) > 0, F.col("tables")).otherwise(no_table)
     spread = joined.withColumn("tables", tables).select(
         *(F.col(name) for name in SPLIT),

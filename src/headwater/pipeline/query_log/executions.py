@@ -47,13 +47,18 @@ def incoming(landed: DataFrame, texts: DataFrame, who_version: int = 0) -> DataF
     return placed.join(known, ["text_key", "dialect"], "left").select(*EXECUTIONS.columns())
 
 
-def merged(before: DataFrame, arrived: DataFrame, landed: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
+def merged(
+    before: DataFrame, arrived: DataFrame, landed: DataFrame, rows_of_day: Mapping[date, int] | None
+) -> DataFrame:
     """One row a query of those `before` (of the days touched) and those that arrived, all of EXECUTIONS' columns.
 
     `landed`: rows with the key of each of `arrived`, cheap to read, which are read first. `rows_of_day`: how many rows each day has in all, to cut
-    large days into several files. Nothing but the layout of files depends on it. Small counts come to the driver.
+    large days into several files. Nothing but the layout of files depends on it. Small counts come to the driver. None: they are few, and one task
+    folds them all.
     """
     columns = EXECUTIONS.columns()
+    if rows_of_day is None:
+        return folded(before.select(*columns).unionByName(arrived.select(*columns)).coalesce(1), None)
     keys = [rows.select("day", _hash().alias("key")) for rows in (before, landed)]
     counted = keys[0].unionByName(keys[1]).groupBy("day", "key").agg(F.count(F.lit(1)).alias("n"))
     repeated = counted.where(F.col("n") > 1).select("day", "key").persist()
@@ -73,18 +78,22 @@ def merged(before: DataFrame, arrived: DataFrame, landed: DataFrame, rows_of_day
     return alone.select(*columns).unionByName(folded(twice, rows_of_day))
 
 
-def folded(rows: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
-    """One row a query of all that are given."""
+def folded(rows: DataFrame, rows_of_day: Mapping[date, int] | None) -> DataFrame:
+    """One row a query of all that are given. `rows_of_day` is as for `merged`."""
     columns = EXECUTIONS.columns()
     rank = reduce(
         lambda chain, state: chain.when(F.col("state") == state, F.lit(_STATES.index(state))),
         _STATES[1:],
         F.when(F.lit(False), F.lit(-1)),
     ).otherwise(F.lit(0))
-    # One exchange serves the folding and the files: each task has whole buckets of days.
-    spread = _spread(rows.withColumn("key", _hash()).withColumn("state_rank", rank), rows_of_day)
+    spread = rows.withColumn("state_rank", rank)
+    by = list(_KEY)
+    if rows_of_day is not None:
+        # One exchange serves the folding and the files: each task has whole buckets of days.
+        spread = _spread(spread.withColumn("key", _hash()), rows_of_day)
+        by.insert(1, "bucket")
     apart = [name for name in columns if name not in {*_TEXT, *_WHO, *_OUTCOME, *_KEY, "started_at", "file"}]
-    made = spread.groupBy("day", "bucket", "source", "namespace", "query_id").agg(
+    made = spread.groupBy(*by).agg(
         F.min("started_at").alias("started_at"),
         F.min("file").alias("file"),
         F.max(F.struct(*_TEXT)).alias("text"),

@@ -67,7 +67,9 @@ class Landed:
             **{name: F.col(f"_wrong.{name}") for name in ("code", "reason", "sample", "digest")},
             "at": F.current_timestamp(),
         }
-        return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
+        return found.select(
+            *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
+        )
 
 
 def land(rows: "Rows", longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:

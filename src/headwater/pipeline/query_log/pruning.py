@@ -98,7 +98,7 @@ def pruning(
     reason = F.when(F.col("looped"), "loop").when(F.col("feeds") > 0, "feeds_unread").otherwise("unread")
     evidence = F.to_json(F.struct(*_EVIDENCE))
     told = priced.withColumns({"reason": reason, "evidence": evidence, "confidence": F.round("sure", 3)})
-    return told.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in PRUNING.schema))
+    return told.selectExpr(*PRUNING.typed())
 
 
 def _id(*parts: str) -> Column:

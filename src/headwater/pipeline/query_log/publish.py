@@ -25,7 +25,7 @@ from headwater.client.retries import pause
 from headwater.client.transport import Console, File, Outcome, Unreachable, local
 from headwater.errors import InvalidSettings, ServerUnavailable
 from headwater.pipeline.query_log.events import events
-from headwater.pipeline.query_log.publishable import Runs, measured_rows, run_rows
+from headwater.pipeline.query_log.publishable import MEASURES_OF, RUNS_OF, Runs, measured_rows, run_rows
 from headwater.pipeline.query_log.schema import TEXTS_LIST
 from headwater.pipeline.tables import Store, Table
 
@@ -115,8 +115,13 @@ def publish_runs(
     """
     if not days:
         return Published()
-    going = run_rows(store, days, runs, batch).withColumn("gone", F.array().cast(TEXTS_LIST)).drop("facets")
-    return _sent(send(going, to, timestamp(at), connections=connections, patience=patience), to)
+    with store.in_one_task_if_small(RUNS_OF, days):
+        going = (
+            run_rows(store, days, runs, batch)
+            .withColumn("gone", F.expr("cast(array() as array<string>)"))
+            .drop("facets")
+        )
+        return _sent(send(going, to, timestamp(at), connections=connections, patience=patience), to)
 
 
 def publish_measures(
@@ -133,13 +138,20 @@ def publish_measures(
     `again`: send every measurement, also those sent before. The rest is as with `publish_runs`; after ServerUnavailable nothing is
     recorded.
     """
+    with store.in_one_task_if_small((*MEASURES_OF, PUBLISHED)):
+        return _publish_measures(store, to, timestamp(at), connections, patience, again=again)
+
+
+def _publish_measures(
+    store: Store, to: Destination, at: str, connections: int, patience: float, *, again: bool
+) -> Published:
     server = to.redacted
     now = measured_rows(store).withColumn("digest", F.sha2("payload", 256)).persist()
     try:
         before = store.read(PUBLISHED)
         mine = before.where(F.col("server") == server).drop("server")
         changed = _changed(now, mine.limit(0) if again else mine)
-        told = _sent(send(changed, to, timestamp(at), connections=connections, patience=patience), to)
+        told = _sent(send(changed, to, at, connections=connections, patience=patience), to)
         if told.rows:
             after = now.select(F.lit(server).alias("server"), *_KEY, "digest", "facets")
             others = before.where(F.col("server") != server)
@@ -163,7 +175,7 @@ def _changed(now: DataFrame, before: DataFrame) -> DataFrame:
     """Rows that are other than before, or are no more, with the facets that are `gone`."""
     was = before.select(*_KEY, F.col("digest").alias("was"), F.col("facets").alias("had"))
     both = now.join(was, _KEY, "full").where(~F.col("digest").eqNullSafe(F.col("was")))
-    nothing = F.array().cast(TEXTS_LIST)
+    nothing = F.expr("cast(array() as array<string>)")
     gone = F.array_except(F.coalesce("had", nothing), F.coalesce("facets", nothing))
     return both.select(*_KEY, F.coalesce("payload", F.lit("{}")).alias("payload"), gone.alias("gone"))
 

@@ -38,6 +38,10 @@ _SPENT: Final = ("executions", "money", "bytes_billed", "slot_ms", "duration_ms"
 _SUMMED: Final = ("duration_ms", "bytes_read", "bytes_billed", "bytes_written", "rows_written", "slot_ms", "cpu_ms")
 _PLACED: Final = ["namespace", "shape_id", "place"]
 
+# What runs and measures are published of.
+RUNS_OF: Final = (UNDERSTOOD, SHAPES, EXECUTIONS, DAILY)
+MEASURES_OF: Final = (UNDERSTOOD, SHAPES, DAILY, USAGE, COST, RECURRENCE, QUALITY, PRUNING)
+
 ROWS: Final = StructType(
     [
         StructField("kind", StringType()),
@@ -319,6 +323,6 @@ def _rows(rows: DataFrame, kind: str, name: str, payload: Column, facets: Sequen
         "namespace",
         F.col(name).alias("name"),
         F.to_json(payload, _JSON).alias("payload"),
-        (F.array_compact(F.array(*told)) if told else F.array().cast(TEXTS_LIST)).alias("facets"),
+        (F.array_compact(F.array(*told)) if told else F.expr("cast(array() as array<string>)")).alias("facets"),
     )
     return made.where(F.col("namespace").isNotNull() & F.col("name").isNotNull())

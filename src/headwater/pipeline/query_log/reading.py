@@ -29,7 +29,7 @@ _MADE: Final = frozenset({"CREATE", "CLONE", "LIKE"})
 
 def slices(texts: int) -> int:
     """Tasks that reading so many texts is spread over: few may take long, so by number and not by size."""
-    return max(2, min(SLICES, texts // _SLICE))
+    return 1 if texts <= _SLICE else max(2, min(SLICES, texts // _SLICE))
 
 
 class Late(BaseException):

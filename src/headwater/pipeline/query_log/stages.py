@@ -27,6 +27,7 @@ from headwater.pipeline.query_log.executions import incoming, merged
 from headwater.pipeline.query_log.land import Landed, land
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import quality
+from headwater.pipeline.query_log.quarantine import quarantine
 from headwater.pipeline.query_log.reading import slices
 from headwater.pipeline.query_log.recurrence import recurrence
 from headwater.pipeline.query_log.schema import (
@@ -49,6 +50,7 @@ from headwater.pipeline.query_log.schema import (
     USAGE,
 )
 from headwater.pipeline.query_log.sources import source
+from headwater.pipeline.query_log.touches import newest
 from headwater.pipeline.query_log.usage import usage
 from headwater.pipeline.query_log.who import Config, who
 from headwater.pipeline.stages import Desk, Stage
@@ -63,6 +65,7 @@ PRICED: Final = "priced"
 DECLARED: Final = "declared"
 WHO_VERSION: Final = "who_version"
 _EXPORTED: Final = "exported"
+_NEWEST: Final = "newest"
 _PARSER: Final = "parser"
 LAND: Final = "land"
 RUNNABLE: Final = "understood"
@@ -111,6 +114,15 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
     def land_files(desk: Desk) -> None:
         read = source(batch.source).read(desk.spark, [file.path for file in files], batch.namespace)
         found = land(read, within=_within(batch))
+        if desk.alone:  # little to keep, and much to plan twice
+            found = Landed(found.together.coalesce(1).persist())
+        try:
+            land_rows(desk, found)
+        finally:
+            if desk.alone:
+                found.together.unpersist()
+
+    def land_rows(desk: Desk, found: Landed) -> None:
         seen = Observation()
         wrong = F.count(F.coalesce("problem", "flaw")).alias("wrong")
         watched = Landed(found.together.observe(seen, wrong))
@@ -130,20 +142,7 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
         )
         batch.put(desk.state)
 
-    return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), land_files)
-
-
-def quarantine(desk: Desk, found: DataFrame) -> int:
-    """Put rows into quarantine, each reason of each thing once, by its first time and its least file; how many are new."""
-    known = desk.read(QUARANTINE)
-    told = [name for name in QUARANTINE.columns() if name not in {*QUARANTINE.key, "at"}]
-    folded = (
-        known.unionByName(found.select(*QUARANTINE.columns()))
-        .groupBy(*QUARANTINE.key)
-        .agg(F.min(F.struct(*told)).alias("told"), F.min("at").alias("at"))
-    )
-    desk.replace(QUARANTINE, folded.select(*QUARANTINE.key, "told.*", "at"))
-    return int(desk.written(QUARANTINE).count() - known.count())
+    return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), land_files, more=sum(file.size for file in files))
 
 
 def _within(batch: Batch) -> Column:
@@ -197,9 +196,11 @@ def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
     def build_executions(desk: Desk) -> None:
         days = batch.touched()
         landed, before = desk.read(LANDED), desk.read(EXECUTIONS, days)
-        rows_of_day = {date.fromisoformat(day): rows for day, rows in batch.days.items()}
-        for row in before.groupBy("day").agg(F.count(F.lit(1)).alias("rows")).collect():
-            rows_of_day[row["day"]] += row["rows"]
+        rows_of_day = None
+        if not desk.alone:
+            rows_of_day = {date.fromisoformat(day): rows for day, rows in batch.days.items()}
+            for row in before.groupBy("day").agg(F.count(F.lit(1)).alias("rows")).collect():
+                rows_of_day[row["day"]] += row["rows"]
         arrived = incoming(who(landed, settings.who), desk.read(TEXTS), desk.state.get(WHO_VERSION, 0))
         known = _with_exports(desk, merged(before, arrived, landed, rows_of_day))
         desk.replace(EXECUTIONS, _priced(known, settings), days)
@@ -239,6 +240,7 @@ def _all_behind(desk: Desk, days: Collection[date]) -> None:
 
 def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
     """The stages of a batch after it landed, in their order."""
+    days = batch.touched()
     return (
         Stage("shapes", (LANDED, TEXTS, SHAPES), (TEXTS, SHAPES, REREAD), _shapes),
         Stage(
@@ -247,8 +249,8 @@ def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
             (STATEMENTS, QUARANTINE),
             _statements(settings),
         ),
-        Stage("executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings)),
-        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(batch.touched())),
+        Stage("executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings), days),
+        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days), days),
     )
 
 
@@ -324,16 +326,26 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
 
     def understood(desk: Desk) -> None:
         desk.replace(UNDERSTOOD, statement.with_source_tables(desk.read(STATEMENTS), desk.read(TOLD)))
+        # What the measures are as of, looked for once.
+        at = newest(desk.read(DAILY))
+        desk.state[_NEWEST] = None if at is None else at.isoformat()
+
+    def as_of(desk: Desk) -> datetime | None:
+        at = desk.state.get(_NEWEST)
+        return datetime.fromisoformat(at) if at else None
 
     def lineage(desk: Desk) -> None:
         desk.replace(EDGES, edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
         desk.replace(COLUMN_EDGES, column_edges(desk.read(UNDERSTOOD), desk.read(DAILY)))
 
-    def table_stage(table: Table, make: Callable[[DataFrame, DataFrame], DataFrame]) -> Stage:
+    def table_stage(table: Table, make: Callable[[DataFrame, DataFrame, datetime | None], DataFrame]) -> Stage:
         def replace_table(desk: Desk) -> None:
-            desk.replace(table, make(desk.read(DAILY), desk.read(UNDERSTOOD)))
+            desk.replace(table, make(desk.read(DAILY), desk.read(UNDERSTOOD), as_of(desk)))
 
         return Stage(table.name, (DAILY, UNDERSTOOD), (table,), replace_table)
+
+    def rhythms(desk: Desk) -> None:
+        desk.replace(RECURRENCE, recurrence(desk.read(DAILY), as_of(desk)))
 
     def quality_of(desk: Desk) -> None:
         desk.replace(QUALITY, quality(desk.read(DAILY), desk.read(STATEMENTS), desk.read(TOLD), desk.read(QUARANTINE)))
@@ -343,18 +355,19 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     def sizes(rows: DataFrame) -> DataFrame | None:
         return declared.storage(rows.sparkSession, settings.storage)
 
-    def advice(rows: DataFrame, statements: DataFrame) -> DataFrame:
+    def costs(rows: DataFrame, statements: DataFrame, at: datetime | None) -> DataFrame:
+        return cost(rows, statements, at, storage=sizes(rows), price_list=listed)
+
+    def advice(rows: DataFrame, statements: DataFrame, at: datetime | None) -> DataFrame:
         wanted = declared.retained_datasets(statements, settings.kept)
-        return pruning(rows, statements, storage=sizes(rows), price_list=listed, kept=wanted)
+        return pruning(rows, statements, at, storage=sizes(rows), price_list=listed, kept=wanted)
 
     return (
-        Stage(RUNNABLE, (STATEMENTS, TOLD), (UNDERSTOOD,), understood),
+        Stage(RUNNABLE, (STATEMENTS, TOLD, DAILY), (UNDERSTOOD,), understood),
         Stage("edges", (DAILY, UNDERSTOOD), (EDGES, COLUMN_EDGES), lineage),
         table_stage(USAGE, usage),
-        table_stage(COST, lambda rows, statements: cost(rows, statements, storage=sizes(rows), price_list=listed)),
-        Stage(
-            "recurrence", (DAILY,), (RECURRENCE,), lambda desk: desk.replace(RECURRENCE, recurrence(desk.read(DAILY)))
-        ),
+        table_stage(COST, costs),
+        Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms),
         Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of),
         table_stage(PRUNING, advice),
     )

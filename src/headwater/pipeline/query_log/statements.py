@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from headwater.columns import Catalog, Level, Session
 from headwater.columns.cache import Cache
 from headwater.columns.dialect import rules
+from headwater.pipeline.one_task import spread
 from headwater.pipeline.query_log.reading import (
     SECONDS,
     SLICES,
@@ -115,7 +116,7 @@ def parsed(
         for batch in batches:
             yield pyarrow.RecordBatch.from_pylist([reader.row(row) for row in batch.to_pylist()], schema=made)
 
-    return given.repartition(slices, "shape_id").mapInArrow(parse_batches, PARSED)
+    return spread(given, slices, "shape_id").mapInArrow(parse_batches, PARSED)
 
 
 class _Reader:
@@ -187,7 +188,9 @@ def bad(parsed: DataFrame) -> DataFrame:
         "at": F.current_timestamp(),
     }
     found = parsed.where(F.col("code").isNotNull())
-    return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
+    return found.select(
+        *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
+    )
 
 
 def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:

@@ -18,6 +18,7 @@ from headwater.columns.shape.fingerprint import shape as shape_of
 from headwater.columns.shape.key import cut, digest, key, plan
 from headwater.columns.shape.lexis import lexis
 from headwater.columns.shape.mattering import Matter
+from headwater.pipeline.one_task import spread
 from headwater.pipeline.query_log.reading import SECONDS, SLICES, Late, deadline, understood
 from headwater.pipeline.query_log.schema import TEXTS
 from headwater.pipeline.query_log.text_key import FIRST_WORD, canonicals, writes
@@ -53,7 +54,6 @@ def unmet(landed: DataFrame, texts: DataFrame) -> DataFrame:
 
 def identified(unmet: DataFrame, seconds: float = SECONDS, slices: int = SLICES) -> DataFrame:
     """FOUND of each text of `unmet`. `seconds`: how long one text may take."""
-    spread = unmet.repartition(slices, "text_key")
 
     def identify_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow
@@ -70,7 +70,8 @@ def identified(unmet: DataFrame, seconds: float = SECONDS, slices: int = SLICES)
             ]
             yield pyarrow.RecordBatch.from_pylist(rows, schema=made)
 
-    return spread.select("text_key", "dialect", "statement").mapInArrow(identify_batches, FOUND)
+    given = spread(unmet, slices, "text_key").select("text_key", "dialect", "statement")
+    return given.mapInArrow(identify_batches, FOUND)
 
 
 def identity(text: str, dialect: str, seconds: float = SECONDS) -> dict[str, str]:

@@ -49,7 +49,7 @@ def until(daily: DataFrame, as_of: datetime) -> DataFrame:
 
 def acts(statements: DataFrame) -> DataFrame:
     """The datasets of each statement (KEY): `made`, what it writes, `asked`, what it reads and does not write, both distinct; it `lasts`."""
-    none = F.array().cast(DATASETS)
+    none = F.array().cast(DATASETS.simpleString())
     made = F.array_sort(F.array_distinct(F.coalesce(F.col("writes"), none)))
     asked = F.array_sort(F.array_except(F.coalesce(F.col("reads"), none), made))
     return statements.select(
@@ -111,7 +111,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
             ),
         )
 
-    written = F.when(F.col("lasts"), F.col("made")).otherwise(F.array().cast(DATASETS))
+    written = F.when(F.col("lasts"), F.col("made")).otherwise(F.array().cast(DATASETS.simpleString()))
     every = F.concat(tagged("asked", READ), tagged("written", WRITE))
     return (
         ran.select(

@@ -108,7 +108,8 @@ def settled(frame: DataFrame) -> DataFrame:
     Spark moves a filter below the columns it speaks of and works them out anew there, for each time the filter names them. With JSON to be parsed
     below, and conditions upon conditions above, a plan grows without bound and parses every record many times. Nothing moves past a generator.
     """
-    return frame.select(F.inline(F.array(F.struct(*(F.col(f"`{name}`") for name in frame.columns)))))
+    names = ", ".join(f"`{name}`" for name in frame.columns)
+    return frame.select(F.expr(f"inline(array(struct({names})))"))
 
 
 def text(column: Column) -> Column:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -22,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, TimestampType
 
 from headwater.errors import InvalidQuestion, NotFound, UnreadableContent
+from headwater.pipeline.folder import whole
 from headwater.pipeline.query_log.sources.fields import Export, Field, time, value
 
 FORMATS: Final = {
@@ -101,6 +103,10 @@ def listed(spark: SparkSession, paths: Sequence[str], source: str) -> list[LogFi
     """Every file of the paths, folders with all below them. Names that begin with `.` or `_` are not data, as everywhere in Hadoop."""
     if not paths:
         raise InvalidQuestion("no input is given: name files, folders or globs", parameter="input")
+    here = {path: _on_this_machine(path) for path in paths}
+    if all(here.values()):  # as a sync names them: what Spark would begin a job for is known
+        files = {whole(path): file.stat().st_size for path, file in here.items() if file}
+        return [LogFile(path, size, _format(path, source)) for path, size in sorted(files.items())]
     try:
         rows = (
             spark.read.format("binaryFile")
@@ -116,6 +122,12 @@ def listed(spark: SparkSession, paths: Sequence[str], source: str) -> list[LogFi
     return sorted(
         (LogFile(row["path"], row["length"], _format(row["path"], source)) for row in rows), key=lambda file: file.path
     )
+
+
+def _on_this_machine(path: str) -> Path | None:
+    """The path of a plain file that is here, and by whose name nothing else is meant."""
+    plain = Path(whole(path).removeprefix("file://"))
+    return plain if whole(path).startswith("file://") and literal(path) == path and plain.is_file() else None
 
 
 def _format(path: str, source: str) -> str:
@@ -135,7 +147,7 @@ def _format(path: str, source: str) -> str:
 
 
 def first_lines(spark: SparkSession, files: Sequence[LogFile]) -> dict[str, str]:
-    """The first line with something in it, its first 64 KiB, of each file that has one."""
+    """The first line with something in it, its first 64 KiB, of each file that has one. Plain files of this machine are read here."""
 
     def lines(paths: list[str]) -> DataFrame:
         return (
@@ -149,6 +161,11 @@ def first_lines(spark: SparkSession, files: Sequence[LogFile]) -> dict[str, str]
         )
 
     heads: dict[str, str] = {}
+    here = {file: at for file in files if not _compressed(file.path) and (at := _on_this_machine(file.path))}
+    for file, at in here.items():
+        if line := _first_line(at):
+            heads[file.path] = line
+    files = [file for file in files if file not in here]
     small = [literal(file.path) for file in files if file.size <= _SMALL]
     if small:
         heads |= {
@@ -160,6 +177,18 @@ def first_lines(spark: SparkSession, files: Sequence[LogFile]) -> dict[str, str]
         for rows in pool.map(lambda path: lines([path]).limit(1).collect(), large):
             heads |= {row["file"]: row["line"] for row in rows}
     return {file: line.lstrip("\ufeff") for file, line in heads.items()}
+
+
+def _compressed(path: str) -> bool:
+    return path.rsplit(".", 1)[-1].lower() in COMPRESSED
+
+
+def _first_line(file: Path) -> str | None:
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        while line := lines.readline(_HEAD):
+            if line.strip(" \n"):
+                return line.removesuffix("\n")
+    return None
 
 
 def literal(path: str) -> str:

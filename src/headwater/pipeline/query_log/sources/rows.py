@@ -55,7 +55,9 @@ class Rows:
             **{name: F.col(f"{PROBLEM}.{name}") for name in ("code", "reason", "sample", "digest")},
             "at": F.current_timestamp(),
         }
-        return found.select(*(told[field.name].cast(field.dataType).alias(field.name) for field in QUARANTINE.schema))
+        return found.select(
+            *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
+        )
 
     def and_(self, other: "Rows") -> "Rows":
         return Rows(self.together.unionByName(other.together))
@@ -103,10 +105,10 @@ def landed(
 
 def _typed(column: Column | None, field: StructField) -> Column:
     if column is None:
-        return F.lit(None).cast(field.dataType)
+        return F.expr(f"cast(null as {field.dataType.simpleString()})")
     if isinstance(field.dataType, ArrayType):
         return F.array_compact(column)
-    return column.cast(field.dataType)
+    return column.cast(field.dataType.simpleString())
 
 
 def problem(cases: Sequence[Case]) -> Column:

@@ -60,7 +60,7 @@ def who(queries: "DataFrame", config: Config | None = None) -> "DataFrame":
     answers = rows.select(_INPUT).distinct().mapInArrow(_Answers(config), _SCHEMA)
     held = answers.limit(BROADCAST + 1).toArrow()
     if held.num_rows <= BROADCAST:
-        answers = F.broadcast(queries.sparkSession.createDataFrame(held, answers.schema))
+        answers = F.broadcast(queries.sparkSession.createDataFrame(held, answers.schema).coalesce(1))
     run = runs.run_id_column(
         F.col(_RUN), F.col(_SEED), F.col(_TEXT), run_id_is_logical_date=config.run_id_is_logical_date
     )
