@@ -263,6 +263,7 @@ def test_small_tables_are_read_and_written_by_one_task(spark, store, tmp_path, m
     monkeypatch.setattr(one_task, "BYTES", directories[f"day={ONE}"])
     assert alone((DAYS,), [ONE])
     assert not alone((DAYS,), [ONE], 1)
+    assert not alone((), more=None)
     assert not alone((DAYS,), [ONE, TWO])
     assert not alone((DAYS,))
     monkeypatch.undo()

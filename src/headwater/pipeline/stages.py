@@ -21,14 +21,14 @@ from headwater.pipeline.tables import Change, Consumed, Store, Table
 @dataclass(frozen=True, slots=True)
 class Stage:
     """`work` is given a desk and does all its reading and writing there. `days`: those that it reads of partitioned tables (None: all); `more`: bytes
-    that it reads besides tables."""
+    that it reads besides tables; None: it is not known how many, so the stage is never taken for small."""
 
     name: str
     reads: tuple[Table, ...]
     writes: tuple[Table, ...]
     work: Callable[["Desk"], None]
     days: Collection[dt.date] | None = None
-    more: int = 0
+    more: int | None = None
 
 
 class Desk:

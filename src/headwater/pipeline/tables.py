@@ -46,6 +46,10 @@ class Table:
     def columns(self) -> list[str]:
         return [field.name for field in self.schema.fields]
 
+    def ordered(self, rows: DataFrame) -> DataFrame:
+        """The rows with these columns in their order. A selection that would change nothing is not made: it costs two messages for each column."""
+        return rows if rows.columns == self.columns() else rows.select(*self.columns())
+
     def typed(self) -> list[str]:
         """Expressions in SQL of the columns, each as the type that is declared."""
         return [f"cast(`{field.name}` as {_kind(field.dataType)}) as `{field.name}`" for field in self.schema.fields]
@@ -128,17 +132,17 @@ class Store:
         if not paths:
             return self.spark.sql(_nothing(table))
         reader = self.spark.read.schema(table.schema).option("basePath", f"{self.path}/{table.name}")
-        found = _ordered(table, reader.parquet(*sorted(paths)))
+        found = table.ordered(reader.parquet(*sorted(paths)))
         return found.coalesce(1) if self._alone else found
 
     @contextmanager
     def in_one_task_if_small(
-        self, tables: Iterable[Table], days: Collection[dt.date] | None = None, more: int = 0
+        self, tables: Iterable[Table], days: Collection[dt.date] | None = None, more: int | None = 0
     ) -> Iterator[bool]:
-        """In the block these tables (of partitioned ones `days`, by default all) and `more` bytes of other input are read and written by one task,
-        if they are small; whether they are.
+        """In the block tables are read and written by one task, if these (of partitioned ones `days`, by default all) and `more` bytes of other input
+        are small; whether they are.
 
-        Tables that are not named have to be no larger. A directory of unknown size, which an earlier version wrote, is not small.
+        Of unknown size (None; a directory that an earlier version wrote) is not small.
         """
         sizes, kept = self._manifest.sizes, None if days is None else {"", *map(str, days)}
         there = [
@@ -148,7 +152,8 @@ class Store:
             if kept is None or part in kept
             for directory in directories
         ]
-        total = sum(sizes.get(directory, one_task.BYTES + 1) for directory in there) + more
+        unknown = one_task.BYTES + 1
+        total = sum(sizes.get(directory, unknown) for directory in there) + (unknown if more is None else more)
         if self._alone or total > one_task.BYTES or len(there) > one_task.DIRECTORIES:
             yield self._alone
             return
@@ -350,11 +355,6 @@ def _nothing(table: Table) -> str:
     return f"select {', '.join(nulls)} where false"
 
 
-def _ordered(table: Table, rows: DataFrame) -> DataFrame:
-    """With the table's columns in their order. A selection that changes nothing is planned all the same."""
-    return rows if rows.columns == table.columns() else rows.select(*table.columns())
-
-
 def _fitting(table: Table, rows: DataFrame) -> DataFrame:
     """The rows with the table's columns in their order. Raises TypeError when they are not those of the declaration."""
     given = {field.name: _kind(field.dataType) for field in rows.schema.fields}
@@ -364,7 +364,7 @@ def _fitting(table: Table, rows: DataFrame) -> DataFrame:
         extra = sorted(given.keys() - wanted.keys())
         other = [f"{name}: {given[name]}, not {kind}" for name, kind in wanted.items() if given.get(name, kind) != kind]
         raise TypeError(f"{table.name} has other columns: lacking {lacking}, extra {extra}, of another type {other}")
-    return _ordered(table, rows)
+    return table.ordered(rows)
 
 
 def _kind(kind: DataType) -> str:

@@ -37,38 +37,31 @@ GROUPED: Final = (
 def daily(executions: DataFrame) -> DataFrame:
     """DAILY of the executions, which are all of their days. A sum past what a bigint holds is null."""
     # Rows are grouped by 128 bits of a hash of what they have in common, which sorts as two numbers: fifteen texts would be compared for each row.
-    told = executions.withColumn("h1", F.xxhash64(*GROUPED)).withColumn(
-        "h2", F.xxhash64(F.lit("headwater"), *reversed(GROUPED))
+    hashed = executions.withColumn("h1", F.expr(f"xxhash64({', '.join(GROUPED)})")).withColumn(
+        "h2", F.expr(f"xxhash64('headwater', {', '.join(reversed(GROUPED))})")
     )
-    grouped = told.groupBy("h1", "h2").agg(
-        F.max(F.struct(*GROUPED)).alias("common"),
+    grouped = hashed.groupBy("h1", "h2").agg(
+        F.expr(f"max(struct({', '.join(GROUPED)})) as common"),
         F.count(F.lit(1)).alias("executions"),
         F.count(F.when(F.col("state") != "succeeded", 1)).alias("failures"),
         F.min("started_at").alias("first_at"),
         F.max(F.struct("started_at", "query_id")).alias("last"),
-        starts(F.col("started_at")).alias("starts"),
+        starts("started_at").alias("starts"),
         *(F.try_sum(name).alias(name) for name in SUMMED),
         *(exact_sum(name).alias(name) for name in _EXACT),
     )
-    rows = grouped.select(
-        *(F.col(f"common.{name}").alias(name) for name in GROUPED),
-        "executions",
-        "failures",
-        "first_at",
-        F.col("last.started_at").alias("last_at"),
-        "starts",
-        *SUMMED,
-        *_EXACT,
-        F.col("last.query_id").alias("last_query_id"),
-    )
-    return rows.select(*DAILY.columns())
+    told = {name: f"common.{name}" for name in GROUPED} | {
+        "last_at": "last.started_at as last_at",
+        "last_query_id": "last.query_id as last_query_id",
+    }
+    return grouped.selectExpr(*(told.get(name, name) for name in DAILY.columns()))
 
 
 def source_tables(executions: DataFrame) -> DataFrame:
     """TOLD of the executions: what their source named as read and written, where it named anything."""
     keys = [name for name in TOLD.columns() if name != "executions"]
     naming = executions.where(F.col("told_reads").isNotNull() | F.col("told_writes").isNotNull())
-    return naming.groupBy(*keys).agg(F.count(F.lit(1)).alias("executions")).select(*TOLD.columns())
+    return TOLD.ordered(naming.groupBy(*keys).agg(F.count(F.lit(1)).alias("executions")))
 
 
 def exact_sum(name: str) -> Column:

@@ -48,7 +48,7 @@ def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
         "last_at",
         "executions",
     )
-    return _summed(_between_lasting(named, statements), EDGES.key).select(*EDGES.columns())
+    return EDGES.ordered(_summed(_between_lasting(named, statements), EDGES.key))
 
 
 def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
@@ -75,7 +75,7 @@ def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
         "last_at",
         "executions",
     )
-    return _summed(_between_lasting(named, statements), COLUMN_EDGES.key).select(*COLUMN_EDGES.columns())
+    return COLUMN_EDGES.ordered(_summed(_between_lasting(named, statements), COLUMN_EDGES.key))
 
 
 def _summed(named: DataFrame, key: tuple[str, ...]) -> DataFrame:

@@ -55,7 +55,7 @@ class Landed:
     @property
     def rows(self) -> DataFrame:
         """One row an execution, with exactly the columns of LANDED."""
-        return self.together.where(_WANTED).select(*LANDED.columns())
+        return LANDED.ordered(self.together.where(_WANTED))
 
     @property
     def bad(self) -> DataFrame:

@@ -64,7 +64,7 @@ def quality(
     codes = QUALITY.schema["quarantined_by"].dataType
     found = F.col("quarantined_by") if quarantine is not None else F.lit(None).cast(codes)
     filled["quarantined_by"] = F.coalesce(found, F.array().cast(codes))
-    return _watched(days.withColumns(filled), knobs).select(*QUALITY.columns())
+    return QUALITY.ordered(_watched(days.withColumns(filled), knobs))
 
 
 def _days(daily: DataFrame, statements: DataFrame) -> DataFrame:

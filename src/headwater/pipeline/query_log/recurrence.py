@@ -1,7 +1,7 @@
 """Which statements are jobs, and whether their runs came: recurring, ad hoc or one-off, by the history of each shape.
 
 DAILY needs one column for it, `starts`: an array of 24 bigints, one for each hour of the UTC day, in which bit m says that a run began in minute m of
-that hour. `starts(F.col("started_at"))` is the aggregate to add to daily's. It is exact to the minute, a union is `bit_or`, and it takes the same
+that hour. `starts("started_at")` is the aggregate to add to daily's. It is exact to the minute, a union is `bit_or`, and it takes the same
 space for one execution and for a million.
 
 What a rhythm is, `beats` says. Python runs once for each shape, over bits.
@@ -28,12 +28,14 @@ _HOURS: Final = 24
 _SETTLED: Final = 7 * beats.DAY
 
 
-def starts(at: Column) -> Column:
-    """The aggregate that makes DAILY's `starts` of times. Times that are null start nothing."""
-    second = F.pmod(F.unix_seconds(at), F.lit(86_400))
-    hour = (second / 3600).cast("int")
-    bit = F.call_function("shiftleft", F.lit(1).cast("long"), (F.pmod(second, F.lit(3600)) / 60).cast("int"))
-    return F.array(*(F.coalesce(F.bit_or(F.when(hour == h, bit)), F.lit(0).cast("long")) for h in range(_HOURS)))
+def starts(at: str) -> Column:
+    """The aggregate that makes DAILY's `starts` of the times in a column. Times that are null start nothing."""
+    second = f"pmod(unix_seconds({at}), 86400)"
+    bit = f"shiftleft(1L, cast(pmod({second}, 3600) / 60 as int))"
+    hours = (
+        f"coalesce(bit_or(case when cast({second} / 3600 as int) = {h} then {bit} end), 0L)" for h in range(_HOURS)
+    )
+    return F.expr(f"array({', '.join(hours)})")
 
 
 def recurrence(daily: DataFrame, as_of: datetime | None = None, history: int = HISTORY) -> DataFrame:

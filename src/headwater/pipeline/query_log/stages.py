@@ -242,15 +242,18 @@ def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
     """The stages of a batch after it landed, in their order."""
     days = batch.touched()
     return (
-        Stage("shapes", (LANDED, TEXTS, SHAPES), (TEXTS, SHAPES, REREAD), _shapes),
+        Stage("shapes", (LANDED, TEXTS, SHAPES), (TEXTS, SHAPES, REREAD), _shapes, more=0),
         Stage(
             "statements",
             (LANDED, TEXTS, SHAPES, STATEMENTS, REREAD, QUARANTINE),
             (STATEMENTS, QUARANTINE),
             _statements(settings),
+            more=0,
         ),
-        Stage("executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings), days),
-        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days), days),
+        Stage(
+            "executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings), days, 0
+        ),
+        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days), days, 0),
     )
 
 
@@ -261,8 +264,8 @@ def repricing(days: Collection[date], settings: Settings) -> tuple[Stage, ...]:
         desk.replace(EXECUTIONS, _priced(desk.read(EXECUTIONS), settings))
 
     return (
-        Stage("prices", (EXECUTIONS,), (EXECUTIONS,), price_executions),
-        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days)),
+        Stage("prices", (EXECUTIONS,), (EXECUTIONS,), price_executions, more=0),
+        Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days), more=0),
     )
 
 
@@ -314,7 +317,7 @@ def redoing(part: str, settings: Settings) -> Stage:
         return mark_behind
 
     if part == "schemas":
-        return Stage(part, (STATEMENTS, SHAPES, QUARANTINE, EXECUTIONS), (STATEMENTS, QUARANTINE), schemas)
+        return Stage(part, (STATEMENTS, SHAPES, QUARANTINE, EXECUTIONS), (STATEMENTS, QUARANTINE), schemas, more=0)
     if part == "exports":
         return Stage(part, (EXECUTIONS, *EXPORTED), (*EXPORTED, EXECUTIONS, DAILY, TOLD), exports)
     known = {"who": who, "storage": behind("cost", "pruning"), "kept": behind("pruning")}
@@ -342,7 +345,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         def replace_table(desk: Desk) -> None:
             desk.replace(table, make(desk.read(DAILY), desk.read(UNDERSTOOD), as_of(desk)))
 
-        return Stage(table.name, (DAILY, UNDERSTOOD), (table,), replace_table)
+        return Stage(table.name, (DAILY, UNDERSTOOD), (table,), replace_table, more=0)
 
     def rhythms(desk: Desk) -> None:
         desk.replace(RECURRENCE, recurrence(desk.read(DAILY), as_of(desk)))
@@ -363,12 +366,12 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         return pruning(rows, statements, at, storage=sizes(rows), price_list=listed, kept=wanted)
 
     return (
-        Stage(RUNNABLE, (STATEMENTS, TOLD, DAILY), (UNDERSTOOD,), understood),
-        Stage("edges", (DAILY, UNDERSTOOD), (EDGES, COLUMN_EDGES), lineage),
+        Stage(RUNNABLE, (STATEMENTS, TOLD, DAILY), (UNDERSTOOD,), understood, more=0),
+        Stage("edges", (DAILY, UNDERSTOOD), (EDGES, COLUMN_EDGES), lineage, more=0),
         table_stage(USAGE, usage),
         table_stage(COST, costs),
-        Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms),
-        Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of),
+        Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms, more=0),
+        Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of, more=0),
         table_stage(PRUNING, advice),
     )
 

@@ -223,7 +223,7 @@ def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
         joined = joined.withColumn(column, F.when(given, datasets(F.col(alias))).otherwise(F.col(column)))
     noted = F.concat(F.coalesce("warnings", F.array().cast("array<string>")), F.array(F.lit(TOLD)))
     joined = joined.withColumn("warnings", F.when(given, noted).otherwise(F.col("warnings")))
-    return joined.select(*STATEMENTS.columns())
+    return STATEMENTS.ordered(joined)
 
 
 _LOWER: Final = tuple(

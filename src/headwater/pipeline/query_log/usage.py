@@ -87,11 +87,10 @@ def usage(
     )
     found = totals.join(days, list(_DATASET), "left").join(_top(by_reader, knobs.readers), list(_DATASET), "left")
     found = found.join(dropped(rows, statements), list(_DATASET), "left")
-    return (
+    return USAGE.ordered(
         found.withColumn("active_days", F.coalesce("active_days", F.lit(0).cast("long")))
         .withColumn("top_readers", F.coalesce("top_readers", F.array().cast(USAGE.schema["top_readers"].dataType)))
         .withColumn("status", _status(at, knobs))
-        .select(*USAGE.columns())
     )
 
 

@@ -56,7 +56,7 @@ def who(queries: "DataFrame", config: Config | None = None) -> "DataFrame":
 
     config = config or Config()
     kept = [name for name in queries.columns if name not in COLUMNS]
-    rows = _with_input(queries.select(*kept))
+    rows = _with_input(queries if kept == queries.columns else queries.select(*kept))
     answers = rows.select(_INPUT).distinct().mapInArrow(_Answers(config), _SCHEMA)
     held = answers.limit(BROADCAST + 1).toArrow()
     if held.num_rows <= BROADCAST:
@@ -65,7 +65,7 @@ def who(queries: "DataFrame", config: Config | None = None) -> "DataFrame":
         F.col(_RUN), F.col(_SEED), F.col(_TEXT), run_id_is_logical_date=config.run_id_is_logical_date
     )
     # Every input has its answer. As an inner join it would be searched for nulls first, through everything that makes the input.
-    return rows.join(answers, _INPUT, "left").select(*kept, *COLUMNS[:-1], run.alias(COLUMNS[-1]))
+    return rows.join(answers, _INPUT, "left").withColumn(COLUMNS[-1], run).drop(_INPUT, _TEXT, _RUN, _SEED)
 
 
 def _with_input(queries: "DataFrame") -> "DataFrame":
@@ -80,13 +80,8 @@ def _with_input(queries: "DataFrame") -> "DataFrame":
         return F.coalesce(F.col(name), F.lit("")) if name in rows.columns else F.lit("")
 
     tags = F.when(F.size("tags") > 0, F.to_json("tags")) if "tags" in queries.columns else F.lit(None).cast("string")
-    kept = queries.columns
-    rows = rows.select(
-        *kept,
-        part("comments").alias("_who_comments"),
-        tags.alias("_who_tags"),
-        F.substring(part("application"), 1, LONGEST_TEXT).alias("_who_name"),
-    )
+    name = F.substring(part("application"), 1, LONGEST_TEXT)
+    rows = rows.withColumns({"_who_comments": part("comments"), "_who_tags": tags, "_who_name": name})
     short_tags = F.when(F.length("_who_tags") <= LONGEST_TEXT, F.col("_who_tags")).otherwise(F.lit(""))
     rows = rows.withColumn("_who_tags", short_tags)
 
@@ -98,7 +93,8 @@ def _with_input(queries: "DataFrame") -> "DataFrame":
     text = F.concat_ws("\n", "_who_comments", "_who_tags", F.when(json_name, F.col("_who_name")))
     # A log may hold bytes that are no text; Python would stumble over them.
     asked = F.make_valid_utf8(F.concat_ws(_CUT, *(F.replace(given, F.lit(_CUT), F.lit("")) for given in parts)))
-    return rows.select(*kept, text.alias(_TEXT), asked.alias(_INPUT))
+    rows = rows.withColumns({_TEXT: text, _INPUT: asked}).drop("_who_comments", "_who_tags", "_who_name")
+    return rows if "comments" in queries.columns else rows.drop("comments")
 
 
 class _Answers:
