@@ -93,6 +93,7 @@ class Store:
         self._folder = folder(spark, path)
         self._manifest = self._newest()
         self._alone = False
+        self._kept: dict[tuple[str, ...], DataFrame] = {}
 
     @property
     def version(self) -> int:
@@ -128,12 +129,22 @@ class Store:
         chosen = (
             partitions if days is None else {str(day): partitions[str(day)] for day in days if str(day) in partitions}
         )
-        paths = [f"{self.path}/{directory}" for directories in chosen.values() for directory in directories]
-        if not paths:
+        directories = tuple(sorted(directory for each in chosen.values() for directory in each))
+        if not directories:
             return self.spark.sql(_nothing(table))
+        if self._alone and directories in self._kept:
+            return self._kept[directories]
         reader = self.spark.read.schema(table.schema).option("basePath", f"{self.path}/{table.name}")
-        found = table.ordered(reader.parquet(*sorted(paths)))
-        return found.coalesce(1) if self._alone else found
+        found = table.ordered(reader.parquet(*(f"{self.path}/{directory}" for directory in directories)))
+        if self._alone:
+            # Most are read several times, by one stage or the next; to open files costs more than to hold what little is in them.
+            found = self._kept[directories] = found.coalesce(1).persist()
+        return found
+
+    def release(self, but: Collection[str] = ()) -> None:
+        """Let go of the small tables that are held in memory, except where all their directories are among these."""
+        for directories in [each for each in self._kept if not set(each) <= set(but)]:
+            self._kept.pop(directories).unpersist()
 
     @contextmanager
     def in_one_task_if_small(
@@ -182,6 +193,7 @@ class Store:
         change = Change(self, self._manifest)
         yield change
         self._manifest = change.commit()
+        self.release(but=self._manifest.sizes)
 
     def sweep(self) -> int:
         """Remove what no kept manifest speaks of; the number of directories and files removed.

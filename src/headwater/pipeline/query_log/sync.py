@@ -8,10 +8,12 @@ success or a crash at any point, gives the same tables.
 import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater import __version__
@@ -112,7 +114,7 @@ def sync(
     work = _Sync(Store(spark, path, engine=__version__), asked, settings, show, recorded)
     answer = work.answer
     work.store.sweep()
-    with work.recorded(JOB) as told:
+    with closing(work), work.recorded(JOB) as told:
         if told is not None:
             told.detail("source", asked.source)  # of one that fails too
         work.reprice()
@@ -152,6 +154,11 @@ class _Sync:
             yield told
             for place in outputs:
                 told.output(place)
+
+    def close(self) -> None:
+        """Nothing of the store stays in Spark's memory. If Spark is gone, nothing does."""
+        with suppress(ConnectionError, Py4JError, PySparkException):
+            self.store.release()
 
     def sum_up(self, seconds: float, told: Step | None) -> None:
         """What this call did, as its answer and as details of its own run."""

@@ -10,6 +10,7 @@ from typing import Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
+from headwater.pipeline.expressions import once_a_jvm
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.bigquery_audit import AUDIT_FIELDS, LOGGED, STORED, ended, opened
 from headwater.pipeline.query_log.sources.fields import (
@@ -79,11 +80,17 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     raw, plain = opened(found.rows), found.plain and found.names.isdisjoint({LOGGED.name, STORED.name})
     # Most entries of an audit log are about something else than the end of a job.
     entry = F.col(LOGGED.name).isNotNull() | F.col(STORED.name).isNotNull()
-    said = raw.select(*_job(), ended().alias("audit"), entry.alias("entry"), "file", "record", "unread")
+    said = raw.select(*_job(), _audit(), entry.alias("entry"), "file", "record", "unread")
     frame = (said if plain else settled(said)).where(~F.col("entry") | F.col("audit").isNotNull())
     return landed(frame, NAME, NAME, namespace or NAMESPACE, _columns(), _cases(), plain=plain)
 
 
+@once_a_jvm
+def _audit() -> Column:
+    return ended().alias("audit")
+
+
+@once_a_jvm
 def _job() -> list[Column]:
     """A row of INFORMATION_SCHEMA.JOBS, by the names of the common schema."""
     destination, dml = F.col("destination_table"), F.col("dml_statistics")
@@ -119,6 +126,7 @@ def _job() -> list[Column]:
     return [column.alias(name) for name, column in told.items()]
 
 
+@once_a_jvm
 def _columns() -> dict[str, Column]:
     def either(name: str, kind: str | None = None) -> Column:
         logged = F.col(f"audit.{name}")
@@ -160,6 +168,7 @@ def _columns() -> dict[str, Column]:
     }
 
 
+@once_a_jvm
 def _cases() -> tuple[Case, ...]:
     return (
         Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),

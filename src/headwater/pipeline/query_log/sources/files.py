@@ -23,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, TimestampType
 
 from headwater.errors import InvalidQuestion, NotFound, UnreadableContent
+from headwater.pipeline.expressions import once_a_jvm
 from headwater.pipeline.folder import whole
 from headwater.pipeline.query_log.sources.fields import Export, Field, time, value
 
@@ -336,6 +337,7 @@ def _leaf(field: Field) -> DataType:
     return field.type if isinstance(field.type, StructType | ArrayType | MapType) else StringType()
 
 
+@once_a_jvm
 def _read(column: str, actual: DataType, field: Field) -> Column:
     if isinstance(field.type, TimestampType):
         return time(column, actual)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from headwater.pipeline.expressions import once_a_jvm
 from headwater.pipeline.query_log.who import runs
 from headwater.pipeline.query_log.who.comments import comments
 from headwater.pipeline.query_log.who.comments import with_comments as find_comments
@@ -26,6 +27,7 @@ COLUMNS = ("actor", "actor_kind", "tool", "tool_asset", "tool_asset_name", "job_
 # Up to here the answers are held by the driver and broadcast: some 30 MB.
 BROADCAST = 100_000
 
+_READ = ("source", "application", "user", "role", "tags", "comments")
 _INPUT, _TEXT, _RUN, _SEED = "_who_input", "_who_text", "_who_run", "_who_seed"
 _ANSWER = (*COLUMNS[:-1], _RUN, _SEED)
 _NEVER_NULL = (_INPUT, "actor", "actor_kind", _RUN, _SEED)
@@ -61,29 +63,37 @@ def who(queries: "DataFrame", config: Config | None = None) -> "DataFrame":
     held = answers.limit(BROADCAST + 1).toArrow()
     if held.num_rows <= BROADCAST:
         answers = F.broadcast(queries.sparkSession.createDataFrame(held, answers.schema).coalesce(1))
-    run = runs.run_id_column(
-        F.col(_RUN), F.col(_SEED), F.col(_TEXT), run_id_is_logical_date=config.run_id_is_logical_date
-    )
     # Every input has its answer. As an inner join it would be searched for nulls first, through everything that makes the input.
-    return rows.join(answers, _INPUT, "left").withColumn(COLUMNS[-1], run).drop(_INPUT, _TEXT, _RUN, _SEED)
+    return (
+        rows.join(answers, _INPUT, "left")
+        .withColumn(COLUMNS[-1], _run(config.run_id_is_logical_date))
+        .drop(_INPUT, _TEXT, _RUN, _SEED)
+    )
 
 
 def _with_input(queries: "DataFrame") -> "DataFrame":
     """The rows with what Python is asked (`_INPUT`), and with the text in which values of their run stand (`_TEXT`)."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     rows = queries
     if "comments" not in queries.columns and "statement" in queries.columns:
         rows = with_comments(rows)
+    for columns in _asked(*(name for name in _READ if name in rows.columns)):
+        rows = rows.withColumns(columns)
+    rows = rows.drop("_who_comments", "_who_tags", "_who_name")
+    return rows if "comments" in queries.columns else rows.drop("comments")
+
+
+@once_a_jvm
+def _asked(*there: str) -> "tuple[dict[str, Column], ...]":
+    """The columns to add, in their steps, of rows that have these of `_READ`."""
+    from pyspark.sql import functions as F  # noqa: N812
 
     def part(name: str) -> "Column":
-        return F.coalesce(F.col(name), F.lit("")) if name in rows.columns else F.lit("")
+        return F.coalesce(F.col(name), F.lit("")) if name in there else F.lit("")
 
-    tags = F.when(F.size("tags") > 0, F.to_json("tags")) if "tags" in queries.columns else F.lit(None).cast("string")
+    tags = F.when(F.size("tags") > 0, F.to_json("tags")) if "tags" in there else F.lit(None).cast("string")
     name = F.substring(part("application"), 1, LONGEST_TEXT)
-    rows = rows.withColumns({"_who_comments": part("comments"), "_who_tags": tags, "_who_name": name})
+    first = {"_who_comments": part("comments"), "_who_tags": tags, "_who_name": name}
     short_tags = F.when(F.length("_who_tags") <= LONGEST_TEXT, F.col("_who_tags")).otherwise(F.lit(""))
-    rows = rows.withColumn("_who_tags", short_tags)
 
     json_name = F.contains("_who_name", F.lit("{"))
     name = F.col("_who_name")
@@ -93,8 +103,15 @@ def _with_input(queries: "DataFrame") -> "DataFrame":
     text = F.concat_ws("\n", "_who_comments", "_who_tags", F.when(json_name, F.col("_who_name")))
     # A log may hold bytes that are no text; Python would stumble over them.
     asked = F.make_valid_utf8(F.concat_ws(_CUT, *(F.replace(given, F.lit(_CUT), F.lit("")) for given in parts)))
-    rows = rows.withColumns({_TEXT: text, _INPUT: asked}).drop("_who_comments", "_who_tags", "_who_name")
-    return rows if "comments" in queries.columns else rows.drop("comments")
+    return first, {"_who_tags": short_tags}, {_TEXT: text, _INPUT: asked}
+
+
+@once_a_jvm
+def _run(run_id_is_logical_date: bool) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    texts = (F.col(_RUN), F.col(_SEED), F.col(_TEXT))
+    return runs.run_id_column(*texts, run_id_is_logical_date=run_id_is_logical_date)
 
 
 class _Answers:
