@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import functions as F
+
+from headwater.pipeline.expressions import once_a_jvm
 
 pytestmark = pytest.mark.spark
 
@@ -26,3 +29,29 @@ def test_the_jvm_is_not_asked_where_an_expression_was_written(spark: Any, monkey
     assert F.col("a") is not None
     asked = [command for command in messages if not command.startswith("m\n")]  # what the garbage collector lets go of
     assert len(asked) == 1, asked
+
+
+def test_what_is_the_same_for_every_log_is_built_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    @once_a_jvm
+    def twice(name: str) -> Any:
+        built.append(name)
+        return F.col(name) * 2
+
+    @once_a_jvm
+    def thrice(name: str) -> Any:
+        return F.col(name) * 3
+
+    for first, last in ((1, 2), (3, 4)):
+        rows = spark.createDataFrame([(first, last)], "a long, b long")
+        (row,) = rows.select(twice("a"), twice("b"), thrice("a")).collect()
+        assert tuple(row) == (2 * first, 2 * last, 3 * first)
+    assert built == ["a", "b"]
+    # What another JVM has is nothing to this one.
+    kept = twice("a")
+    monkeypatch.setattr(SparkContext, "_gateway", object())
+    monkeypatch.setattr(F, "col", lambda name: 1)
+    assert twice("a") == 2
+    monkeypatch.undo()
+    assert twice("a") is kept

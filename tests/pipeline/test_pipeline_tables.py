@@ -244,8 +244,21 @@ def test_small_tables_are_read_and_written_by_one_task(spark, store, tmp_path, m
         counted = store.read(DAYS).join(store.read(WORDS), "n", "left").groupBy("word").count()
         assert "Exchange" not in counted._jdf.queryExecution().executedPlan().toString()
         assert {row["word"]: row["count"] for row in counted.collect()} == {"a": 1, None: 1}
+        # Read once and held, until a change replaces it or the sync ends.
+        held = store.read(DAYS)
+        assert store.read(DAYS) is held
+        assert store.read(DAYS, [ONE]) is not held
+        assert held.is_cached
         with store.change() as change:
             change.append(WORDS, words(spark, b=2, c=3).repartition(2))
+            change.replace(DAYS, days(spark, (ONE, 5)), [ONE])
+        assert not held.is_cached
+        assert rows(store.read(DAYS)) == [(ONE, 5), (TWO, 2)]
+        held = store.read(DAYS)
+        with store.change() as change:
+            change.replace(DAYS, days(spark, (ONE, 1)), [ONE])
+    store.release()
+    assert not held.is_cached
     assert len(list(next((tmp_path / "store" / "words").glob("*2-*")).glob("part-*"))) == 1
     # As it was, also after a failure.
     with pytest.raises(RuntimeError), store.in_one_task_if_small((DAYS,)):
