@@ -153,7 +153,7 @@ class Store:
         """In the block tables are read and written by one task, if these (of partitioned ones `days`, by default all) and `more` bytes of other input
         are small; whether they are.
 
-        Of unknown size (None; a directory that an earlier version wrote) is not small.
+        A size that is not known (None; of a directory that an earlier version wrote) counts as large.
         """
         sizes, kept = self._manifest.sizes, None if days is None else {"", *map(str, days)}
         there = [
