@@ -1,26 +1,49 @@
-"""The commands grouped under headings, in the order of a day's questions, for `headwater --help`.
+"""The commands grouped under headings, in the order of a day's questions, for `headwater --help`; and the old names, which go on working.
 
 Each command's first line of help comes from the command itself.
 """
 
+import sys
 from typing import Any
 
 from typer.core import TyperGroup
 
 GROUPS = {
-    "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "history", "diff", "trace", "paths"),
-    "Understand": (
-        "freshness", "slower", "usage", "cost", "prune", "recurrence", "quality", "conflicts", "perspectives", "sql", "fingerprint",
-    ),
-    "Fix": ("ready", "suspects", "taint", "verdict", "repair", "incident", "impact", "backfill", "report", "reconcile"),
-    "Describe": ("describe", "own", "tag", "tags", "edge", "alias", "changes"),
-    "Feed": (
-        "jvm", "entities", "sync", "pull", "pipeline", "producers", "receipts", "receipt", "spool", "receive", "dead-letters", "listeners",
-    ),
-    "Run the server": (
-        "up", "down", "doctor", "keys", "identity", "audit", "retention", "backup", "restore", "export", "replay", "rebuild", "watch", "dev",
-    ),
-}  # fmt: skip
+    "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "diff", "trace", "paths"),
+    "Understand": ("usage", "cost", "prune", "recurrence", "coverage", "claims", "sql", "fingerprint"),
+    "Fix": ("incident", "taint", "verdict", "repair", "suspects", "ready", "backfill", "report", "reconcile"),
+    "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
+    "Feed": ("entities", "sync", "pull", "pipeline", "jvm", "events"),
+    "Run the server": ("up", "down", "doctor", "export", "server"),
+}
+RENAMED = {
+    "freshness": "status",
+    "slower": "status",
+    "quality": "coverage",
+    "conflicts": "claims",
+    "perspectives": "claims --sources",
+    "changes": "log",
+    "history": "log",
+    "impact": "repair",
+    "receipts": "events list",
+    "receipt": "events show",
+    "producers": "events producers",
+    "spool": "events spool",
+    "receive": "events receive",
+    "dead-letters": "events dead-letters",
+    "listeners": "events listeners",
+    "keys": "server keys",
+    "identity": "server identity",
+    "audit": "server audit",
+    "retention": "server retention",
+    "backup": "server backup",
+    "restore": "server restore",
+    "replay": "server replay",
+    "rebuild": "server rebuild",
+    "watch": "server watch",
+    "dev": "up",
+}
+"""Old commands, each with the words that replaced it. They are hidden, work as before, and say the new words on standard error."""
 WIDTH = 100
 
 
@@ -31,3 +54,11 @@ class GroupedCommands(TyperGroup):
         for heading, names in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(WIDTH)) for name in names])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, *_ = args
+        if name in RENAMED and not ctx.resilient_parsing:
+            sys.stderr.write(
+                f"headwater: `headwater {name}` is now `headwater {RENAMED[name]}`; the old name goes on working\n"
+            )
+        return super().resolve_command(ctx, args)

@@ -9,17 +9,19 @@ from headwater.cli.capture.run import run as run_package
 from headwater.cli.capture.spool import spool
 from headwater.cli.groups import WIDTH, GroupedCommands
 from headwater.cli.lineage import (
+    claims,
     datasets,
     graph,
+    health,
     history,
     lineage,
+    log,
     perspectives,
     receipts,
     runs,
     search,
     sources,
     trace,
-    update_log,
 )
 from headwater.cli.people import audit, metadata
 from headwater.cli.people.identity import identity
@@ -46,7 +48,7 @@ from headwater.cli.status.feed import feed
 from headwater.cli.status.reconcile import reconcile
 from headwater.cli.status.taint import taint
 from headwater.cli.status.verdict import verdict
-from headwater.cli.usage import measured, recurrence
+from headwater.cli.usage import coverage, measured, recurrence
 
 program = typer.Typer(
     name="headwater",
@@ -73,79 +75,111 @@ dev = typer.Typer(
     help="Run the local stack, as `up`, `down` and `status` do.", rich_markup_mode=None, no_args_is_help=True
 )
 
-for group in (program, dev):
-    group.command()(local.up)
-    group.command()(local.down)
-program.command()(status.status)
-dev.command()(local.status)
-program.command(hidden=True)(local.serve)
-program.add_typer(run, name="run")
-program.add_typer(dev, name="dev")
-run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
-run.command("show")(runs.show)
-program.command("jvm", context_settings={"allow_interspersed_args": False})(jvm)
-run.command("lineage")(runs.run_lineage)
-program.command("lineage")(lineage.lineage)
-program.command("trace")(trace.trace)
-program.command("diff")(graph.diff)
-program.command("paths")(graph.paths)
-program.command("conflicts")(graph.conflicts)
-program.command("perspectives")(perspectives.perspectives)
-program.command("sql")(sql.sql)
-program.command("fingerprint")(fingerprint)
-program.command("runs")(runs.runs)
+events = typer.Typer(
+    help="List received events and what became of them; run the spool, the queue and listeners.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+upkeep = typer.Typer(
+    name="server",
+    help="Keep a server: keys, rules, backup, rebuild, retention, audit.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+# A day's questions. `groups.py` has the headings.
+program.command("search")(search.search)
 program.command("datasets")(datasets.datasets)
 program.command("sources")(sources.sources)
-program.command("search")(search.search)
-program.command("log")(update_log.log)
-program.add_typer(past, name="history")
+program.command("lineage")(lineage.lineage)
+program.command("runs")(runs.runs)
+program.add_typer(run, name="run")
+run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
+run.command("show")(runs.show)
+run.command("lineage")(runs.run_lineage)
+program.command("status")(status.status)
+program.command("log")(log.log)
+program.command("diff")(graph.diff)
+program.command("trace")(trace.trace)
+program.command("paths")(graph.paths)
+
+program.command("usage")(measured.usage)
+program.command("cost")(measured.cost)
+program.command("prune")(measured.prune)
+program.command("recurrence")(recurrence.recurrence)
+program.command("coverage")(coverage.coverage)
+program.command("claims")(claims.claims)
+program.command("sql")(sql.sql)
+program.command("fingerprint")(fingerprint)
+
+program.add_typer(incidents.incident, name="incident")
+program.command("taint")(taint)
+program.command("verdict")(verdict)
+program.command("repair")(repair)
+program.command("suspects")(incidents.suspects)
+program.command("ready")(readiness.ready)
+program.add_typer(backfill, name="backfill")
+program.command("report")(instances.report)
+program.command("reconcile")(reconcile)
+
+metadata.add_to(program)
+
+program.add_typer(entities, name="entities")
+entities.command("feed")(feed)
+entities.command("infer")(infer)
+entities.command("graph")(entity_graph)
+program.add_typer(sync, name="sync")
+program.add_typer(pull, name="pull")
+program.add_typer(pipeline, name="pipeline")
+program.command("jvm", context_settings={"allow_interspersed_args": False})(jvm)
+program.add_typer(events, name="events")
+program.command("up")(local.up)
+program.command("down")(local.down)
+program.command("doctor")(maintenance.doctor)
+program.command("export")(export.export)
+program.add_typer(upkeep, name="server")
+program.command(hidden=True)(local.serve)
+
+# Rare commands stand below a group. Each has its old name at the top, too: hidden, see RENAMED.
+events.command("list")(receipts.receipts)
+events.command("show")(receipts.receipt)
+for group, hidden in ((events, False), (program, True)):
+    group.command("producers", hidden=hidden)(health.producers)
+    group.add_typer(spool, name="spool", hidden=hidden)
+    group.command("receive", hidden=hidden)(receive.receive)
+    group.add_typer(dead_letters, name="dead-letters", hidden=hidden)
+    group.add_typer(listeners, name="listeners", hidden=hidden)
+for group, hidden in ((upkeep, False), (program, True)):
+    group.add_typer(keys, name="keys", hidden=hidden)
+    group.add_typer(identity, name="identity", hidden=hidden)
+    group.command("audit", hidden=hidden)(audit.audit)
+    group.add_typer(retention, name="retention", hidden=hidden)
+    group.command("backup", hidden=hidden)(backup.backup)
+    group.command("restore", hidden=hidden)(backup.restore)
+    group.command("replay", hidden=hidden)(replay.replay)
+    group.command("rebuild", hidden=hidden)(maintenance.rebuild)
+    group.command("watch", hidden=hidden)(watch)
+for old, command in (
+    ("freshness", health.freshness),
+    ("slower", health.slower),
+    ("quality", measured.quality),
+    ("conflicts", graph.conflicts),
+    ("perspectives", perspectives.perspectives),
+    ("changes", metadata.changes),
+    ("impact", impact.impact),
+    ("receipts", receipts.receipts),
+    ("receipt", receipts.receipt),
+):
+    program.command(old, hidden=True)(command)
+program.add_typer(past, name="history", hidden=True)
 past.command("facets")(history.facets)
 past.command("versions")(history.versions)
 past.command("diff")(history.diff)
 past.command("schema")(history.schema)
-program.command("freshness")(health.freshness)
-program.command("slower")(health.slower)
-program.command("producers")(health.producers)
-program.command("usage")(measured.usage)
-program.command("cost")(measured.cost)
-program.command("recurrence")(recurrence.recurrence)
-program.command("prune")(measured.prune)
-program.command("quality")(measured.quality)
-program.command("receipt")(receipts.receipt)
-program.command("receipts")(receipts.receipts)
-metadata.add_to(program)
-program.command("rebuild")(maintenance.rebuild)
-program.add_typer(keys, name="keys")
-program.add_typer(identity, name="identity")
-program.add_typer(entities, name="entities")
-entities.command("feed")(feed)
-entities.command("graph")(entity_graph)
-program.command("ready")(readiness.ready)
-program.command("report")(instances.report)
-program.command("suspects")(incidents.suspects)
-program.command("taint")(taint)
-program.command("verdict")(verdict)
-program.command("repair")(repair)
-program.add_typer(incidents.incident, name="incident")
-program.add_typer(backfill, name="backfill")
-program.command("impact")(impact.impact)
-program.command("reconcile")(reconcile)
-entities.command("infer")(infer)
-program.add_typer(listeners, name="listeners")
-program.add_typer(retention, name="retention")
-program.add_typer(spool, name="spool")
-program.add_typer(pull, name="pull")
-program.add_typer(sync, name="sync")
-program.add_typer(pipeline, name="pipeline")
-program.command("audit")(audit.audit)
-program.command("backup")(backup.backup)
-program.command("restore")(backup.restore)
-program.command("export")(export.export)
-program.command("replay")(replay.replay)
-program.command("receive")(receive.receive)
-program.add_typer(dead_letters, name="dead-letters")
-program.command("doctor")(maintenance.doctor)
-program.command("watch")(watch)
+program.add_typer(dev, name="dev", hidden=True)
+dev.command("up")(local.up)
+dev.command("down")(local.down)
+dev.command("status")(local.status)
 
 
 def _version(value: bool) -> None:

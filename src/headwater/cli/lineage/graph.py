@@ -6,6 +6,8 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
+from headwater.cli.lineage import history
+from headwater.errors import InvalidQuestion
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -16,8 +18,17 @@ _SIGNS = {"+": "green", "-": "red", "~": "yellow"}
 
 
 def diff(
-    node: Annotated[str | None, typer.Argument(help="A dataset or job. Default: everything.")] = None,
-    before: Annotated[str, typer.Option("--from", metavar="T1", help="Compare from this time (ISO 8601, UTC).")] = ...,  # type: ignore[assignment]
+    node: Annotated[str | None, typer.Argument(metavar="X", help="A dataset or job. Default: everything.")] = None,
+    old: Annotated[
+        str | None,
+        typer.Argument(metavar="[VERSION", help="Compare a dataset's version, by its id or name in its storage …"),
+    ] = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]]", help="… with this one. Default: with the latest.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--from", metavar="T1", help="Compare the graph from this time (ISO 8601, UTC).")
+    ] = None,
     after: Annotated[str | None, typer.Option("--to", metavar="T2", help="Compare to this time. Default: now.")] = None,
     namespace: Annotated[str | None, typer.Option(help="Compare everything in this namespace.")] = None,
     depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from dataset to dataset.")] = 100,
@@ -25,16 +36,28 @@ def diff(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Compare the graph at two times: what was added (+), removed (-) and changed (~).
+    """Compare the graph at two times, or two versions of a dataset.
 
-    Datasets, jobs, edges, columns and schemas are compared.
+    With --from: which datasets, jobs, edges, columns and schemas were added (+), removed (-) and changed (~). Without it the latest version of
+    a dataset is compared with the one before, or with the one that you name: columns, counts, the writer, its code and parameters.
 
     Examples:
+
+      headwater diff marts/daily_traffic
+
+      headwater diff marts/daily_traffic 41 42
 
       headwater diff marts/daily_traffic --from 2026-01-01 --to 2026-02-01 --columns
 
       headwater diff --namespace warehouse --from 2026-01-01
     """
+    if before is None:
+        if node is None or after or namespace or columns:
+            raise InvalidQuestion("say since when to compare: --from TIME; or name a dataset to compare its versions")
+        history.diff(node, old, new, url, json)
+        return
+    if old is not None:
+        raise InvalidQuestion("--from compares the graph at two times; leave it out to compare versions")
     root = server.resolve(url, node)["id"] if node else None
     asked: dict[str, Any] = {
         "node": root,

@@ -85,15 +85,21 @@ def versions(
 
       headwater history versions job:flights:clean-flights --json
     """
-    place = _place(url, name, "versions")
-    of_job = place.startswith("/api/v2/jobs/")
-    body = server.ask(url, place, limit=max(limit, 500) if of_job else limit)
+    body = versions_of(url, name, limit)
+    found = msgspec.json.decode(body)
     if json:
         output.raw(body)
-    elif of_job:
-        _job_versions(msgspec.json.decode(body), limit)
+    elif "runs" in found:
+        _job_versions(found, limit)
     else:
-        _dataset_versions(msgspec.json.decode(body))
+        _dataset_versions(found)
+
+
+def versions_of(url: str | None, name: str, limit: int) -> bytes:
+    """Return the server's answer: versions of a dataset, or of a job, which also has `runs`."""
+    place = _place(url, name, "versions")
+    of_job = place.startswith("/api/v2/jobs/")
+    return server.ask(url, place, limit=max(limit, 500) if of_job else limit)
 
 
 def _dataset_versions(found: dict[str, Any]) -> None:

@@ -300,7 +300,7 @@ def changes(
 
 def add_to(program: typer.Typer) -> None:
     """Register the metadata commands."""
-    for command in (describe, own, tag, changes):
+    for command in (describe, own, tag):
         program.command()(command)
     program.add_typer(tags, name="tags")
     program.add_typer(edge, name="edge")

@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer.lineage.sorting import Page
-from headwater.answer.usage import cost, pruning, quality, recurrence, usage
+from headwater.answer.usage import cost, coverage, pruning, quality, recurrence, usage
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OneOrMore, OptionalText, Text, Time
 from headwater.model.moments import aware
 
@@ -135,4 +135,10 @@ async def get_quality(
     )
 
 
-handlers = [get_usage, get_cost, get_recurrence, get_pruning, get_quality]
+@get("/coverage")
+async def get_coverage(state: State, namespace: OptionalText = None) -> coverage.Coverage:
+    """Return how much of the lineage is known: datasets with a writer and with columns, jobs that report."""
+    return await coverage.coverage(state.database, namespace)
+
+
+handlers = [get_coverage, get_usage, get_cost, get_recurrence, get_pruning, get_quality]

@@ -1,0 +1,14 @@
+-- name: coverage :one
+-- How many datasets there are, of how many it is known which job writes them, of how many also from which columns their columns come, and of how many it is
+-- only declared; how many jobs there are, and how many of them ran and said what they read and wrote.
+with written as (
+  select d.id, bool_or(not e.declared) as observed,
+         bool_or(exists (select from report_columns c where c.job_id = e.job_id and c.target_id = e.dataset_id)) as columns
+  from datasets d join edges e on e.dataset_id = d.id and e.direction = 'out' join jobs j on j.id = e.job_id
+  where not d.hidden and not j.hidden and (%(namespace)s::text is null or d.namespace = %(namespace)s) group by d.id
+)
+select (select count(*) from datasets d where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace)s)),
+       (select count(*) from written), (select count(*) from written where columns), (select count(*) from written where not observed),
+       (select count(*) from jobs j where not j.hidden and (%(namespace)s::text is null or j.namespace = %(namespace)s)),
+       (select count(*) from jobs j where not j.hidden and (%(namespace)s::text is null or j.namespace = %(namespace)s)
+          and exists (select from edges e where e.job_id = j.id) and exists (select from runs r where r.job_id = j.id))
