@@ -61,7 +61,7 @@ ROWS: list[tuple[str, list[tuple[str, str, str, list[tuple[str, str]]]]]] = [
             (
                 "Waiting in spools",
                 "short",
-                "Events on producers' disks that no server or broker has yet (textfile collector: headwater spool status --prometheus).",
+                "Events on producers' disks that no server or broker has yet (textfile collector: headwater events spool status --prometheus).",
                 [("sum by (instance, destination) (headwater_spool_events)", "{{instance}} → {{destination}}")],
             ),
             (

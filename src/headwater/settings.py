@@ -153,7 +153,7 @@ class RetentionSettings(BaseModel):
 
 
 class AmqpSettings(BaseModel):
-    """Where `headwater receive` takes events from."""
+    """Where `headwater events receive` takes events from."""
 
     url: str = Field("amqp://guest:guest@localhost:5672/", repr=False, description="The broker, with its virtual host.")
     queue: str = Field("headwater.events", min_length=1, description="The queue of events; created if it is missing.")

@@ -1,4 +1,4 @@
-"""Backup and restore for real: the commands of docs/howto/backup.md as they stand there, and `headwater backup` and `restore`."""
+"""Backup and restore for real: the commands of docs/howto/backup.md as they stand there, and `headwater server backup` and `restore`."""
 
 import asyncio
 import hashlib

@@ -77,5 +77,5 @@ def test_keys_that_are_not_used(days: int, monkeypatch: pytest.MonkeyPatch) -> N
     past = key | {"name": "past", "expires_at": used}
     monkeypatch.setattr(security_checks.server, "get", lambda *_: {"keys": [key, gone, past]})
     found = [one.finding for one in security_checks._keys(None, now)]
-    assert any("headwater keys revoke old" in finding for finding in found) is (days > 90)
+    assert any("headwater server keys revoke old" in finding for finding in found) is (days > 90)
     assert not any("gone" in finding or "past" in finding for finding in found)

@@ -1,4 +1,4 @@
-"""`headwater receive` as real processes: killed with -9, told to stop, poisoned, asked for metrics."""
+"""`headwater events receive` as real processes: killed with -9, told to stop, poisoned, asked for metrics."""
 
 import json
 import os

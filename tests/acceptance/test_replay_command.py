@@ -1,4 +1,4 @@
-"""`headwater replay` beside a running server, and a second server that answers from what it made."""
+"""`headwater server replay` beside a running server, and a second server that answers from what it made."""
 
 import json
 from collections.abc import Iterator

@@ -44,7 +44,7 @@ def test_it_does_not_listen_to_a_network_without_access_control(serve: Any, data
     refused = serve(HEADWATER_SERVER__HOST="0.0.0.0")
     assert refused.process.wait(timeout=30) == 1
     told = refused.log.read_text()
-    assert "headwater keys create" in told
+    assert "headwater server keys create" in told
     assert "Traceback" not in told
 
     def headwater(*arguments: str) -> Any:

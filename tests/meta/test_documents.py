@@ -49,6 +49,14 @@ def test_every_command_is_described(command: str) -> None:
     assert f"`{command}" in CLI
 
 
+def test_the_table_of_commands_is_the_program_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python docs/site/cli_page.py` writes it."""
+    monkeypatch.syspath_prepend(ROOT / "docs/site")
+    import cli_page
+
+    assert cli_page.with_generated(CLI) == CLI
+
+
 def settings() -> list[str]:
     from headwater.settings import Settings
 

@@ -113,7 +113,8 @@ class Access:
         if self.sign_in and token.count(".") == 2:
             return await self.sign_in.of_token(token)
         raise Unauthenticated(
-            "this server does not know the key: make one with `headwater keys create NAME`", error="invalid_token"
+            "this server does not know the key: make one with `headwater server keys create NAME`",
+            error="invalid_token",
         )
 
     async def _key(self, id: str, token: str) -> Actor:
@@ -132,16 +133,17 @@ class Access:
                 await key_writes.used(self._database, id)
         if key is None:
             raise Unauthenticated(
-                "this server does not know the key: make one with `headwater keys create NAME`", error="invalid_token"
+                "this server does not know the key: make one with `headwater server keys create NAME`",
+                error="invalid_token",
             )
         if key.revoked_at is not None:
             raise Unauthenticated(
-                f"the key {key.name!r} was revoked: make another with `headwater keys create NAME`",
+                f"the key {key.name!r} was revoked: make another with `headwater server keys create NAME`",
                 error="invalid_token",
             )
         if key.expires_at is not None and key.expires_at <= dt.datetime.now(dt.UTC):
             raise Unauthenticated(
-                f"the key {key.name!r} has expired: make another with `headwater keys create NAME`",
+                f"the key {key.name!r} has expired: make another with `headwater server keys create NAME`",
                 error="invalid_token",
             )
         return Actor(key.name, key.role, "key")
@@ -210,7 +212,7 @@ async def closed(settings: Settings, database: Any) -> bool:
     if not configured and not await known_keys.any_live(database):
         raise NotSecured(
             f"the server would listen on {host} without a key and without sign-in, and refuse every request. "
-            "Make a key with `headwater keys create NAME --role admin`, "
+            "Make a key with `headwater server keys create NAME --role admin`, "
             "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open opens the server to all.",
             host=host,
         )

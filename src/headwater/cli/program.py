@@ -12,7 +12,6 @@ from headwater.cli.lineage import (
     claims,
     datasets,
     graph,
-    health,
     history,
     lineage,
     log,

@@ -1,7 +1,7 @@
 """Send batches of events as messages to an AMQP 0-9-1 broker (RabbitMQ); they are delivered once the broker confirms them.
 
-Wire contract, shared with `headwater receive`: a durable quorum queue, declared by client or receiver with the same arguments; a message is one
-JSON array of events, persistent, `application/json`, gzip when it is large, `message_id` a UUIDv7. A message that no queue takes comes back
+Wire contract, shared with `headwater events receive`: a durable quorum queue, declared by client or receiver with the same arguments; a message is
+one JSON array of events, persistent, `application/json`, gzip when it is large, `message_id` a UUIDv7. A message that no queue takes comes back
 (mandatory) and counts as not delivered. Needs aio-pika (`pip install 'headwater[amqp]'`). Imported by the sender's thread alone;
 the connection has its own thread with a loop: heartbeats continue while nothing is sent. Tries once; never retries or consumes.
 """

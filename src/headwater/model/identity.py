@@ -1,6 +1,6 @@
 """Place reported dataset names: normalise the spelling, apply the configured rules, and fold partitions out of the name.
 
-Pure and idempotent: placing a placed name changes nothing. When the rules change, `headwater rebuild` applies them to the whole log. Names
+Pure and idempotent: placing a placed name changes nothing. When the rules change, `headwater server rebuild` applies them to the whole log. Names
 that symlinks merge are not handled here; `dataset_links` stores them as they arrive.
 """
 

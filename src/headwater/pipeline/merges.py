@@ -272,7 +272,7 @@ MERGES: Final = (
     Merge("column_sets", "insert_column_sets", {"id": "uuid", "edges": "bytes"}, ("id",), {"edges": ("bytes", _least("edges"))}),
 )  # fmt: skip
 
-# Tables that `headwater rebuild` makes and this does not, and why.
+# Tables that `headwater server rebuild` makes and this does not, and why.
 ELSEWHERE: Final = {
     "dataset_canonical": "one name for a group of linked datasets follows from all links at once, and from people's aliases",
     "annotations": "it is what people said, which is in no archive",

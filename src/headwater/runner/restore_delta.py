@@ -31,7 +31,7 @@ def copy(spark: SparkSession, request: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     session = (
-        SparkSession.builder.appName("headwater restore")
+        SparkSession.builder.appName("headwater server restore")
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .getOrCreate()

@@ -102,7 +102,7 @@ def _place(job: Job, one: Restore, server: Server) -> _Place:
         for values in partitions[text]
     }
     where = " OR ".join(f"({clause})" for clause in sorted(clauses))
-    name = f"headwater restore {job.plan} {job.number} {one.entity} {instance} {one.version}"
+    name = f"headwater server restore {job.plan} {job.number} {one.entity} {instance} {one.version}"
     return _Place(one, table, version, texts, where, name)
 
 

@@ -233,7 +233,7 @@ create table dataset_versions (
   rows             bigint,
   bytes            bigint,
   files            bigint,
-  -- What a stream said it had written while it went on stays written, however its run ended. Of what was told before, `headwater rebuild` finds it.
+  -- What a stream said it had written while it went on stays written, however its run ended. Of what was told before, `headwater server rebuild` finds it.
   checkpoint boolean not null default false
 ) with (fillfactor = 80);
 create index dataset_versions_by_time on dataset_versions (dataset_id, written_at desc);

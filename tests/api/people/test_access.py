@@ -325,7 +325,7 @@ def test_what_the_mode_comes_to_on_an_address(
     run(no_keys())
     settings = Settings(access=AccessSettings(mode=mode, **more), server=ServerSettings(host=host))
     if closed is None:
-        with pytest.raises(NotSecured, match=r"headwater keys create .* HEADWATER_ACCESS__MODE=open"):
+        with pytest.raises(NotSecured, match=r"headwater server keys create .* HEADWATER_ACCESS__MODE=open"):
             run(access.closed(settings, database))
         by = by_command("keys create", "create_key", "any")
         run(key_writes.create(database, str(uuid.uuid4()), "read", expires=None, by=by))

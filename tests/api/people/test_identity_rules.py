@@ -30,7 +30,7 @@ def test_rules_are_shown_and_replaced(server: Any) -> None:
     assert server.get("/api/v2/admin/identity").json()["rules"] == []
     kept = server.ask("PUT", "/api/v2/admin/identity", json=RULES)
     assert kept.status_code == 200
-    assert "headwater rebuild" in kept.json()["next"]
+    assert "headwater server rebuild" in kept.json()["next"]
     assert server.get("/api/v2/admin/identity").json() == {**RULES, "behind": True}
     entries = server.get("/api/v2/admin/audit", params={"target": "identity", "limit": "2"}).json()["entries"]
     assert [(one["action"], one["status"], one["detail"].get("dry_run")) for one in entries] == [
@@ -109,10 +109,10 @@ def test_the_commands(postgres: EmbeddedPostgres, client: Client, tmp_path: Path
     file.write_text("- {kind: name, match: /mnt/, to: /data/, namespace: file}\n")
     client.post("/api/v1/lineage", encoded(run_event("COMPLETE", 1, "one", ["/mnt/a"], ["/b"])))
     assert "1 of 2 dataset names would move\nnothing was changed" in command("set", str(file), "--dry-run")
-    assert "headwater rebuild" in command("set", str(file))
+    assert "headwater server rebuild" in command("set", str(file))
     shown = command("show")
     assert "match: /mnt/" in shown
-    assert "headwater rebuild" in shown
+    assert "headwater server rebuild" in shown
     assert json.loads(command("set", "-", "--json", stdin=shown))["rules"] == RULES["rules"]
     assert json.loads(command("show", "--json"))["rules"] == RULES["rules"]
     tried = command("try", "s3a://b/t/day=1")

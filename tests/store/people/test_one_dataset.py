@@ -130,7 +130,7 @@ def test_rules_hold_from_now_and_for_the_past_after_a_rebuild(database: Database
     assert run(answers.rules(database)) == answers.Rules((), False)
     kept = keep(database, run, *rules)
     assert (kept.names, kept.moving) == (2, 2)
-    assert "headwater rebuild" in kept.next
+    assert "headwater server rebuild" in kept.next
     assert run(answers.rules(database)) == answers.Rules(rules, True)
     send(database, run, run_event("COMPLETE", 2, "two", ["/mnt/lake/clean"], ["/report"]))
     assert "dataset:file:/mnt/lake/clean" in all_names(database, run)

@@ -1,4 +1,4 @@
-"""`headwater spool`: what it says is so, and what it sends arrives."""
+"""`headwater events spool`: what it says is so, and what it sends arrives."""
 
 import json
 import os

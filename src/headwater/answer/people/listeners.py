@@ -72,7 +72,7 @@ async def listener(database: Database, name: str) -> OneListener:
     async with database.connection() as connection:
         found = await store.named(connection, name)
         if found is None:
-            raise NotFound(f"no listener is called {name!r}; `headwater listeners list` shows them", name=name)
+            raise NotFound(f"no listener is called {name!r}; `headwater events listeners list` shows them", name=name)
         refused = await store.refusals(connection, found, 100)
         return OneListener(
             await _listener_view(connection, found),

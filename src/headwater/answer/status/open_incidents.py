@@ -185,7 +185,7 @@ def _failed(one: store.FailingJob) -> _Trouble:
 def _late(one: Freshness) -> _Trouble:
     missed = f", {one.missed:,} updates missed" if one.missed > 1 else ""
     text = f"{one.state.replace('_', ' ')}, usually updated {one.cadence.name or 'regularly'}{missed}"
-    return _Trouble("late", one.expected_next, text, "headwater freshness '{id}'")
+    return _Trouble("late", one.expected_next, text, "headwater status '{id}'")
 
 
 def _doubted(one: Doubt, other: _Trouble | None) -> _Trouble:

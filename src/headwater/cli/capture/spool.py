@@ -1,4 +1,4 @@
-"""`headwater spool`: show, send and repair the events that wait on this machine. Its only requests to servers send events."""
+"""`headwater events spool`: show, send and repair the events that wait on this machine. Its only requests to servers send events."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def status(
 
     Examples:
 
-      headwater spool status
+      headwater events spool status
 
-      headwater spool status --prometheus > /var/lib/node_exporter/headwater.prom
+      headwater events spool status --prometheus > /var/lib/node_exporter/headwater.prom
     """
     found = [_row(*each) for each in _folders(_destination(url))]
     if json:
@@ -68,7 +68,7 @@ def status(
     )
     refused = sum(row["rejected"] for row in found)
     if refused:
-        output.line(f"{refused:,} events were refused for good. List them: headwater spool rejected", "yellow")
+        output.line(f"{refused:,} events were refused for good. List them: headwater events spool rejected", "yellow")
 
 
 @spool.command()
@@ -85,11 +85,11 @@ def drain(
 
     Examples:
 
-      headwater spool drain
+      headwater events spool drain
 
-      headwater spool drain --timeout 60 --json
+      headwater events spool drain --timeout 60 --json
 
-      HEADWATER_SPOOL=FOLDER headwater spool drain --url https://another.server
+      HEADWATER_SPOOL=FOLDER headwater events spool drain --url https://another.server
     """
     from headwater.client import backlog
     from headwater.client.emitter import Emitter
@@ -140,9 +140,9 @@ def rejected(
 
     Examples:
 
-      headwater spool rejected --limit 5
+      headwater events spool rejected --limit 5
 
-      headwater spool rejected --again && headwater spool drain
+      headwater events spool rejected --again && headwater events spool drain
     """
     to = _destination(url)
     if again:

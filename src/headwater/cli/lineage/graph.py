@@ -1,4 +1,4 @@
-"""`headwater diff`, `headwater paths` and `headwater conflicts`: questions about the graph."""
+"""`headwater diff`, `headwater paths` and `headwater claims`: questions about the graph."""
 
 from typing import Annotated, Any
 
@@ -21,10 +21,10 @@ def diff(
     node: Annotated[str | None, typer.Argument(metavar="X", help="A dataset or job. Default: everything.")] = None,
     old: Annotated[
         str | None,
-        typer.Argument(metavar="[VERSION", help="Compare a dataset's version, by its id or name in its storage …"),
+        typer.Argument(metavar="[VERSION]", help="Compare a dataset's version, by its id or name in its storage …"),
     ] = None,
     new: Annotated[
-        str | None, typer.Argument(metavar="[VERSION]]", help="… with this one. Default: with the latest.")
+        str | None, typer.Argument(metavar="[VERSION]", help="… with this one. Default: with the latest.")
     ] = None,
     before: Annotated[
         str | None, typer.Option("--from", metavar="T1", help="Compare the graph from this time (ISO 8601, UTC).")
@@ -215,9 +215,9 @@ def conflicts(
 
     Examples:
 
-      headwater conflicts clean-flights
+      headwater claims clean-flights
 
-      headwater conflicts --kind declared_not_observed --json
+      headwater claims --kind declared_not_observed --json
     """
     about = server.resolve(url, node)["id"] if node else None
     asked = {

@@ -1,4 +1,4 @@
-"""`headwater history`: earlier facets, versions and schemas, and what changed."""
+"""`headwater log`: earlier facets, versions and schemas, and what changed."""
 
 from typing import Annotated, Any
 
@@ -30,7 +30,7 @@ def facets(
 
     Examples:
 
-      headwater history facets clean/flights --facet documentation
+      headwater log clean/flights --facet documentation
     """
     body = server.ask(url, _place(url, name, "facets"), name=facet, limit=limit)
     if json:
@@ -81,9 +81,9 @@ def versions(
 
     Examples:
 
-      headwater history versions clean/flights
+      headwater log clean/flights
 
-      headwater history versions job:flights:clean-flights --json
+      headwater log job:flights:clean-flights --json
     """
     body = versions_of(url, name, limit)
     found = msgspec.json.decode(body)
@@ -154,9 +154,9 @@ def diff(
 
     Examples:
 
-      headwater history diff clean/flights
+      headwater diff clean/flights
 
-      headwater history diff clean/flights 41 42
+      headwater diff clean/flights 41 42
     """
     body = server.ask(url, _place(url, name, "versions/diff", "dataset"), **{"from": before, "to": after})
     if json:
@@ -209,7 +209,7 @@ def schema(
 
     Examples:
 
-      headwater history schema clean/flights
+      headwater log clean/flights
     """
     body = server.ask(url, _place(url, name, "schema-history", "dataset"), limit=limit)
     if json:

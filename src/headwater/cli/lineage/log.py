@@ -88,7 +88,13 @@ def log(
 
 
 def _with_changes(
-    url: str | None, node: str, since: str | None, limit: int, json: bool, what: dict[str, Any], show: Callable[[], None]
+    url: str | None,
+    node: str,
+    since: str | None,
+    limit: int,
+    json: bool,
+    what: dict[str, Any],
+    show: Callable[[], None],
 ) -> None:
     """What happened, then what people changed."""
     changed = server.get(url, "/api/v2/changes", target=node, since=server.time(since), limit=limit)

@@ -1,4 +1,4 @@
-"""`headwater perspectives`: compare the graphs that the query log, dbt, Airflow and other producers report."""
+"""`headwater claims --sources`: compare the graphs that the query log, dbt, Airflow and other producers report."""
 
 from typing import Annotated, Any
 
@@ -43,11 +43,11 @@ def perspectives(
 
     Examples:
 
-      headwater perspectives
+      headwater claims --sources
 
-      headwater perspectives --disagreement never_seen --namespace snowflake://acme-eu
+      headwater claims --sources --disagreement never_seen --namespace snowflake://acme-eu
 
-      headwater perspectives --perspective dbt --all --json
+      headwater claims --sources --perspective dbt --all --json
     """
     kinds = disagreement or (None if every else list(_DISAGREEMENTS))
     body = server.ask(

@@ -1,4 +1,4 @@
-"""`headwater receipt`, `headwater receipts`: show what events changed."""
+"""`headwater events show`, `headwater events list`: show what events changed."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def receipt(
 
     Examples:
 
-      headwater receipt 3f2a90bc
+      headwater events show 3f2a90bc
     """
     body = server.ask(url, server.path("receipts", digest))
     if json:
@@ -78,7 +78,7 @@ def receipts(
 
     Examples:
 
-      headwater receipts --code facet_not_understood
+      headwater events list --code facet_not_understood
     """
     body = server.ask(
         url, "/api/v2/receipts", producer=producer, code=code, run=run, since=server.time(since), limit=limit

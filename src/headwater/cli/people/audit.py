@@ -1,4 +1,4 @@
-"""`headwater audit`: who changed what."""
+"""`headwater server audit`: who changed what."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def audit(
 
     Examples:
 
-      headwater audit
+      headwater server audit
 
-      headwater audit --actor airflow-prod --since 2026-11-01 --json
+      headwater server audit --actor airflow-prod --since 2026-11-01 --json
     """
     filters = {"actor": actor, "target": target, "since": since and moment(since), "until": until and moment(until)}
 

@@ -1,4 +1,4 @@
-"""`headwater identity`: the rules that decide which names are one dataset."""
+"""`headwater server identity`: the rules that decide which names are one dataset."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def show(json: Json = False) -> None:
 
     Examples:
 
-      headwater identity show > rules.yaml
+      headwater server identity show > rules.yaml
 
-      headwater identity show --json
+      headwater server identity show --json
     """
 
     async def load_rules(database: Database) -> bytes:
@@ -51,7 +51,7 @@ def show(json: Json = False) -> None:
 
     reply = msgspec.json.decode(answer)
     if reply["behind"]:
-        output.line("# Earlier records still follow other rules: run `headwater rebuild`")
+        output.line("# Earlier records still follow other rules: run `headwater server rebuild`")
     output.line(yaml.safe_dump({"rules": reply["rules"]}, sort_keys=False, allow_unicode=True).rstrip())
 
 
@@ -66,13 +66,13 @@ def set_rules(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move without changing anything.")] = False,
     json: Json = False,
 ) -> None:
-    """Replace the rules for new events; `headwater rebuild` applies them to earlier ones.
+    """Replace the rules for new events; `headwater server rebuild` applies them to earlier ones.
 
     Examples:
 
-      headwater identity set rules.yaml --dry-run
+      headwater server identity set rules.yaml --dry-run
 
-      headwater identity set rules.yaml && headwater rebuild
+      headwater server identity set rules.yaml && headwater server rebuild
     """
     rules = rules_in(file)
 
@@ -111,9 +111,9 @@ def try_name(
 
     Examples:
 
-      headwater identity try s3a://lake/orders/day=2026-11-21
+      headwater server identity try s3a://lake/orders/day=2026-11-21
 
-      headwater identity try db.orders_20261121 --namespace hive://warehouse:9083 --json
+      headwater server identity try db.orders_20261121 --namespace hive://warehouse:9083 --json
     """
     told_namespace, told_name = (namespace, name) if namespace is not None else _parted(name)
 

@@ -1,4 +1,4 @@
-"""`headwater keys`: create, list and revoke API keys. Works on the database: the first key can be created before a server runs."""
+"""`headwater server keys`: create, list and revoke API keys. Works on the database: the first key can be created before a server runs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def create(
 
     Examples:
 
-      headwater keys create airflow-prod --role write
+      headwater server keys create airflow-prod --role write
 
-      headwater keys create ci --role read --expires 90d --json
+      headwater server keys create ci --role read --expires 90d --json
     """
 
     async def create_key(database: Database) -> bytes:
@@ -67,9 +67,9 @@ def list_keys(json: Json = False) -> None:
 
     Examples:
 
-      headwater keys list
+      headwater server keys list
 
-      headwater keys list --json
+      headwater server keys list --json
     """
 
     async def load_keys(database: Database) -> bytes:
@@ -104,7 +104,7 @@ def list_keys(json: Json = False) -> None:
             for key in msgspec.json.decode(answer)["keys"]
         ],
         styles={3: {"live": "green", "revoked": "dim", "expired": "yellow"}},
-        empty="There are no keys. Create one with `headwater keys create NAME`.",
+        empty="There are no keys. Create one with `headwater server keys create NAME`.",
     )
 
 
@@ -114,9 +114,9 @@ def revoke(key: Annotated[str, typer.Argument(help="The key's name or id.")], js
 
     Examples:
 
-      headwater keys revoke airflow-prod
+      headwater server keys revoke airflow-prod
 
-      headwater keys revoke 4f0c2a9be113
+      headwater server keys revoke 4f0c2a9be113
     """
 
     async def revoke_key(database: Database) -> bytes:

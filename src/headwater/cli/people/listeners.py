@@ -1,4 +1,4 @@
-"""`headwater listeners`: forward accepted events to other systems. Works on the database; servers see a change within five seconds."""
+"""`headwater events listeners`: forward accepted events to other systems. Works on the database; servers see a change within five seconds."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def list_listeners(json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners list
+      headwater events listeners list
 
-      headwater listeners list --json
+      headwater events listeners list --json
     """
 
     async def load_listeners(database: Database) -> bytes:
@@ -75,7 +75,7 @@ def list_listeners(json: Json = False) -> None:
             for one in msgspec.json.decode(answer)["listeners"]
         ],
         styles={3: {"active": "green", "failing": "bold red", "paused": "yellow"}},
-        empty="There are no listeners. Add one with `headwater listeners add NAME`.",
+        empty="There are no listeners. Add one with `headwater events listeners add NAME`.",
     )
 
 
@@ -112,9 +112,9 @@ def add(
 
     Examples:
 
-      headwater listeners add team webhook https://hooks.example.org/lineage --type COMPLETE --type FAIL
+      headwater events listeners add team webhook https://hooks.example.org/lineage --type COMPLETE --type FAIL
 
-      headwater listeners add catalog datahub https://datahub.example.org:8080 --since 2026-01-01
+      headwater events listeners add catalog datahub https://datahub.example.org:8080 --since 2026-01-01
     """
     from headwater.intake.listeners.changes import ListenerRequest
     from headwater.intake.listeners.filter import Filter
@@ -144,9 +144,9 @@ def show(name: Name, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners show catalog
+      headwater events listeners show catalog
 
-      headwater listeners show catalog --json
+      headwater events listeners show catalog --json
     """
 
     async def load_listener(database: Database) -> bytes:
@@ -161,7 +161,7 @@ def pause(name: Name, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners pause catalog
+      headwater events listeners pause catalog
     """
     _changed("pause", name, json, lambda database, by: _writes().pause(database, name, by=by))
 
@@ -172,7 +172,7 @@ def resume(name: Name, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners resume catalog
+      headwater events listeners resume catalog
     """
     _changed("resume", name, json, lambda database, by: _writes().resume(database, name, by=by))
 
@@ -183,7 +183,7 @@ def remove(name: Name, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners remove catalog
+      headwater events listeners remove catalog
     """
 
     async def remove_listener(database: Database) -> bytes:
@@ -208,7 +208,7 @@ def replay(
 
     Examples:
 
-      headwater listeners replay catalog --since 2026-11-01
+      headwater events listeners replay catalog --since 2026-11-01
     """
     at = moment(since)
     _changed("replay", name, json, lambda database, by: _writes().replay(database, name, at, by=by), since=since)
@@ -220,9 +220,9 @@ def rotate(name: Name, secret: Secret = None, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners rotate team
+      headwater events listeners rotate team
 
-      HEADWATER_LISTENER_SECRET=… headwater listeners rotate catalog
+      HEADWATER_LISTENER_SECRET=… headwater events listeners rotate catalog
     """
 
     async def rotate_secret(database: Database) -> bytes:
@@ -240,9 +240,9 @@ def ping(name: Name, json: Json = False) -> None:
 
     Examples:
 
-      headwater listeners test team
+      headwater events listeners test team
 
-      headwater listeners test catalog --json
+      headwater events listeners test catalog --json
     """
 
     async def ping_listener(database: Database) -> bytes:

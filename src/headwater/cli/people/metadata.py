@@ -269,9 +269,9 @@ def changes(
 
     Examples:
 
-      headwater changes clean/flights
+      headwater log clean/flights
 
-      headwater changes --author ada --since 2026-01-01 --json
+      headwater log --author ada --since 2026-01-01 --json
     """
     given = {
         "author": author,

@@ -1,4 +1,4 @@
-"""`headwater dead-letters`: events that could not be accepted."""
+"""`headwater events dead-letters`: events that could not be accepted."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _group() -> None:
 
 
 def _queues(url: str | None, name: str | None, command: str) -> Queues:
-    need("server", f"`headwater dead-letters {command}`")
-    need("amqp", f"`headwater dead-letters {command}`")
+    need("server", f"`headwater events dead-letters {command}`")
+    need("amqp", f"`headwater events dead-letters {command}`")
     for library in ("aio_pika", "aiormq"):  # the error repeats what they log
         logging.getLogger(library).setLevel(logging.CRITICAL)
     return chosen(amqp_settings(), url, None, name)
@@ -73,9 +73,9 @@ def list_(
 
     Examples:
 
-      headwater dead-letters list
+      headwater events dead-letters list
 
-      headwater dead-letters list --code invalid_event --newer-than 24 --json
+      headwater events dead-letters list --code invalid_event --newer-than 24 --json
     """
     queues = _queues(url, dead_letters, "list")
     import msgspec
@@ -113,7 +113,7 @@ def show(
 
     Example:
 
-      headwater dead-letters show 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+      headwater events dead-letters show 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
     """
     queues = _queues(url, dead_letters, "show")
     import msgspec
@@ -125,7 +125,7 @@ def show(
     held = asyncio.run(find_letter(queues, letter))
     if held is None:
         raise NotFound(
-            f"no letter {letter!r} in {queues.dead_letters}; `headwater dead-letters list` shows what is there"
+            f"no letter {letter!r} in {queues.dead_letters}; `headwater events dead-letters list` shows what is there"
         )
     fields = {
         **msgspec.to_builtins(held.letter),
@@ -172,11 +172,11 @@ def replay(
 
     Examples:
 
-      headwater dead-letters replay 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+      headwater events dead-letters replay 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
 
-      headwater dead-letters replay --code database_refused
+      headwater events dead-letters replay --code database_refused
 
-      headwater dead-letters replay --all --json
+      headwater events dead-letters replay --all --json
     """
     queues = _queues(url, dead_letters, "replay")
     meant = _meant(letters, code, older_than, newer_than, limit)
@@ -209,9 +209,9 @@ def discard(
 
     Examples:
 
-      headwater dead-letters discard 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
+      headwater events dead-letters discard 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
 
-      headwater dead-letters discard --code invalid_event --older-than 720
+      headwater events dead-letters discard --code invalid_event --older-than 720
     """
     queues = _queues(url, dead_letters, "discard")
     meant = _meant(letters, code, older_than, newer_than, limit)
@@ -260,9 +260,9 @@ def reconcile(
 
     Examples:
 
-      headwater dead-letters reconcile --dry-run
+      headwater events dead-letters reconcile --dry-run
 
-      headwater dead-letters reconcile --json
+      headwater events dead-letters reconcile --json
     """
     queues = _queues(url, dead_letters, "reconcile")
     import msgspec
@@ -291,4 +291,4 @@ def reconcile(
         for reason in group.reasons:
             output.line(f"  logged: {output.printable(reason)}")
         for letter in group.left:
-            output.line(f"  headwater dead-letters show {letter}")
+            output.line(f"  headwater events dead-letters show {letter}")

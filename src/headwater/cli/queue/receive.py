@@ -1,4 +1,4 @@
-"""`headwater receive`: take events from RabbitMQ into the database."""
+"""`headwater events receive`: take events from RabbitMQ into the database."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def receive(
 
     Examples:
 
-      headwater receive
+      headwater events receive
 
-      headwater receive --url amqp://guest:guest@rabbit:5672/ --metrics-port 9109
+      headwater events receive --url amqp://guest:guest@rabbit:5672/ --metrics-port 9109
 
-      headwater receive --until-empty --json
+      headwater events receive --until-empty --json
     """
-    need("server", "`headwater receive`")
-    need("amqp", "`headwater receive`")
+    need("server", "`headwater events receive`")
+    need("amqp", "`headwater events receive`")
     from headwater import telemetry
     from headwater.intake.queue.receiver import Limits
 

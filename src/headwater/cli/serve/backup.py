@@ -1,4 +1,4 @@
-"""`headwater backup` and `headwater restore`: write the database to a file and back, wherever the embedded one lives."""
+"""`headwater server backup` and `headwater server restore`: write the database to a file and back, wherever the embedded one lives."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def backup(
 
     Examples:
 
-      headwater backup headwater.dump
+      headwater server backup headwater.dump
 
-      headwater backup --log-only log.dump
+      headwater server backup --log-only log.dump
     """
-    need("server", "`headwater backup`")
+    need("server", "`headwater server backup`")
     import msgspec
 
     from headwater.store.events import backup as store
@@ -52,7 +52,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A file of `headwater backup` or of pg_dump --format=custom.")],
+    file: Annotated[Path, typer.Argument(help="A file of `headwater server backup` or of pg_dump --format=custom.")],
     json: Json = False,
 ) -> None:
     """Restore the database from a backup file.
@@ -63,9 +63,9 @@ def restore(
 
     Examples:
 
-      headwater down && headwater restore headwater.dump && headwater up
+      headwater down && headwater server restore headwater.dump && headwater up
     """
-    need("server", "`headwater restore`")
+    need("server", "`headwater server restore`")
     import asyncio
 
     import msgspec

@@ -100,7 +100,9 @@ def _spool() -> Iterator[Check]:
         found = waiting(folder)
         if found.events:
             yield Check(
-                "spool", "warn", f"{found.events:,} events wait in {folder}: `headwater spool drain` delivers them"
+                "spool",
+                "warn",
+                f"{found.events:,} events wait in {folder}: `headwater events spool drain` delivers them",
             )
         else:
             yield Check("spool", "ok", f"no event waits in {folder}")
@@ -110,7 +112,7 @@ def _spool() -> Iterator[Check]:
             yield Check(
                 "refused events",
                 "bad",
-                f"{count:,} events were refused for good, in {folder}: run `headwater spool rejected` to see why",
+                f"{count:,} events were refused for good, in {folder}: run `headwater events spool rejected` to see why",
             )
 
 

@@ -69,7 +69,7 @@ def up(
             if late and child.poll() is None and _rebuilding(log):
                 raise ServerUnavailable(
                     f"Headwater is not up yet: it is rebuilding its tables from the event log for this version, and continues. "
-                    f"Run `headwater up` again when {log} says ServerReady, or at once with a longer --wait; `headwater rebuild` is not needed"
+                    f"Run `headwater up` again when {log} says ServerReady, or at once with a longer --wait; `headwater server rebuild` is not needed"
                 )
             if late or child.poll() is not None:
                 child.terminate()

@@ -1,4 +1,4 @@
-"""`headwater rebuild` and `headwater doctor`."""
+"""`headwater server rebuild` and `headwater doctor`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def rebuild(
 
     Examples:
 
-      headwater rebuild
+      headwater server rebuild
 
-      headwater rebuild --check --json
+      headwater server rebuild --check --json
     """
-    need("server", "`headwater rebuild`")
+    need("server", "`headwater server rebuild`")
     import asyncio
 
     import msgspec

@@ -1,4 +1,4 @@
-"""`headwater replay`: build another database as this one was at a time."""
+"""`headwater server replay`: build another database as this one was at a time."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def replay(
 
     Examples:
 
-      headwater replay --until 2026-11-01T12:00:00Z --into as_of_november
+      headwater server replay --until 2026-11-01T12:00:00Z --into as_of_november
 
-      headwater replay --until 2026-11-01 --into postgresql://db/november --check --json
+      headwater server replay --until 2026-11-01 --into postgresql://db/november --check --json
     """
-    need("server", "`headwater replay`")
+    need("server", "`headwater server replay`")
     import asyncio
 
     import msgspec

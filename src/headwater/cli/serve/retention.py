@@ -1,4 +1,4 @@
-"""`headwater retention`: delete what is older than the retention settings."""
+"""`headwater server retention`: delete what is older than the retention settings."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def run(
 
     Examples:
 
-      HEADWATER_RETENTION__EVENTS_DAYS=400 headwater retention run --dry-run
+      HEADWATER_RETENTION__EVENTS_DAYS=400 headwater server retention run --dry-run
 
-      headwater retention run --json
+      headwater server retention run --json
     """
 
     async def run_retention(database: Database) -> bytes:

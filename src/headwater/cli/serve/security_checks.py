@@ -98,7 +98,9 @@ def _keys(url: str | None, now: dt.datetime) -> Iterator[Check]:
         if now - last > _UNUSED:
             when = f"last used {last:%Y-%m-%d}" if key["last_used_at"] else f"never used since {last:%Y-%m-%d}"
             yield Check(
-                "keys", "warn", f"{key['name']} ({key['role']}) was {when}: `headwater keys revoke {key['name']}`"
+                "keys",
+                "warn",
+                f"{key['name']} ({key['role']}) was {when}: `headwater server keys revoke {key['name']}`",
             )
     forever = [key["name"] for key in live if key["role"] == "admin" and not key["expires_at"]]
     if forever:

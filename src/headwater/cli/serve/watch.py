@@ -1,4 +1,4 @@
-"""`headwater watch`: write known lineage, read it back, count every mismatch."""
+"""`headwater server watch`: write known lineage, read it back, count every mismatch."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def watch(
 
     Examples:
 
-      headwater watch --for 1m --rate 50
+      headwater server watch --for 1m --rate 50
 
-      headwater watch --only lineage --only columns --json
+      headwater server watch --only lineage --only columns --json
 
-      headwater watch --url https://lineage.example.org --rate 1 --skip slow_visibility
+      headwater server watch --url https://lineage.example.org --rate 1 --skip slow_visibility
     """
     import os
     import secrets

@@ -196,7 +196,9 @@ def replay(
     ] = None,
     rules: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Apply these rules about names, as `headwater identity show` prints them."),
+        typer.Option(
+            metavar="FILE", help="Apply these rules about names, as `headwater server identity show` prints them."
+        ),
     ] = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Report this run to the server.")] = True,
     master: Master = None,
@@ -207,7 +209,7 @@ def replay(
 ) -> None:
     """Compute the lineage tables from an archive into a folder of Parquet files.
 
-    They equal what `headwater rebuild` computes from the log. Nothing is computed again while archive, time and rules are unchanged.
+    They equal what `headwater server rebuild` computes from the log. Nothing is computed again while archive, time and rules are unchanged.
 
     Examples:
 

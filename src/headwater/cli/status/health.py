@@ -1,4 +1,4 @@
-"""`headwater freshness`, `headwater slower`, `headwater producers`: late datasets, slower jobs, odd producers."""
+"""`headwater status`, `headwater status`, `headwater events producers`: late datasets, slower jobs, odd producers."""
 
 from typing import Annotated, Any
 
@@ -30,9 +30,9 @@ def freshness(
 
     Examples:
 
-      headwater freshness
+      headwater status
 
-      headwater freshness clean/flights
+      headwater status clean/flights
     """
     if name is not None:
         node = server.resolve(url, name, "dataset")
@@ -134,9 +134,9 @@ def slower(
 
     Examples:
 
-      headwater slower --since 2026-11-01
+      headwater status --since 2026-11-01
 
-      headwater slower clean-flights
+      headwater status clean-flights
     """
     if job is not None:
         node = server.resolve(url, job, "job")
@@ -205,7 +205,7 @@ def producers(since: Since = None, url: Url = None, json: Json = False) -> None:
 
     Examples:
 
-      headwater producers --since 2026-11-01
+      headwater events producers --since 2026-11-01
     """
     body = server.ask(url, "/api/v2/producers", since=server.time(since))
     if json:

@@ -1,4 +1,4 @@
-"""`headwater usage`, `headwater cost`, `headwater prune`, `headwater quality`: figures from query logs."""
+"""`headwater usage`, `headwater cost`, `headwater prune`, `headwater coverage`: figures from query logs."""
 
 from typing import Annotated, Any
 
@@ -276,11 +276,11 @@ def quality(
 
     Examples:
 
-      headwater quality
+      headwater coverage
 
-      headwater quality --dialect snowflake --since 2026-11-01 --csv > quality.csv
+      headwater coverage --dialect snowflake --since 2026-11-01 --csv > quality.csv
 
-      headwater quality --check --drop 0.02
+      headwater coverage --check --drop 0.02
     """
     asked = figures.List(
         url, "/api/v2/quality", "days", _QUALITY, namespace=namespace, dialect=dialect, since=since, until=until, drop=drop,

@@ -1,6 +1,6 @@
 """A watcher: it writes known lineage through the public API, reads it back, and counts differences. Imports nothing heavy.
 
-`World` generates scenes from a seed (pure), `Watch` plays them against a server. On the command line: `headwater watch`.
+`World` generates scenes from a seed (pure), `Watch` plays them against a server. On the command line: `headwater server watch`.
 """
 
 from headwater.client.watch.loop import Watch

@@ -177,7 +177,9 @@ async def _change(database: Database, name: str, by: Change, change: Callable[[C
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(f"no listener is called {name!r}; list the listeners with `headwater listeners list`", name=name)
+    return NotFound(
+        f"no listener is called {name!r}; list the listeners with `headwater events listeners list`", name=name
+    )
 
 
 def _check_kind(wanted: ListenerRequest) -> None:

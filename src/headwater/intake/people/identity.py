@@ -1,6 +1,6 @@
 """Store new identity rules.
 
-They apply to events that arrive from now on. `headwater rebuild` applies them to the log; this never happens automatically, because a rebuild
+They apply to events that arrive from now on. `headwater server rebuild` applies them to the log; this never happens automatically, because a rebuild
 of a long log takes long, and you may want to change the rules again first.
 """
 
@@ -14,7 +14,9 @@ from headwater.store.lineage import names
 from headwater.store.people import audit
 
 _PAGE = 2000
-NEXT = "events that arrive from now on follow these rules; run `headwater rebuild` to apply them to earlier events"
+NEXT = (
+    "events that arrive from now on follow these rules; run `headwater server rebuild` to apply them to earlier events"
+)
 
 
 class StoredRules(msgspec.Struct, frozen=True):

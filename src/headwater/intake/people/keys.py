@@ -92,7 +92,7 @@ async def revoke(database: Database, key: str, *, by: audit_store.Change) -> key
         revoked = await key_store.revoke(connection, key)
         if revoked is None:
             raise NotFound(
-                f"no key in use has the name or id {key!r}; list the keys with `headwater keys list`", key=key
+                f"no key in use has the name or id {key!r}; list the keys with `headwater server keys list`", key=key
             )
         await audit_store.append(connection, by)
     return revoked

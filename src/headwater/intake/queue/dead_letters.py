@@ -156,7 +156,7 @@ class Pile:
 @asynccontextmanager
 async def look(queues: amqp.Queues) -> AsyncIterator[Pile]:
     """Open the pile; letters that are not settled are returned at the end. Raises BrokerUnavailable."""
-    async with amqp.connected(queues, "headwater dead-letters") as connection:
+    async with amqp.connected(queues, "headwater events dead-letters") as connection:
         try:
             await amqp.declared(connection, queues.dead_letters, amqp.LETTER_ARGUMENTS)
             pile = Pile(queues, await connection.channel(publisher_confirms=True))

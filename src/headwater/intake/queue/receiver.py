@@ -93,8 +93,8 @@ class Receiver:
             try:
                 # A broker alarm blocks every connection that publishes, with its acknowledgements; so letters have their own connection.
                 async with (
-                    amqp.connected(self._queues, "headwater receive") as connection,
-                    amqp.connected(self._queues, "headwater receive, dead letters") as publishing,
+                    amqp.connected(self._queues, "headwater events receive") as connection,
+                    amqp.connected(self._queues, "headwater events receive, dead letters") as publishing,
                 ):
                     channel, queue = await amqp.opened(connection, self._queues, self._limits.prefetch)
                     watch = await connection.channel()

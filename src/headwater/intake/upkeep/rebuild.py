@@ -46,7 +46,7 @@ async def rebuild(
         if gone is not None and not from_what_is_left and await backup.projected(connection):
             raise LogIncomplete(
                 f"events before {gone:%Y-%m-%d} were dropped by retention: a rebuild would lose the lineage that only they report. "
-                "To rebuild from the remaining log: headwater rebuild --from-what-is-left",
+                "To rebuild from the remaining log: headwater server rebuild --from-what-is-left",
                 dropped_before=gone.isoformat(),
             )
         known = projections.CommittedRows()

@@ -161,7 +161,7 @@ async def _checked(connection: Connection, until: dt.datetime, from_what_is_left
     if gone is not None and not from_what_is_left:
         raise LogIncomplete(
             f"events before {gone:%Y-%m-%d} were dropped by retention: answers at {_text(until)} may have depended on them. "
-            "To replay the remaining log: headwater replay --from-what-is-left",
+            "To replay the remaining log: headwater server replay --from-what-is-left",
             dropped_before=gone.isoformat(),
         )
     return state

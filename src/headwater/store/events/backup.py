@@ -28,7 +28,7 @@ _MADE = re.compile(
 def dump(url: str, target: Path, *, log_only: bool = False) -> None:
     """Write the database to `target` (pg_dump's custom format), whole or not at all, readable by its user alone.
 
-    `log_only` leaves out the rows of every projection: `headwater rebuild` computes them from the log. Projection tables are kept, empty, and
+    `log_only` leaves out the rows of every projection: `headwater server rebuild` computes them from the log. Projection tables are kept, empty, and
     all other tables whole. Raises DatabaseRefused with pg_dump's message.
     """
     unfinished = target.with_name(f"{target.name}.part")

@@ -1,4 +1,4 @@
--- The event log is the truth. Every other table is a projection that `headwater rebuild` can make again.
+-- The event log is the truth. Every other table is a projection that `headwater server rebuild` can make again.
 
 create extension if not exists pg_trgm;
 

@@ -55,7 +55,7 @@ class SecretKey:
         except InvalidToken as error:
             raise SecretKeyDiffers(
                 f"the secret was encrypted with the key {id_.decode(errors='replace')}, and this server's key is {self.id}. "
-                "Give every server the same HEADWATER_ACCESS__SECRET_KEY, or set the secret again: `headwater listeners rotate NAME`",
+                "Give every server the same HEADWATER_ACCESS__SECRET_KEY, or set the secret again: `headwater events listeners rotate NAME`",
                 key=self.id,
             ) from error
 
