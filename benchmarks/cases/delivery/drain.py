@@ -3,9 +3,9 @@
     python benchmarks/cases/delivery/drain.py [--events 20000] [--rounds 3] [--only http|amqp]
 
 Each round has three turns with events of their own: batches of 500 over two connections, as benchmarks/cases/server/ingest.py sends them; a spool
-emptied by `headwater events spool drain` over HTTP; a spool emptied into a broker by the same command while one `headwater events receive` takes the
-events out. Counted is the time from the start of `drain` to the last event in the log, the start of the program included. Server, database, broker, receiver and
-sender share the machine. AMQP needs Debian's rabbitmq-server.
+emptied by `headwater events spool drain` over HTTP; a spool emptied into a broker by the same command while one `headwater events receive` takes
+the events out. Counted is the time from the start of `drain` to the last event in the log, the start of the program included. Server, database,
+broker, receiver and sender share the machine. AMQP needs Debian's rabbitmq-server.
 """
 
 import argparse

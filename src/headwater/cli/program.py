@@ -75,7 +75,7 @@ dev = typer.Typer(
 )
 
 events = typer.Typer(
-    help="List received events and what became of them; run the spool, the queue and listeners.",
+    help="List received events; run the spool, the queue and listeners.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
