@@ -34,8 +34,8 @@ def told(client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         plain = CliRunner().invoke(program, list(arguments), catch_exceptions=False)
         value = CliRunner().invoke(program, [*arguments, "--json"], catch_exceptions=False)
         assert (plain.exit_code, value.exit_code) == (0, 0), plain.output
-        assert isinstance(json.loads(value.output), dict)
-        return plain.output
+        assert isinstance(json.loads(value.stdout), dict)
+        return plain.stdout
 
     return run
 
@@ -70,9 +70,24 @@ def test_history(client: Any, told: Any) -> None:
     assert "bbb  SELECT  (current)" in of_job
     assert "+ input file:/more" in of_job
     assert "+select 2" in of_job
-    difference = told("history", "diff", "clean/flights", "41", "42")
-    assert "+ column b  string" in difference
-    assert "~ code  aaa → bbb" in difference
+    for words in (("history", "diff"), ("diff",)):
+        difference = told(*words, "clean/flights", "41", "42")
+        assert "+ column b  string" in difference
+        assert "~ code  aaa → bbb" in difference
+    assert "+ /fields/b" in told("log", "clean/flights", "--facet", "schema")
+    assert "+ column b" in told("log", "clean/flights", "--schema")
+    assert "+select 2" in told("log", "job:test:clean")
+    assert "test:clean" in told("log", "clean/flights")
+    assert client.get("/api/v2/coverage").json() == {
+        "namespace": None,
+        "datasets": 3,
+        "written": 1,
+        "with_columns": 0,
+        "only_declared": 0,
+        "jobs": 1,
+        "reporting": 1,
+    }
+    assert "a job writes it" in told("coverage")
     assert told("history", "diff", "clean/flights").splitlines()[2:] == difference.splitlines()[2:]
     assert "nothing changed" in told("history", "diff", "clean/flights", "42", "42")
     assert "+ column b" in told("history", "schema", "clean/flights")

@@ -91,15 +91,15 @@ def test_paths(client: Any, headwater: Any) -> None:
 
 def test_conflicts(client: Any, headwater: Any) -> None:
     chain(client, 1)
-    assert headwater("conflicts").output.strip() == "no conflicts"
+    assert headwater("claims").output.strip() == "no conflicts"
     for n in (1, 2):
         send(client, job_event(f"j{n}", ["/plan"], ["/1"]), run_event("COMPLETE", n, f"j{n}", [], ["/1"]))
-    found = headwater("conflicts", "j2").output
+    found = headwater("claims", "j2").output
     assert "declared_not_observed" in found
     assert "file:/plan → test:j2" in found
     assert "OBSERVED missing 2026-01-01 00:00:00; JOB_EVENT claims 2026-01-01 00:00:00" in found
-    assert "--after" in headwater("conflicts", "--limit", "1").output
-    assert '"next"' in headwater("conflicts", "--json").output
+    assert "--after" in headwater("claims", "--limit", "1").output
+    assert '"next"' in headwater("claims", "--json").output
 
 
 def test_lineage_as_asked_for(client: Any, headwater: Any) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,16 +18,23 @@ class Terminal:
         self._url = url
 
     def __call__(self, *words: str, code: int = 0) -> str:
+        done = self._run(words, code)
+        return done.stdout + done.stderr
+
+    def stdout(self, *words: str) -> str:
+        return self._run(words, 0).stdout
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.stdout(*words, "--json"))
+
+    def _run(self, words: Sequence[str], code: int) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"HEADWATER_URL": self._url, "COLUMNS": "200"}
         environment.pop("HEADWATER_API_KEY", None)
         done = subprocess.run(
             [sys.executable, "-m", "headwater", *words], env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == code, (done.stdout, done.stderr)
-        return done.stdout + done.stderr
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
+        return done
 
 
 @pytest.fixture

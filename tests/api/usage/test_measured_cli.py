@@ -57,7 +57,7 @@ def test_csv_is_safe_in_a_spreadsheet_and_whole(headwater: Terminal) -> None:
     assert (user["name"], user["money"], user["id"]) == ("'@ann", "0.5", "")
     (going,) = rows(headwater("prune", "--csv"))
     assert (going["reason"], going["wave"], going["money_month"]) == ('a,\n"b"', "1", "4.0")
-    assert [one["day"] for one in rows(headwater("quality", "--csv", "--until", "2026-11-20"))] == [
+    assert [one["day"] for one in rows(headwater.stdout("quality", "--csv", "--until", "2026-11-20"))] == [
         "2026-11-20",
         "2026-11-19",
     ]

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from headwater.cli.groups import GROUPS, WIDTH
+from headwater.cli.groups import GROUPS, RENAMED, WIDTH
 from headwater.cli.program import program
 
 COMMANDS = {name: each for name, each in typer.main.get_command(program).commands.items() if not each.hidden}  # type: ignore[attr-defined]
@@ -59,3 +59,13 @@ def test_completion_of_a_shell() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.split() == ["taint"], done.stderr
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_name_works_and_says_the_new_one(old: str) -> None:
+    new = RENAMED[old].partition(" --")[0].split()
+    renamed, found = CliRunner().invoke(program, [old, "--help"]), CliRunner().invoke(program, [*new, "--help"])
+    assert (renamed.exit_code, found.exit_code) == (0, 0)
+    assert f"`headwater {old}` is now `headwater {RENAMED[old]}`" in renamed.stderr
+    assert not found.stderr
+    assert old not in COMMANDS

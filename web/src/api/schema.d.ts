@@ -310,6 +310,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetCoverage */
+        get: operations["ApiV2CoverageGetCoverage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/usage": {
         parameters: {
             query?: never;
@@ -2109,6 +2126,16 @@ export interface components {
             datasets: number;
             jobs: number;
             runs: number;
+        };
+        /** Coverage */
+        Coverage: {
+            namespace: string | null;
+            datasets: number;
+            written: number;
+            with_columns: number;
+            only_declared: number;
+            jobs: number;
+            reporting: number;
         };
         /** DatabaseHealth */
         DatabaseHealth: {
@@ -5192,6 +5219,7 @@ export type CorrelationNode = components['schemas']['CorrelationNode'];
 export type CostTotals = components['schemas']['CostTotals'];
 export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
+export type Coverage = components['schemas']['Coverage'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type Dataset = components['schemas']['Dataset'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
@@ -6007,6 +6035,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Imports"];
+                };
+            };
+        };
+    };
+    ApiV2CoverageGetCoverage: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Coverage"];
                 };
             };
         };
