@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_PATH := $(CURDIR)/$(VENV)/bin
 
-.PHONY: help setup demo warehouse repair check test soak docs pictures fix lock web clean bench versus-entities lint-deploy
+.PHONY: help setup demo warehouse repair tour check test soak docs pictures fix lock web clean bench versus-entities lint-deploy
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -29,6 +29,9 @@ warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE
 
 repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used them, made again
 	@scripts/repair
+
+tour: $(STAMP) web ## one world of datasets, told five times, each answer checked
+	@scripts/tour
 
 check: $(STAMP) ## lint, types, layering, fast tests (one to two minutes)
 	@scripts/test --check
